@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 import lore_core as lore
-from lore_core.comparison.retraining import Taught, taught
+from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import decimal
 from lore_core.metrics.grouping_loss import cells_of
@@ -74,7 +74,7 @@ class Population:
     rows: Dataset
     points: Floats
     accuracy: Floats
-    taught: Taught
+    taught: GainEstimate
 
 
 @cache
@@ -87,7 +87,7 @@ def population(name: str, planted: str, n: int, fit: int) -> Population:
     known = rng.permutation(known)[: min(n, 3000)]
     calibration = _drawn(given.dataset.rows(known), accuracy[known], rng)
     rows = given.dataset.rows(new)
-    return Population(rows, given.points[new], accuracy[new], taught(calibration, rows))
+    return Population(rows, given.points[new], accuracy[new], estimate_gains(calibration, rows))
 
 
 def _level(c: Floats, accuracy: Floats, width: int) -> Floats:
@@ -110,9 +110,9 @@ def _true_loss(c: Floats, accuracy: Floats, planted: str) -> tuple[float, float]
 def _true_parts(from_: Population, drawn: Ints) -> dict[str, float]:
     """Return what the population shows in the cells that the drawn rows make."""
     known, q = from_.taught, from_.accuracy
-    bins, cells = cells_of(known.confidence[drawn], known.told[drawn])
+    bins, cells = cells_of(known.confidence[drawn], known.explained[drawn])
     at_bin = _same_cut(known.confidence, drawn, bins, np.zeros(len(q), np.int64))
-    at_cell = _same_cut(known.told, drawn, cells, at_bin)
+    at_cell = _same_cut(known.explained, drawn, cells, at_bin)
     off = _mean_of(at_bin, known.confidence - q)
     left = known.recalibrated - q
     apart = _mean_of(at_cell, left) - _mean_of(at_bin, left)
@@ -141,9 +141,9 @@ def parts(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
     rng, q = np.random.default_rng(seed), from_.accuracy
     drawn = rng.integers(0, len(q), n)
     known = from_.taught
-    here = Taught(
+    here = GainEstimate(
         known.confidence[drawn], (rng.random(n) < q[drawn]).astype(np.float64),
-        known.recalibrated[drawn], known.told[drawn],
+        known.recalibrated[drawn], known.explained[drawn],
     )  # fmt: skip
     ratio = float(1 / max(1 - np.median(known.confidence), 0.01))
     losses, rewards = here.losses(), here.rewards(ratio)
@@ -191,7 +191,9 @@ def at_places(seed: int, name: str, planted: str) -> dict[str, float]:
     q = from_.accuracy[chosen]
     rows = _drawn(from_.rows.rows(chosen), q, rng)
     known = from_.taught
-    here = Taught(rows.confidence, rows.outcome, known.recalibrated[chosen], known.told[chosen])
+    here = GainEstimate(
+        rows.confidence, rows.outcome, known.recalibrated[chosen], known.explained[chosen]
+    )
     search = lore.find_places(rows, from_.points[chosen])
     more, less = [], []
     for place in search.places:

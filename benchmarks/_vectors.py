@@ -10,14 +10,12 @@ from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, percent
 
-from lore_core.chance.vector_bands import vector_band
-from lore_core.chance.whole_vector import ALPHA, vector_chance
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
+from lore_core.inference.whole_vector import ALPHA, vector_band, vector_chance
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.local_error import scaled_bandwidth
-from lore_core.metrics.vector_bandwidth import vector_curve
-from lore_core.metrics.vector_error import vector_errors
+from lore_core.metrics.bandwidth import vector_curve
+from lore_core.metrics.local_error import scaled_bandwidth, vector_errors
 
 _WORLDS: tuple[tuple[str, int, str, int], ...] = (
     ("digits", 500, "nothing", 1000), ("digits", 1000, "nothing", 1000),
@@ -56,7 +54,7 @@ def vectors(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
     rows, z, chance = _world(seed, name, n, planted)
     errors = vector_errors(rows, z)
     found = vector_chance(rows, z, errors, n_draws=99, random_state=seed + APART)
-    known = errors.supported
+    known = errors.supported()
     true = laplacian_means(
         z, None, rows.probabilities - chance, bandwidth=scaled_bandwidth(0.2, z.shape[1]),
         target_groups=errors.bin_index, effective_size=False,
@@ -111,8 +109,8 @@ def vector_curves(seed: int, name: str, n: int, planted: str) -> dict[str, float
         "classes": float((found.class_p_value <= ALPHA).any()),
         "of classes": float((found.class_p_value <= ALPHA).mean()),
         "largest": float(found.largest_p_value <= ALPHA),
-        "average over γ": float(band.clear("average").any()),
-        "largest over γ": float(band.clear("largest").any()),
+        "average over γ": float(band.clear("average", curve.average).any()),
+        "largest over γ": float(band.clear("largest", curve.largest).any()),
     }
 
 

@@ -7,10 +7,10 @@ from _report import markdown_table
 from _trials import APART, percent
 from _verdict_sections import Runs
 
-from lore_core.chance.intervals import calibration_intervals
-from lore_core.chance.simulation import null_errors
 from lore_core.data.dataset import Dataset
 from lore_core.data.weights import linearised
+from lore_core.inference.intervals import calibration_intervals
+from lore_core.inference.simulation import null_errors
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.local_error import local_errors
 from lore_core.metrics.means import mean_interval

@@ -24,7 +24,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Data": ("data", "reading", "demo"),
     "Feature maps": ("embedding",),
     "Metrics": ("metrics",),
-    "Tests and intervals": ("chance",),
+    "Tests and intervals": ("inference",),
     "Summaries and comparisons": ("comparison",),
     "Subgroups, regions and columns": ("regions",),
     "Recalibration": ("recalibration",),

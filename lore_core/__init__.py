@@ -7,7 +7,7 @@ Pavone, "Local Calibration: Metrics and Recalibration", UAI 2022.
 >>> data = lore.load(["model_cal.npz", "model_test.npz"])   # doctest: +SKIP
 
 The names at the root are those of the stub beside this file, ``__init__.pyi``, each imported when
-it is first asked for; the rooms (``lore.metrics``, ``lore.chance``, ``lore.regions``, …) have more.
+it is first asked for; the packages (``lore.metrics``, ``lore.inference``, …) have more.
 """
 
 from __future__ import annotations

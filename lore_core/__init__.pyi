@@ -1,13 +1,13 @@
 """The public names of the library: this is the one list of them. The rest is in the rooms."""
 
 from . import (
-    chance as chance,
     comparison as comparison,
     dashboard as dashboard,
     data as data,
     demo as demo,
     embedding as embedding,
     figures as figures,
+    inference as inference,
     kernel_sums as kernel_sums,
     mergeable as mergeable,
     metrics as metrics,
@@ -17,13 +17,6 @@ from . import (
     report as report,
     shipping as shipping,
     view as view,
-)
-from .chance.intervals import calibration_intervals as calibration_intervals
-from .chance.significance import local_significance as local_significance
-from .chance.simulation import (
-    describe_maximum as describe_maximum,
-    null_band as null_band,
-    null_errors as null_errors,
 )
 from .comparison.groups import (
     compare_groups as compare_groups,
@@ -47,6 +40,13 @@ from .data.validation import InputError as InputError
 from .embedding import (
     Embedding as Embedding,
     embed as embed,
+)
+from .inference.intervals import calibration_intervals as calibration_intervals
+from .inference.significance import local_significance as local_significance
+from .inference.simulation import (
+    describe_maximum as describe_maximum,
+    null_band as null_band,
+    null_errors as null_errors,
 )
 from .mergeable.cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .metrics.bandwidth import (

@@ -18,7 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- measured: {} -->", "<!-- end: {} -->"
 #: One model a so many files.
 _MODELS = 5
-_BAD = ("traceback", "died", "slow", "memory", "no sentence", "fewer rows")
+BAD = ("traceback", "died", "slow", "memory", "no sentence", "fewer rows")
 _WORDS = {
     "refused": "refused in one sentence",
     "same": "read as what it was",
@@ -46,7 +46,7 @@ def _row(name: str, outcome: Outcome, order: tuple[str, ...]) -> str:
     if others:
         listed = sorted(others.items(), key=lambda item: -item[1])
         told += f" ({', '.join(f'{kind} {n:,}' for kind, n in listed)})"
-    bad = ", ".join(f"{counts.get(word, 0)} {_WORDS[word]}" for word in _BAD)
+    bad = ", ".join(f"{counts.get(word, 0)} {_WORDS[word]}" for word in BAD)
     return (
         f"| {name} | {told} | {bad} | {outcome.slowest:.1f} s of work, {outcome.largest:,.0f} MiB |"
     )
@@ -89,7 +89,7 @@ def measured(count: int) -> tuple[list[str], bool]:
         for word, examples in outcome.examples.items():
             for case, said in examples:
                 sys.stderr.write(f"== {word} {case}\n{said}\n")
-    good = not any(outcome.counts[word] for outcome in outcomes for word in _BAD)
+    good = not any(outcome.counts[word] for outcome in outcomes for word in BAD)
     return lines, good and not of_models.counts["damaged, others"]
 
 

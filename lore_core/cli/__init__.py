@@ -25,7 +25,6 @@ COMMANDS = {
     "app": "lore_core.cli.app:app",
     "metrics": "lore_core.cli.metrics:metrics",
     "landscape": "lore_core.cli.landscape:landscape",
-    "classes": "lore_core.cli.classes:classes",
     "places": "lore_core.cli.places:places",
     "curve": "lore_core.cli.curve:curve",
     "variables": "lore_core.cli.variables:variables",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,14 +13,17 @@ from lore_core.cli.output import Progress, json_option, note, records, say, text
 from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
 from lore_core.data.json_text import as_json
 from lore_core.data.number_text import POINTS
-from lore_core.metrics.catalogue import CURVES
+from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
+
+_ALL_CURVES = CURVES | VECTOR_CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core import BandwidthCurve
-    from lore_core.chance import NullBand
+    from lore_core.inference import NullBand, VectorBand
     from lore_core.mergeable import Run
+    from lore_core.metrics import VectorCurve
     from lore_core.metrics.metric import CurveKey
 
 
@@ -33,9 +37,9 @@ if TYPE_CHECKING:
 @view_options(several_maps=True)
 @click.option(
     "--metric",
-    type=click.Choice(list(CURVES)),
-    default=next(iter(CURVES)),
-    help="What the figure shows; mlce_supported: rows with 10 effective neighbours or more.",
+    type=click.Choice(list(_ALL_CURVES)),
+    help="What the figure shows (default: mlce_supported, of rows with 10 effective neighbours or "
+    "more; with --target all average, or largest).",
 )
 @draws_option("Simulations of chance (default: what takes some seconds; 0: none).")
 @sums_options
@@ -54,27 +58,38 @@ def curve(
 
     For one feature map or several; of the first also where the whole curve of a calibrated model
     with the same confidences stays, with 95 % (columns *_chance_low, *_chance_high). Towards γ = 0
-    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
+    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE. With
+    --target all the average and the largest error of the whole probability vector.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
     """
     from lore_core.cli.view import needs_map, open_view
     from lore_core.comparison import conclude_bandwidths
-    from lore_core.view.chance import chance_band_of
+    from lore_core.data.dataset import ALL_CLASSES
+    from lore_core.data.validation import InputError
+    from lore_core.view.inference import chance_band_of, vector_band_of, vector_curve_of
     from lore_core.view.where import curve_of
 
     with Progress() as progress:
         run = run_of(given, sums, progress)
         if run is not None:
-            _give_sums(run, given, metric, json_, figure, progress)
+            _give_sums(run, given, metric or next(iter(CURVES)), json_, figure, progress)
             return
-        view = open_view(given, progress)
+        view = open_view(given, progress, all_classes=True)
         needs_map(view)
+        of_all = view.target == ALL_CLASSES
+        known = list(VECTOR_CURVES if of_all else CURVES)
+        if metric is None:
+            metric = known[0]
+        elif metric not in known:
+            raise InputError(f"'--metric' must be one of {', '.join(known)} here; got {metric!r}.")
+        compute = vector_curve_of if of_all else curve_of
         curves = {
-            name: curve_of(view.with_(maps={name: on}), progress) for name, on in view.maps.items()
+            name: compute(view.with_(maps={name: on}), progress) for name, on in view.maps.items()
         }
-        chance = chance_band_of(view, n_draws=draws, progress=progress)
+        simulate = vector_band_of if of_all else chance_band_of
+        chance = None if draws == 0 else simulate(view, n_draws=draws, progress=progress)
         if chance is None and draws is None:
             note(
                 "what chance makes is left out: simulating it on so many rows would take long "
@@ -153,7 +168,9 @@ def _give_sums(
     figure.write(chart, table, content, quiet=json_)
 
 
-def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.DataFrame:
+def _numbers(
+    curves: Mapping[str, BandwidthCurve | VectorCurve], chance: NullBand | VectorBand | None
+) -> pd.DataFrame:
     """One row a map and bandwidth."""
     import pandas as pd
 
@@ -162,13 +179,13 @@ def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.D
         table = item.frame()
         table.insert(0, "map", name)
         if position == 0 and chance is not None:
-            for key in CURVES:
+            for key in [key for key in _ALL_CURVES if key in table]:
                 table[f"{key}_chance_low"], table[f"{key}_chance_high"] = chance.band(key)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
-def _limits(item: BandwidthCurve) -> dict[str, float]:
+def _limits(item: BandwidthCurve | VectorCurve) -> dict[str, float]:
     return {name: end for name, end in vars(item).items() if name.endswith(("_zero", "_infinity"))}
 
 
@@ -176,7 +193,9 @@ def _text(table: pd.DataFrame) -> str:
     """Every third bandwidth, and chance as a range."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
-    for position, (key, about) in enumerate(CURVES.items()):
+    known = [about for key, about in _ALL_CURVES.items() if key in shown]
+    for position, about in enumerate(known):
+        key = about.key
         cells[f"{about.title}, points"] = [POINTS.text(value) for value in shown[key]]
         for between, low, high in (
             ("by chance", f"{key}_chance_low", f"{key}_chance_high"),

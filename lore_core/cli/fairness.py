@@ -54,7 +54,7 @@ def fairness(
     group and confidence bin. The paper's maximum over cells however small is in --json.
     """
     from lore_core.cli.view import open_view
-    from lore_core.comparison import conclude_groups
+    from lore_core.comparison import compare_groups, conclude_groups
     from lore_core.comparison.tables import stacked
     from lore_core.data.validation import InputError
     from lore_core.view.methods import (
@@ -62,7 +62,6 @@ def fairness(
         group_columns,
         group_names,
         group_reports_of,
-        worst_groups_of,
     )
 
     with Progress() as progress:
@@ -77,7 +76,7 @@ def fairness(
         min_group_size = counted_from(groups, min_group_size)
         methods = methods_of(given, names, False, view.is_local, view.gamma)
         result = compare_one(view, methods, chosen[0], None, 0, progress)
-    worst = worst_groups_of(view, result.datasets, groups, min_group_size=min_group_size)
+    worst = compare_groups(result.datasets, groups, **view.bins, min_group_size=min_group_size)
     by_method = group_reports_of(view, result.datasets, groups)
     said = conclude_groups(by_method, min_group_size)
     reports = stacked(by_method)

@@ -76,13 +76,16 @@ def landscape(
 
     The signed local calibration error of the evaluation rows on a 2-D map: red promises too much,
     blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
-    row a node of the map: x, y, signed_error, n_eff).
+    row a node of the map: x, y, signed_error, n_eff). With --target all it draws rows by the class
+    that is most wrong around them.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map: the same field, how far at most it is from the exact one (columns
     at_least, at_most of one bin), and how the LCE is spread over the rows; no places and no rows.
     """
+    from lore_core.cli.all_classes import draw_classes
     from lore_core.cli.view import map_name, needs_map, open_view
+    from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
     from lore_core.embedding import make_map
     from lore_core.view.scene import Scene
@@ -99,8 +102,11 @@ def landscape(
                 )
             _give_sums(run, given, wanted, value, figure, progress)
             return
-        view = open_view(given, progress)
+        view = open_view(given, progress, all_classes=True)
         needs_map(view)
+        if view.target == ALL_CLASSES:
+            draw_classes(view, figure, progress)
+            return
         bins, errors = reliability_of(view), errors_of(view)
         chosen = _bin(bins, wanted)
         on, axes = view.embedding, view.map_name

@@ -37,6 +37,7 @@ _FEWEST_DRAWS = 39
         "lore metrics demo",
         "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
         "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
+        "lore metrics predictions.npz --target all",
         "lore metrics test.parquet --card calibration.md",
         "lore metrics 'part-*.parquet' --workers 2 --sums sums",
     )
@@ -73,16 +74,19 @@ def metrics(
 
     The verdict in one sentence and what it rests on; global and local metrics of the evaluation
     rows, their 95 % intervals and how often a calibrated model would show as much by chance; and
-    the places behind the verdict.
+    the places behind the verdict. With --target all the local error of all probabilities together,
+    its noise taken off, held against models whose every probability is right, and each class.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, local metrics
     come from sums over cells of the map, with the bounds that surely hold them and without places.
     """
+    from lore_core.cli.all_classes import say_classes
     from lore_core.cli.places import described, say_places
-    from lore_core.cli.view import open_view
+    from lore_core.cli.view import needs_map, open_view
     from lore_core.comparison.tables import metric_table
+    from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
-    from lore_core.view.chance import chance_errors_of
+    from lore_core.view.inference import chance_errors_of
     from lore_core.view.methods import summary_of
     from lore_core.view.where import places_of, verdict_of
 
@@ -96,7 +100,13 @@ def metrics(
                 raise InputError("'--card' is not written of so many rows. Name fewer files.")
             _give_sums(run, given, draws, numbers, progress)
             return
-        view = open_view(given, progress)
+        view = open_view(given, progress, all_classes=True)
+        if view.target == ALL_CLASSES:
+            if card_path is not None:
+                raise InputError("'--card' is not written of all classes at once.")
+            needs_map(view)
+            say_classes(view, numbers, progress)
+            return
         summary = summary_of(view, n_draws=draws, progress=progress)
         chance = None
         if view.is_local:

@@ -100,7 +100,8 @@ _VIEW = (
         "--target",
         default="top-label",
         metavar="CLASS",
-        help="What is calibrated: the predicted class, or one class by its name.",
+        help="What is calibrated: the predicted class, one class by its name, or with all every "
+        "class at once (metrics, landscape and curve).",
     ),
     click.option(
         "--calibration-share",

@@ -12,7 +12,7 @@ from lore_core.cli.output import NumberOptions, Progress, number_options, say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core.comparison import Taught
+    from lore_core.comparison import GainEstimate
     from lore_core.regions import PlaceSearch
     from lore_core.view import View
 
@@ -62,7 +62,7 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     say(search.sentence)
 
 
-def described(view: View, search: PlaceSearch, known: Taught | None = None) -> pd.DataFrame:
+def described(view: View, search: PlaceSearch, known: GainEstimate | None = None) -> pd.DataFrame:
     """Return places as a table with more columns: ``sentence, evidence, retraining, made_of``.
 
     ``known``: see :func:`~lore_core.view.where.listed_places`.

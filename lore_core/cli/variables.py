@@ -45,7 +45,7 @@ def variables(
     from lore_core.data.validation import InputError
     from lore_core.regions import describe_variable
     from lore_core.regions.variables.attributes import attribute, columns
-    from lore_core.view.variables import ranking_of
+    from lore_core.view.where import ranking_of
 
     view = open_view(dataclasses.replace(given, maps=("none",)))
     ranking = ranking_of(view, parts)

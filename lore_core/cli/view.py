@@ -44,10 +44,13 @@ def needs_map(view: View) -> NDArray[np.float64]:
     return view.points()
 
 
-def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
+def open_view(
+    given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
+) -> View:
     """Read the data and make their maps.
 
-    Raises InputError if data, target, map or a setting is not what it must be.
+    ``all_classes``: whether the target may be every class at once. Raises InputError if data,
+    target, map or a setting is not what it must be.
     """
     from lore_core.embedding import make_map
     from lore_core.view import View
@@ -60,7 +63,7 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
             f"{dataset.name} names no split: {len(dataset.evaluation):,} rows, chosen at random, "
             "are evaluated (--calibration-share 0: all)."
         )
-    target = _target(dataset, given.target)
+    target = _target(dataset, given.target, all_classes=all_classes)
     maps: dict[str, Embedding] = {}
     if dataset.features is not None and given.maps != ("none",):
         for typed in given.maps or ("pca-2",):
@@ -132,12 +135,25 @@ def map_name(typed: str, n_features: int) -> MapName:
     return name
 
 
-def _target(dataset: Dataset, wanted: str) -> str | int:
+def _target(dataset: Dataset, wanted: str, *, all_classes: bool) -> str | int:
+    from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
 
     if wanted == "top-label":
         return wanted
     names = list(dataset.class_names)
+    if wanted not in names and wanted == ALL_CLASSES:
+        if not all_classes:
+            raise InputError(
+                "'--target all' is for `lore metrics`, `lore landscape` and `lore curve`: here it "
+                "must be top-label or one class."
+            )
+        if not dataset.complete:
+            raise InputError(
+                f"'{dataset.name}' must hold whole probability vectors; it has the predicted "
+                "class's alone."
+            )
+        return ALL_CLASSES
     if wanted not in names:
         some = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
         raise InputError(f"'--target' must be top-label or a class ({some}); got {wanted!r}.")

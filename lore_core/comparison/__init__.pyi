@@ -8,7 +8,6 @@ from .conclusions.retraining import (
     conclude_retraining as conclude_retraining,
     retraining_at_place as retraining_at_place,
 )
-from .conclusions.whole_vector import conclude_vector as conclude_vector
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,
     confidence_difference as confidence_difference,
@@ -23,9 +22,9 @@ from .methods import (
     compare as compare,
 )
 from .retraining import (
-    Taught as Taught,
+    GainEstimate as GainEstimate,
+    estimate_gains as estimate_gains,
     retraining_frame as retraining_frame,
-    taught as taught,
 )
 from .runs import compare_runs as compare_runs
 from .runs_result import (

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lore_core.chance.many_tests import holm
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.runs import prepare_runs
 from lore_core.comparison.runs_result import RunsComparison
@@ -20,6 +19,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
+from lore_core.inference.significance import holm
 from lore_core.metrics.catalogue import WORST_GROUP_GAP, WORST_GROUP_MCE, less_is_better
 from lore_core.recalibration import Recalibrator
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import (
@@ -19,6 +18,7 @@ from lore_core.data.validation import (
     check_integer,
 )
 from lore_core.data.weights import as_weights, chosen_weights
+from lore_core.inference.intervals import N_SIMULATED, calibration_intervals
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.global_metrics import groupwise_calibration_error
 from lore_core.metrics.measured import Measured
@@ -52,7 +52,7 @@ def group_report(
         What each row counts for, above 0.
     n_draws : int
         Simulations for each true error tried by the intervals of ECE and MCE, at least 39
-        (:func:`~lore_core.chance.intervals.calibration_intervals`); 0 for none.
+        (:func:`~lore_core.inference.intervals.calibration_intervals`); 0 for none.
     random_state : int
         Seed of the draws.
 

@@ -105,7 +105,7 @@ class Comparison:
         """Return the same with the intervals of the calibration errors.
 
         ``simulated``: by method label, from
-        :func:`~lore_core.chance.intervals.calibration_intervals`.
+        :func:`~lore_core.inference.intervals.calibration_intervals`.
         """
         summaries = {
             label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()

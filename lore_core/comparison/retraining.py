@@ -23,19 +23,19 @@ STEPS = ("a curve of the confidence", "class and features beyond it", "both")
 
 
 @dataclass(frozen=True, eq=False)
-class Taught:
+class GainEstimate:
     """What calibration rows teach, said of other rows; every array has the shape (n,)."""
 
     confidence: Floats
     outcome: Floats
     recalibrated: Floats  #: A curve of the confidence (beta calibration)
     #: What trees on the features and the predicted class say of outcome − ``recalibrated``.
-    told: Floats
+    explained: Floats
 
     @property
     def improved(self) -> Floats:
         """Probabilities of the curve and the trees together."""
-        return np.clip(self.recalibrated + self.told, 0.0, 1.0)
+        return np.clip(self.recalibrated + self.explained, 0.0, 1.0)
 
     def losses(self, rows: Mask | Ints | slice = slice(None)) -> LossParts | None:
         """Split the squared error of some rows; None where they are too few to tell.
@@ -45,7 +45,7 @@ class Taught:
         c, a = self.confidence[rows], self.outcome[rows]
         if not are_enough(a):
             return None
-        return loss_parts(c, a, self.recalibrated[rows], self.told[rows])
+        return loss_parts(c, a, self.recalibrated[rows], self.explained[rows])
 
     def rewards(self, ratio: float, rows: Mask | Ints | slice = slice(None)) -> RewardParts | None:
         """Measure gains of some rows at the costs w/u = ``ratio``; None where they are too few.
@@ -81,9 +81,9 @@ def retraining_frame(losses: LossParts, rewards: RewardParts | None = None) -> p
     return table
 
 
-def taught(
+def estimate_gains(
     calibration: Dataset, rows: Dataset, *, target: str | int = TOP_LABEL, random_state: int = 0
-) -> Taught:
+) -> GainEstimate:
     """Learn on calibration rows what recalibration and what a model of the features could mend.
 
     ``calibration, rows``: to learn on, and to say it of; with the same features, or none.
@@ -125,7 +125,7 @@ def taught(
             for start in range(0, len(rows), _BLOCK)
         ]
     )
-    return Taught(new.confidence, new.outcome, after, told)
+    return GainEstimate(new.confidence, new.outcome, after, told)
 
 
 def _two_classes(target: Target) -> Dataset:

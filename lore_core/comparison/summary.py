@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.chance.intervals import calibration_intervals
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
 from lore_core.data.weights import chosen_weights
+from lore_core.inference.intervals import calibration_intervals
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, known_mean
@@ -40,7 +40,7 @@ class Summary:
     #: 95 % intervals, ``low`` and ``high`` by metric: of means of rows Student's, of the accuracy
     #: Wilson's, of the worst group's gap what the intervals of all groups leave; where simulated,
     #: of ECE, MCE, ALCE and both MLCE those of
-    #: :func:`~lore_core.chance.intervals.calibration_intervals`.
+    #: :func:`~lore_core.inference.intervals.calibration_intervals`.
     intervals: pd.DataFrame
     #: Metrics that are means of rows, row by row, for paired differences; of weighted rows as
     #: :func:`~lore_core.data.weights.linearised` makes them. None where they were left behind
@@ -52,7 +52,7 @@ class Summary:
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
         """Return the same with the intervals of the calibration errors.
 
-        ``simulated``: from :func:`~lore_core.chance.intervals.calibration_intervals`.
+        ``simulated``: from :func:`~lore_core.inference.intervals.calibration_intervals`.
         """
         limits = pd.concat([self.intervals, simulated[["low", "high"]]])
         known = [metric.name for metric in COMPARED if metric.name in limits.index]
@@ -105,14 +105,12 @@ def summarize(
         Local errors of these rows, bins and γ, where they are known already.
     random_state : int
         Seed of the draws.
-    progress : callable, optional
-        Called with the share done.
     """
     rows = Measured(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
     )
     if local is not None:
-        rows.know(local)
+        rows.set_local_errors(local)
     values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}

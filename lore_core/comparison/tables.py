@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import NullErrors
 from lore_core.comparison.summary import Summary
 from lore_core.data.validation import InputError
+from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import CATALOGUE, DESCRIBED, unit_of
 
 #: What can come of a limit.

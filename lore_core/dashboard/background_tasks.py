@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.dashboard.worker import keep_array, serve
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
@@ -19,7 +19,7 @@ from lore_core.embedding.names import MapName
 from lore_core.embedding.result import Embedding
 from lore_core.metrics import BandwidthCurve
 from lore_core.recalibration import standard_recalibrators
-from lore_core.view.chance import chance_errors_of
+from lore_core.view.inference import chance_errors_of
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
@@ -34,7 +34,6 @@ from lore_core.view.where import (
     errors_of,
     field_of,
     places_of,
-    recalibrated_curve_of,
     reliability_of,
     verdict_of,
 )
@@ -77,10 +76,10 @@ def measure_curve(
     view: View, confidence: Floats, measured_on: Embedding, progress: Progress | None = None
 ) -> BandwidthCurve:
     """Measure over γ what one method of :func:`fit_methods` made of the confidences."""
-    return recalibrated_curve_of(view, confidence, on=measured_on, progress=progress)
+    return curve_of(view, progress, confidence=confidence, on=measured_on)
 
 
-def estimate_gains(view: View, progress: Progress | None = None) -> Taught | None:
+def estimate_gains(view: View, progress: Progress | None = None) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
     del progress  # it takes a moment
     return taught_of(view)

@@ -31,6 +31,8 @@ from lore_core.data.weights import as_weights
 CALIBRATION = "calibration"
 EVALUATION = "evaluation"
 TOP_LABEL = "top-label"
+#: The target that is every class at once: the whole probability vector.
+ALL_CLASSES = "all"
 #: What a dataset has one of for each row.
 _OF_ROWS = (
     "probabilities",

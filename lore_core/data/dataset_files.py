@@ -14,7 +14,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.rules import Parts, rule_of
 
 _FRAMES = ("groups", "metadata")
-_ARRAYS = (
+_ARRAYS: tuple[str, ...] = (
     *("probabilities", "labels", "predictions", "features", "images", "split"),
     *("has_image", "weights"),
 )

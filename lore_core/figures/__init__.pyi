@@ -11,7 +11,6 @@ from .pictures.class_map import class_map_figure as class_map_figure
 from .pictures.curves import (
     bandwidth_figure as bandwidth_figure,
     suggestion_figure as suggestion_figure,
-    vector_curve_figure as vector_curve_figure,
 )
 from .pictures.dot_plots import (
     group_figure as group_figure,

@@ -3,19 +3,17 @@
 from .bandwidth import (
     BandwidthCurve as BandwidthCurve,
     BandwidthSpread as BandwidthSpread,
+    VectorCurve as VectorCurve,
     bandwidth_curve as bandwidth_curve,
     default_gammas as default_gammas,
     mean_bandwidth_curve as mean_bandwidth_curve,
+    vector_curve as vector_curve,
 )
 from .bandwidth_choice import (
     BandwidthSuggestion as BandwidthSuggestion,
     suggest_bandwidth as suggest_bandwidth,
 )
 from .catalogue import CATALOGUE as CATALOGUE
-from .corp import (
-    IsotonicReliability as IsotonicReliability,
-    isotonic_reliability as isotonic_reliability,
-)
 from .global_metrics import (
     ReliabilityTable as ReliabilityTable,
     expected_calibration_error as expected_calibration_error,
@@ -28,10 +26,12 @@ from .global_metrics import (
 from .grouping_loss import LossParts as LossParts, loss_parts as loss_parts
 from .local_error import (
     LocalErrors as LocalErrors,
+    VectorErrors as VectorErrors,
     average_local_calibration_error as average_local_calibration_error,
     local_calibration_error as local_calibration_error,
     local_errors as local_errors,
     maximum_local_calibration_error as maximum_local_calibration_error,
+    vector_errors as vector_errors,
 )
 from .means import (
     joint_intervals as joint_intervals,
@@ -51,13 +51,8 @@ from .rewards import (
     reward_curves as reward_curves,
     unsure_threshold as unsure_threshold,
 )
-from .smooth_error import smooth_calibration_error as smooth_calibration_error
-from .vector_bandwidth import (
-    VectorCurve as VectorCurve,
-    vector_curve as vector_curve,
-)
-from .vector_error import (
-    VectorErrors as VectorErrors,
-    class_table as class_table,
-    vector_errors as vector_errors,
+from .without_bins import (
+    IsotonicReliability as IsotonicReliability,
+    isotonic_reliability as isotonic_reliability,
+    smooth_calibration_error as smooth_calibration_error,
 )

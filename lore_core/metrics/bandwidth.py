@@ -1,4 +1,4 @@
-"""MLCE and ALCE as the bandwidth γ grows, and their two limits."""
+"""Local errors as the bandwidth γ grows, of one confidence and of all classes at once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, known_mean, scaled_bandwidth, told
+from lore_core.metrics.local_error import (
+    MIN_EFFECTIVE_SIZE,
+    kernel_progress,
+    known_mean,
+    own_noise,
+    positive_root,
+    scaled_bandwidth,
+    vector_rows,
+)
 
 #: Bandwidths that are easily said, ten a decade where it matters: the steps of a slider.
 ROUND_GAMMAS = (
@@ -89,14 +98,10 @@ def bandwidth_curve(
 ) -> BandwidthCurve:
     """MLCE and ALCE for many bandwidths in one pass (Luo et al. 2022, fig. 1).
 
-    Parameters
-    ----------
-    confidence, outcome, embedding, n_bins, binning, exclude_self, weights, progress
-        See :func:`~lore_core.metrics.local_error.local_errors`.
-    gammas : array-like of shape (g,), optional
-        Bandwidths γ > 0; by default :func:`default_gammas`.
-    min_effective_size : float
-        Rows with a smaller n_eff are left out of ``mlce_supported``.
+    ``confidence``, ``outcome``, ``embedding``, ``n_bins``, ``binning``, ``exclude_self``,
+    ``weights``, ``progress``: see :func:`~lore_core.metrics.local_error.local_errors`. ``gammas``
+    (g,): bandwidths γ > 0; by default :func:`default_gammas`. ``min_effective_size``: rows with a
+    smaller n_eff are left out of ``mlce_supported``.
 
     Notes
     -----
@@ -116,7 +121,7 @@ def bandwidth_curve(
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
         target_groups=index,
         exclude_self=exclude_self,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     ):
         error, size = np.abs(means.mean[:, 0]), means.effective_size
         largest[b], average[b] = np.nanmax(error), known_mean(error, w)
@@ -156,15 +161,8 @@ class BandwidthSpread:
 def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     """Mean and spread of the curves of many runs (Luo et al. 2022, appendix B).
 
-    Parameters
-    ----------
-    curves : sequence of BandwidthCurve
-        One a run, at the same bandwidths and the same ``min_effective_size``.
-
-    Raises
-    ------
-    InputError
-        If there is no curve, or they were not taken at the same settings.
+    Raises InputError if there is no curve, or they were not taken at the same bandwidths and
+    ``min_effective_size``.
     """
     if not curves:
         raise InputError("'curves' must hold at least one curve; got none.")
@@ -204,3 +202,95 @@ def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Float
     code = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy()
     total = np.bincount(code, weights=weighed(values, weights))
     return np.asarray((total / np.bincount(code, weights=weights))[code])
+
+
+@dataclass(frozen=True, eq=False)
+class VectorCurve:
+    """Average and largest local error of the whole vector over a grid of bandwidths."""
+
+    gamma: Floats  #: (g,); bandwidths
+    #: (g,); mean and maximum of the squared vector LCE less its noise over the supported rows,
+    #: below 0 where it is all noise; NaN without any.
+    mean_squared: Floats
+    largest_squared: Floats
+    supported: Mask  #: (g, n); mask of the rows with ten effective neighbours or more
+    median_effective_size: Floats  #: (g,); median n_eff over all rows
+    bin_index: Ints  #: (n,); bin of the predicted class's confidence
+
+    @property
+    def average(self) -> Floats:
+        """Root mean square of the vector LCE, without noise, shape (g,)."""
+        return np.asarray(positive_root(self.mean_squared))
+
+    @property
+    def largest(self) -> Floats:
+        """Largest vector LCE, without noise, shape (g,)."""
+        return np.asarray(positive_root(self.largest_squared))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.supported.shape[1])
+
+    def frame(self) -> pd.DataFrame:
+        """Return the curve as a DataFrame, one row a bandwidth."""
+        return pd.DataFrame(
+            {
+                "gamma": self.gamma,
+                "average": self.average,
+                "largest": self.largest,
+                "rows": self.supported.sum(axis=1),
+                "median_n_eff": self.median_effective_size,
+            }
+        )
+
+
+def vector_curve(
+    dataset: Dataset,
+    embedding: Points,
+    gammas: ArrayLike | None = None,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    progress: Progress | None = None,
+) -> VectorCurve:
+    """Average and largest local error of the whole vector for many bandwidths.
+
+    At each what :func:`~lore_core.metrics.local_error.vector_errors` finds there.
+
+    ``dataset``, ``embedding``, ``n_bins``, ``binning``, ``progress``: see
+    :func:`~lore_core.metrics.local_error.vector_errors`. ``gammas``: see :func:`bandwidth_curve`.
+    """
+    z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
+    grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
+    h = scaled_bandwidth(grid, z.shape[1])
+    squared, mass, size = np.empty((3, len(grid), len(z)))
+    for b, means in means_by_bandwidth(
+        z, None, residual, bandwidth=h, target_groups=index, progress=kernel_progress(progress)
+    ):
+        squared[b] = np.square(means.mean).sum(axis=1)
+        mass[b], size[b] = means.mass, means.effective_size
+    squared -= own_noise(z, np.square(residual), mass, index, h)
+    known = size >= MIN_EFFECTIVE_SIZE
+    mean, largest = supported_summaries(squared[..., None], known)
+    return VectorCurve(
+        gamma=grid,
+        mean_squared=mean[:, 0],
+        largest_squared=largest[:, 0],
+        supported=known,
+        median_effective_size=np.median(size, axis=1),
+        bin_index=index,
+    )
+
+
+def supported_summaries(values: Floats, known: Mask) -> tuple[Floats, Floats]:
+    """Return mean and maximum of (g, n, b) values over the known rows (g, n), shape (g, b) each.
+
+    NaN where no row is known.
+    """
+    inside = known[:, :, None]
+    with np.errstate(invalid="ignore"):
+        mean = values.sum(axis=1, where=inside) / known.sum(axis=1)[:, None]
+    largest = values.max(axis=1, where=inside, initial=-np.inf)
+    largest[~known.any(axis=1)] = np.nan
+    return mean, largest

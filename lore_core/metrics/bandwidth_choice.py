@@ -16,7 +16,7 @@ from lore_core.data.validation import InputError, Points, as_confidence, as_plac
 from lore_core.data.weights import as_weights, linearised
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.bandwidth import default_gammas
-from lore_core.metrics.local_error import scaled_bandwidth, told
+from lore_core.metrics.local_error import kernel_progress, scaled_bandwidth
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,7 @@ def suggest_bandwidth(
 
 
 def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) -> bool:
-    """Whether some bin holds two rows, for every number of bins: else nothing can be suggested.
-
-    ``confidence``, ``n_bins``, ``binning``: see :func:`suggest_bandwidth`.
-    """
+    """Whether some bin holds two rows, for every number of bins: else nothing can be suggested."""
     c = as_confidence(confidence)
     return all(
         (np.bincount(confidence_bins(c, count, binning).assign(c)) > 1).any() for count in n_bins
@@ -147,7 +144,7 @@ def _leave_one_out(
         target_groups=index,
         exclude_self=True,
         effective_size=False,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     ):
         mean, mass = means.mean[:, 0], means.mass
         local = np.where(np.isfinite(mean), mean, 0.0)

@@ -1,19 +1,9 @@
-"""Every metric of one set of predictions, once: tables, command, pages, report and files ask here.
+"""Catalogue of every metric of one set of predictions: what all tables, pages and files ask.
 
-A new metric is a function in a module of its own and one entry in this file: its name, unit,
-direction and words, and how it is computed from a
-:class:`~lore_core.metrics.measured.Measured`. It is then measured by
-:func:`~lore_core.comparison.summary.summarize` and shown by ``lore metrics``, ``lore compare``, the
-Overview, the Recalibrate and Runs pages, the report and all their files.
-
-How to use it:
-
-* ``CATALOGUE[name]`` is a :class:`~lore_core.metrics.metric.Metric`; ``unit_of(name)`` also answers
-  for a column that is no metric of ours.
-* ``metric.heading``, ``metric.text(value)`` and ``metric.interval_text(low, high)`` write a column;
-  ``metric.title`` and ``metric.text_alone(value)`` a number by itself.
-* The tuples below say which metrics a table shows, all in one order; those it has no value of are
-  left out: ``[metric for metric in METHOD_TABLE if metric.name in frame]``.
+A new metric is a function in a module of its own and one entry here: its name, unit, direction and
+words, and how it is computed from a :class:`~lore_core.metrics.measured.Measured`. It is then
+measured by :func:`~lore_core.comparison.summary.summarize` and shown everywhere. The tuples below
+say which metrics a table shows, in one order; those it has no value of are left out.
 
 Whatever needs numpy is imported by the functions, not here: the command's help reads this module.
 """
@@ -23,11 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lore_core.data.number_text import NATS, PERCENT, PLAIN, POINTS, Unit
-from lore_core.metrics.metric import Metric, OverBandwidths, RowMean
+from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
 
 if TYPE_CHECKING:
     from lore_core.data.arrays import Floats
-    from lore_core.metrics.measured import Measured
 
 #: What tables call the largest MCE over groups.
 MAX_GROUPWISE = "max group-wise MCE"
@@ -37,12 +26,6 @@ MIN_GROUP_SIZE = 30
 MIN_CELL_ROWS = 10
 #: Confidence bins with fewer rows are not called the worst or the best.
 MIN_BIN_ROWS = 30
-
-
-def _row_nll(rows: Measured) -> Floats:
-    from lore_core.metrics.proper_scores import row_nll
-
-    return row_nll(rows.probabilities, rows.labels)
 
 
 def _class_nll(probabilities: Floats) -> Floats:
@@ -55,18 +38,6 @@ def _class_brier(probabilities: Floats) -> Floats:
     from lore_core.metrics.proper_scores import class_brier
 
     return class_brier(probabilities)
-
-
-def _row_brier(rows: Measured) -> Floats:
-    from lore_core.metrics.proper_scores import row_brier
-
-    return row_brier(rows.probabilities, rows.labels)
-
-
-def _smooth_error(rows: Measured) -> float:
-    from lore_core.metrics.smooth_error import smooth_calibration_error
-
-    return smooth_calibration_error(rows.confidence, rows.outcome, weights=rows.weights)
 
 
 ACCURACY = Metric(
@@ -94,7 +65,7 @@ NLL = Metric(
     unit=NATS,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(_row_nll, _class_nll),
+    measure=RowMean(lambda rows: rows.row_nll, _class_nll),
     proper=True,
 )
 BRIER = Metric(
@@ -103,7 +74,7 @@ BRIER = Metric(
     unit=PLAIN,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(_row_brier, _class_brier),
+    measure=RowMean(lambda rows: rows.row_brier, _class_brier),
     proper=True,
 )
 ALCE_HELD_OUT = Metric(
@@ -195,7 +166,7 @@ SMOOTH_ECE = Metric(
     explanation="The calibration error after smoothing along the confidence, without bins.",
     unit=POINTS,
     formula="smooth-ece",
-    measure=_smooth_error,
+    measure=lambda rows: rows.smooth_error,
     compared=False,
 )
 MCE = Metric(
@@ -312,3 +283,22 @@ RUNS_TABLE = (*METHOD_TABLE, *(metric for metric in COMPARED if metric.unfiltere
 RANKED_BY = (*(metric for metric in DESCRIBED if metric.proper), ECE)
 #: What is drawn against γ.
 CURVES = {metric.curve.key: metric.curve for metric in DESCRIBED if metric.curve is not None}
+#: The same of the whole probability vector.
+VECTOR_CURVES: dict[CurveKey, OverBandwidths] = {
+    "average": OverBandwidths(
+        key="average",
+        title="Average error of the whole vector",
+        button="Average",
+        meaning="root mean square, over the rows with enough effective neighbours, of how far the "
+        "local mean of all probabilities is from that of the true classes, less its noise",
+        of="probability",
+    ),
+    "largest": OverBandwidths(
+        key="largest",
+        title="Largest error of the whole vector",
+        button="Largest",
+        meaning="how far, at most over the rows with enough effective neighbours, the local mean "
+        "of all probabilities is from that of the true classes, less its noise",
+        of="probability",
+    ),
+}

@@ -38,18 +38,9 @@ class ReliabilityTable:
     #: (n_bins,); 95 % Wilson interval of the accuracy.
     accuracy_low: Floats
     accuracy_high: Floats
-    #: (n_bins,); Σw, and (Σw)² / Σw², so many equal rows they are worth; None: rows count alike.
-    mass: Floats | None = None
-    worth: Floats | None = None
-
-    @property
-    def effective_size(self) -> Floats:
-        """How many equal rows each bin is worth, shape (n_bins,): its rows, if they are equal."""
-        return self.count.astype(np.float64) if self.worth is None else self.worth
-
-    @property
-    def _mass(self) -> Floats:
-        return self.count.astype(np.float64) if self.mass is None else self.mass
+    #: (n_bins,); Σw, and (Σw)² / Σw², so many equal rows they are worth; without weights ``count``.
+    mass: Floats
+    effective_size: Floats
 
     @property
     def gap(self) -> Floats:
@@ -59,7 +50,7 @@ class ReliabilityTable:
     @property
     def expected_calibration_error(self) -> float:
         """Mean of |gap| weighted by the rows of each bin."""
-        full, mass = self.count > 0, self._mass
+        full, mass = self.count > 0, self.mass
         return float(np.sum(mass[full] * np.abs(self.gap[full])) / mass.sum())
 
     @property
@@ -71,7 +62,7 @@ class ReliabilityTable:
         E|N(gap, σ²)| − |gap|, as in Kumar, Liang and Ma, "Verified Uncertainty Calibration",
         NeurIPS 2019, but in closed form (folded normal). What is left of the bias is about half.
         """
-        full, mass = self.count > 0, self._mass
+        full, mass = self.count > 0, self.mass
         n, gap = self.effective_size[full], np.abs(self.gap[full])
         # One right and one wrong row more: a bin without mistakes is not free of noise.
         share = (self.accuracy[full] * n + 1) / (n + 2)
@@ -85,22 +76,19 @@ class ReliabilityTable:
         """Largest |gap| over the bins that hold rows."""
         return float(np.nanmax(np.abs(self.gap)))
 
-    def _extreme(self, pick: Any, min_count: int) -> int:
-        gap = np.abs(self.gap)
-        enough = self.count >= min(min_count, int(self.count.max()))
-        candidates = np.flatnonzero(enough)
-        return int(candidates[pick(gap[candidates])])
-
     def worst_bin(self, min_count: int = 1) -> int:
         """Index of the bin with the largest |gap| among those with ``min_count`` rows or more.
 
         Where no bin holds that many, the fullest bin is the only candidate.
         """
-        return self._extreme(np.argmax, min_count)
+        return int(np.argmax(np.where(self._enough(min_count), np.abs(self.gap), -1.0)))
 
     def best_bin(self, min_count: int = 1) -> int:
         """Index of the bin with the smallest |gap|; see :meth:`worst_bin`."""
-        return self._extreme(np.argmin, min_count)
+        return int(np.argmin(np.where(self._enough(min_count), np.abs(self.gap), np.inf)))
+
+    def _enough(self, min_count: int) -> Mask:
+        return np.asarray(self.count >= min(min_count, int(self.count.max())))
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame, one row a bin."""
@@ -122,22 +110,10 @@ class ReliabilityTable:
 def wilson_interval(
     successes: ArrayLike, count: ArrayLike, *, z: float = NORMAL_95
 ) -> tuple[Floats, Floats]:
-    """Wilson's score interval of a share.
+    """Wilson's score interval of a share (JASA 1927): its low and high ends.
 
-    Parameters
-    ----------
-    successes, count : array-like
-        Successes and trials; NaN where there are no trials.
-    z : float
-        Normal quantile; 1.96 gives 95 %.
-
-    Returns
-    -------
-    low, high : ndarray
-
-    References
-    ----------
-    Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927.
+    ``successes`` of ``count`` trials; NaN where there are none. ``z``: normal quantile, by default
+    of 95 %.
     """
     k = np.asarray(successes, dtype=np.float64)
     n = np.where(np.asarray(count) > 0, np.asarray(count, dtype=np.float64), np.nan)
@@ -186,6 +162,18 @@ def set_sizes(codes: NDArray[np.integer[Any]], size: int, weights: Floats | None
     return SetSizes(rows, mass, mass**2 / np.where(square > 0, square, 1.0))
 
 
+def _set_means(
+    c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None
+) -> tuple[SetSizes, Floats, Floats, Floats, Floats]:
+    """Return sizes of sets, mean confidence, accuracy and its 95 % interval; NaN without rows."""
+    sizes = set_sizes(codes, size, weights)
+    right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
+    promised = np.bincount(codes, weights=weighed(c, weights), minlength=size)
+    low, high = wilson_interval(right * sizes.per_mass, sizes.worth)
+    with np.errstate(invalid="ignore"):
+        return sizes, promised / sizes.mass, right / sizes.mass, low, high
+
+
 def gap_table(
     c: Floats,
     a: Floats,
@@ -200,15 +188,10 @@ def gap_table(
     gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round); NaN without
     rows.
     """
-    sums = set_sizes(codes, size, weights)
-    right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
-    promised = np.bincount(codes, weights=weighed(c, weights), minlength=size)
-    with np.errstate(invalid="ignore"):
-        mean, accuracy = promised / sums.mass, right / sums.mass
-    low, high = wilson_interval(right * sums.per_mass, sums.worth)
+    sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
     return pd.DataFrame(
         {
-            "rows": sums.rows,
+            "rows": sizes.rows,
             "confidence": mean,
             "accuracy": accuracy,
             "gap": mean - accuracy,
@@ -221,12 +204,11 @@ def gap_table(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's interval of a share ("The use of confidence or fiducial limits", 1934).
+    """Clopper and Pearson's interval of a share (1934): at least as often as ``level`` it holds.
 
     Wider than Wilson's, which near 0 and 1 holds the truth less often than it says. ``successes``
-    of ``count`` trials, one at least. At least as often as ``level`` it holds the truth, whatever
-    that is, and if the trials' probabilities differ their mean (Hoeffding, "On the distribution of
-    the number of successes in independent trials", 1956).
+    of ``count`` trials, one at least. If the trials' probabilities differ it holds their mean
+    (Hoeffding, "On the distribution of the number of successes in independent trials", 1956).
     """
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(count, dtype=np.float64)
     tail = (1 - level) / 2
@@ -267,15 +249,8 @@ def reliability_table(
     bins = confidence_bins(c, n_bins, binning)
     if within is not None:
         c, a, w = c[within], a[within], chosen_weights(w, within)
-    index = bins.assign(c)
-    sums = set_sizes(index, bins.n_bins, w)
-    right = np.bincount(index, weights=weighed(a, w), minlength=bins.n_bins)
-    with np.errstate(invalid="ignore"):
-        mean_c = np.bincount(index, weights=weighed(c, w), minlength=bins.n_bins) / sums.mass
-        mean_a = right / sums.mass
-    low, high = wilson_interval(right * sums.per_mass, sums.worth)
-    mass, worth = (None, None) if w is None else (sums.mass, sums.worth)
-    return ReliabilityTable(bins, sums.rows, mean_c, mean_a, low, high, mass, worth)
+    sizes, mean, accuracy, low, high = _set_means(c, a, bins.assign(c), bins.n_bins, w)
+    return ReliabilityTable(bins, sizes.rows, mean, accuracy, low, high, sizes.mass, sizes.worth)
 
 
 def expected_calibration_error(
@@ -321,16 +296,10 @@ def groupwise_calibration_error(
 ) -> pd.DataFrame:
     """ECE, MCE and mean gap inside each group.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        See :func:`reliability_table`.
-    groups : array-like of shape (n,) or (n, g)
-        Group names; of several columns the intersections are taken.
-    n_bins, binning
-        Bins are chosen once on all rows, then applied inside each group.
-    weights
-        See :func:`reliability_table`.
+    ``confidence``, ``outcome`` (n,): see :func:`reliability_table`. ``groups`` (n,) or (n, g):
+    group names; of several columns the intersections are taken. ``n_bins``, ``binning``: bins are
+    chosen once on all rows, then applied inside each group. ``weights``: see
+    :func:`reliability_table`.
 
     Returns
     -------
@@ -373,10 +342,9 @@ def groupwise_calibration_error(
 
 
 def counted_groups(rows: ArrayLike, min_group_size: int = 1) -> Mask:
-    """Return which groups are large enough for their gap to say something.
+    """Return which groups, of so many ``rows`` (g,), are large enough for their gap to count.
 
-    ``rows`` (g,): rows of each group. ``min_group_size``: groups with fewer rows, or fewer than
-    :data:`FEWEST_GROUP_ROWS`, do not count. Where all are smaller the largest does.
+    Those with ``min_group_size`` rows and ten; where all are smaller the largest.
     """
     sizes = np.asarray(rows)
     return np.asarray(sizes >= min(max(min_group_size, FEWEST_GROUP_ROWS), sizes.max()))
@@ -394,22 +362,21 @@ def groupwise_maximum_calibration_error(
 ) -> float:
     """Largest MCE over groups (Luo et al. 2022, section 5.2), in [0, 1].
 
-    Parameters
-    ----------
-    confidence, outcome, groups, n_bins, binning, weights
-        See :func:`groupwise_calibration_error`.
-    min_group_size : int
-        Groups with fewer rows are left out: their MCE is mostly noise.
-
-    Raises
-    ------
-    InputError
-        If no group has ``min_group_size`` rows.
+    Groups with fewer rows than ``min_group_size`` are left out: their MCE is mostly noise; raises
+    InputError if none is left. See :func:`groupwise_calibration_error` for the others.
     """
     min_group_size = check_integer(min_group_size, "min_group_size")
     frame = groupwise_calibration_error(
         confidence, outcome, groups, n_bins=n_bins, binning=binning, weights=weights
     )
+    return largest_group_error(frame, min_group_size)
+
+
+def largest_group_error(frame: pd.DataFrame, min_group_size: int) -> float:
+    """Return the largest MCE of the groups that are large enough.
+
+    ``frame``: from :func:`groupwise_calibration_error`. Raises InputError if no group is.
+    """
     kept = frame[frame["rows"] >= min_group_size]
     if kept.empty:
         raise InputError(

@@ -55,39 +55,22 @@ class LossParts:
 
 
 def are_enough(outcome: Floats) -> bool:
-    """Whether so many rows can tell the parts: 50, and 10 right and 10 wrong ones.
-
-    ``outcome`` (n,): 0 or 1.
-    """
+    """Whether so many outcomes (n,) can tell the parts: 50, and 10 right and 10 wrong ones."""
     right = float(outcome.sum())
     return len(outcome) >= MIN_ROWS and min(right, len(outcome) - right) >= MIN_OF_EACH
 
 
 def loss_parts(
-    confidence: ArrayLike, outcome: ArrayLike, recalibrated: ArrayLike, told: ArrayLike
+    confidence: ArrayLike, outcome: ArrayLike, recalibrated: ArrayLike, predicted: ArrayLike
 ) -> LossParts:
     """Estimate calibration loss and a lower bound of the grouping loss, with intervals.
 
     Every row counts once: there are no weights.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences c in [0, 1] and outcomes a, 0 or 1.
-    recalibrated : array-like of shape (n,)
-        A function g of the confidence, in [0, 1], learnt on *other* rows.
-    told : array-like of shape (n,)
-        What a model learnt on *other* rows says of a − g from the features. Only its order within a
-        bin counts.
-
-    Returns
-    -------
-    LossParts
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
+    ``confidence``, ``outcome`` (n,): confidences c in [0, 1] and outcomes a, 0 or 1.
+    ``recalibrated`` (n,): a function g of the confidence, in [0, 1], learnt on *other* rows.
+    ``predicted`` (n,): what a model learnt on *other* rows says of a − g from the features. Only
+    its order within a bin counts.
 
     Notes
     -----
@@ -96,7 +79,7 @@ def loss_parts(
     function of c does. What is left of E(c − a)² is noise.
 
     Rows are cut into bins b of equal number by their confidence and each bin into parts r of equal
-    number by what was told of them. With w shares of rows and r̄ the mean of a residual,
+    number by what was predicted of them. With w shares of rows and r̄ the mean of a residual,
 
     * calibration: Σ_b w_b (r̄_b² − s_b²/n_b) of the residual c − a;
     * grouping: Σ_b Σ_r w_br ((r̄_br − r̄_b)² − s_br²/n_br) + Σ_b w_b s_b²/n_b of the residual g − a.
@@ -112,10 +95,10 @@ def loss_parts(
     """
     c, a = as_rows(confidence, outcome)
     g = as_confidence(recalibrated, "recalibrated")
-    h = np.asarray(told, np.float64)
+    h = np.asarray(predicted, np.float64)
     if not np.isfinite(h).all():
-        raise InputError(f"'told' must be finite; got {h[~np.isfinite(h)][0]}.")
-    n = check_lengths(confidence=c, recalibrated=g, told=h)
+        raise InputError(f"'predicted' must be finite; got {h[~np.isfinite(h)][0]}.")
+    n = check_lengths(confidence=c, recalibrated=g, predicted=h)
     bins, cells = cells_of(c, h)
     calibration = _calibration(c - a, a, bins)
     grouping = _grouping(g - a, a, bins, cells)
@@ -130,15 +113,14 @@ def loss_parts(
     )
 
 
-def cells_of(confidence: Floats, told: Floats) -> tuple[Ints, Ints]:
-    """Cut rows into bins of confidence, and these into parts by what was told of them.
+def cells_of(confidence: Floats, predicted: Floats) -> tuple[Ints, Ints]:
+    """Cut rows into bins of confidence, and these into parts by what was predicted of them.
 
-    ``confidence``, ``told`` (n,): see :func:`loss_parts`. Returns the number of the bin of each row
-    and that of its part among all parts, from 0.
+    Returns each row's bin and its part among all parts, from 0.
     """
     one = np.zeros(len(confidence), np.int64)
     bins = _equal_parts(confidence, one, _PART_ROWS * _MOST_PARTS, _MOST_BINS)
-    return bins, _equal_parts(told, bins, _PART_ROWS, _MOST_PARTS)
+    return bins, _equal_parts(predicted, bins, _PART_ROWS, _MOST_PARTS)
 
 
 @dataclass(frozen=True)
@@ -222,8 +204,7 @@ def _variance(a: Floats, bins: Ints) -> Floats:
 def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
     """Cut each set of rows into parts of about equal number by some values; equal ones together.
 
-    ``within`` (n,): 0, 1, …; ``least``: rows of a part; ``most``: parts of a set. Numbers the parts
-    of all sets from 0.
+    ``within`` (n,): the set; ``least``: rows of a part; ``most``: parts of a set.
     """
     code = np.empty(len(values), np.int64)
     first = 0

@@ -1,4 +1,4 @@
-"""The local calibration error of each row: SLCE, LCE and their summaries MLCE and ALCE."""
+"""Local calibration errors of each row, of one confidence (SLCE, LCE) and of all classes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -13,14 +14,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
-from lore_core.data.validation import Points, as_placed_rows, check_positive
+from lore_core.data.validation import (
+    InputError,
+    Points,
+    as_coordinates,
+    as_placed_rows,
+    check_lengths,
+    check_positive,
+)
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.kernel_sums import KernelMeans, laplacian_means, laplacian_sums
 from lore_core.kernel_sums.api import means_of_all_and_some
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
+#: What is said of all classes at once instead, where rows have weights.
+VECTOR_COUNTS_ALIKE = (
+    "The whole vector's test lets every row count once: of weighted rows nothing is said of it."
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +117,7 @@ def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats
     return min(check_positive(gamma, "gamma") * n_dimensions, sys.float_info.max)
 
 
-def told(progress: Progress | None) -> Callable[[float], object] | None:
+def kernel_progress(progress: Progress | None) -> Callable[[float], object] | None:
     """Return what the kernel sums call with the share done."""
     return None if progress is None else lambda share: progress(share, "kernel sums")
 
@@ -145,11 +158,6 @@ def local_errors(
     progress : callable, optional
         Called with the share done and a short message; may raise to cancel.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
-
     Notes
     -----
     S_γ(i) = Σ_{j∈β(i)} (c_j − a_j) k_γ(z_i, z_j) / Σ_{j∈β(i)} k_γ(z_i, z_j), with β(i) the rows in
@@ -168,7 +176,7 @@ def local_errors(
         bandwidth=scaled_bandwidth(gamma, z.shape[1]),
         target_groups=index,
         exclude_self=exclude_self,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     )
     return _as_local_errors(means, index, bins, gamma, w)
 
@@ -183,9 +191,9 @@ def local_errors_and_half(
     n_bins: int,
     binning: Binning,
 ) -> tuple[LocalErrors, KernelMeans]:
-    """Return :func:`local_errors`, and means of the gap c − a at all rows over some rows alone.
+    """Return :func:`local_errors`, and means of the gap c − a at all rows over some (a mask, (n,)).
 
-    ``some``: a mask of shape (n,). The rest as there; rows all count alike.
+    Rows all count alike.
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
@@ -281,3 +289,135 @@ def average_local_calibration_error(
     """
     error = local_calibration_error(confidence, outcome, embedding, **options)
     return known_mean(np.abs(error), as_weights(options.get("weights")))
+
+
+@dataclass(frozen=True, eq=False)
+class VectorErrors:
+    """Local errors of the whole probability vector, row by row."""
+
+    #: (n, K); SLCE of every class: kernel mean of p_k − 1[y = k]; positive = promised too often.
+    signed: Floats
+    #: (n,); squared length of that vector less its noise, unbiased: below 0 it is all noise.
+    squared: Floats
+    #: (K,); what each class adds to the mean of ``squared`` over the supported rows; NaN without.
+    class_squared: Floats
+    effective_size: Floats  #: (n,); n_eff
+    bin_index: Ints  #: (n,); bin of the predicted class's confidence, the same for all classes
+    gamma: float  #: Bandwidth γ
+
+    @property
+    def absolute(self) -> Floats:
+        """Vector LCE without its noise, √max(squared, 0), shape (n,)."""
+        return np.asarray(positive_root(self.squared))
+
+    @cached_property
+    def most_wrong(self) -> Ints:
+        """Class whose local mean is furthest off, shape (n,)."""
+        return np.asarray(np.abs(self.signed).argmax(axis=1))
+
+    def supported(self) -> Mask:
+        """Mask of the rows with ten effective neighbours or more, shape (n,)."""
+        return np.asarray(self.effective_size >= MIN_EFFECTIVE_SIZE)
+
+    def supported_maximum(self) -> float:
+        """Largest vector LCE, without noise, of the supported rows; NaN without any."""
+        error = self.absolute[self.supported()]
+        return float(error.max()) if len(error) else float("nan")
+
+    @property
+    def average(self) -> float:
+        """Root mean square of the vector LCE, without noise, over the supported rows, or NaN."""
+        squared = self.squared[self.supported()]
+        return float(positive_root(squared.mean())) if len(squared) else float("nan")
+
+
+def positive_root(squared: Any) -> Any:
+    """Return √max(squared, 0); what is below 0 is all noise."""
+    return np.sqrt(np.maximum(squared, 0.0))
+
+
+def vector_errors(
+    dataset: Dataset,
+    embedding: Points,
+    *,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    progress: Progress | None = None,
+) -> VectorErrors:
+    """Local errors of all class probabilities at every row, from one kernel pass.
+
+    ``dataset``: rows with whole probability vectors p and true classes y, without weights.
+    ``embedding``, ``gamma``, ``n_bins``, ``binning``, ``progress``: see :func:`local_errors`.
+
+    Notes
+    -----
+    With w_ij = k_γ(z_i, z_j) / Σ_j k_γ(z_i, z_j) over the rows of i's bin of the predicted class's
+    confidence, and r_j = p_j − onehot(y_j), the local mean m_i = Σ_j w_ij r_j holds the SLCE of
+    every class. Its length is what the multiclass local calibration of Barbera and others (arXiv
+    2510.26566, AISTATS 2026) holds small, here the Euclidean one, of which noise can be taken off.
+
+    A noisy vector is too long: E‖m_i‖² = ‖E m_i‖² + noise. Leaving out every row's product with
+    itself, ‖m_i‖² − Σ_j w_ij² ‖r_j‖² has the mean Σ_{j≠l} w_ij w_il E r_j · E r_l, 0 where every
+    probability is right. As k_γ² = k_{γ/2}, that is one more sum at γ/2. Class by class the mean
+    over the supported rows S is Σ_{i∈S} m_ik² / |S| − Σ_j c_j r_jk² with c_j = Σ_{i∈S} w_ij² / |S|:
+    one more sum for all classes.
+    """
+    z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
+    h = scaled_bandwidth(gamma, z.shape[1])
+    means = laplacian_means(
+        z, None, residual, bandwidth=h, target_groups=index, progress=kernel_progress(progress)
+    )
+    known = means.effective_size >= MIN_EFFECTIVE_SIZE
+    square, own = np.square(means.mean), np.square(residual)
+    with np.errstate(invalid="ignore"):
+        of_class = square[known].sum(axis=0) / known.sum()
+    return VectorErrors(
+        signed=means.mean,
+        squared=square.sum(axis=1) - own_noise(z, own, means.mass, index, h),
+        class_squared=of_class - own_shares(z, known, means.mass, index, h) @ own,
+        effective_size=means.effective_size,
+        bin_index=index,
+        gamma=float(gamma),
+    )
+
+
+def vector_rows(
+    dataset: Dataset, embedding: Points, n_bins: int, binning: Binning
+) -> tuple[Floats, Floats, Ints]:
+    """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,).
+
+    Raises InputError if the lengths disagree, or rows have weights.
+    """
+    if dataset.weights is not None:
+        raise InputError(
+            f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
+            'weights out (mapping={"weight": ""}, --column weight=).'
+        )
+    z = as_coordinates(embedding)
+    check_lengths(dataset=dataset.labels, embedding=z)
+    residual = dataset.probabilities.copy()
+    residual[np.arange(len(residual)), dataset.labels] -= 1.0
+    index = confidence_bins(dataset.confidence, n_bins, binning).assign(dataset.confidence)
+    return z, residual, index
+
+
+def own_noise(z: Floats, squares: Floats, mass: Floats, groups: Ints, h: float | Floats) -> Floats:
+    """Return Σ_j w_ij² ‖r_j‖², what rows' products with themselves add, shape ([g,] n[, b]).
+
+    ``z`` (n, d): coordinates. ``squares`` (n[, b], K): of the residuals. ``mass`` ([g,] n): kernel
+    masses. ``groups`` (n,): bins. ``h`` ([g]): divisors of distances.
+    """
+    sums = laplacian_sums(z, None, squares.sum(axis=-1), bandwidth=h / 2, target_groups=groups)
+    return np.asarray(sums / np.square(mass if squares.ndim == 2 else mass[..., None]))
+
+
+def own_shares(z: Floats, known: Mask, mass: Floats, groups: Ints, h: float) -> Floats:
+    """Return c_j = Σ_i w_ij² / |S| over the supported rows i, shape (n,); NaN without any.
+
+    ``known`` (n,): mask of the supported rows S. The others: see :func:`own_noise`.
+    """
+    weight = np.where(known, 1.0 / mass**2, 0.0)
+    sums = laplacian_sums(z, None, weight, bandwidth=h / 2, target_groups=groups)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / known.sum())

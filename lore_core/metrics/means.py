@@ -1,4 +1,4 @@
-"""Intervals of means of rows, and of several at once."""
+"""Intervals of means of rows, of several at once, and of draws."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lore_core.data.arrays import Floats
+from lore_core.data.validation import check_share
 from lore_core.data.weights import chosen_weights, weighed
 
 #: Draws behind intervals that hold at once, and into how many blocks more rows are joined at most.
 _DRAWS, _MAX_BLOCKS = 5000, 1000
 #: Numbers of a score by row and class that are held at a time.
 _CHUNK = 100_000
+#: Two values this near, as a share of them, are the same, summed differently.
+TIE = 1e-9
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
@@ -36,13 +39,9 @@ def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
 def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> pd.DataFrame:
     """Return means of columns with intervals that hold all at once with 95 %.
 
-    Parameters
-    ----------
-    values : DataFrame of shape (n, m)
-        One row a row of the data, one column a mean that is wanted. Rows with a NaN take no part.
-    possible : array-like of shape (m, 2), optional
-        Smallest and largest value that a row of each column could have had; by default the largest
-        absolute value there is, with either sign.
+    ``values`` (n, m): one row a row of the data, one column a mean that is wanted. Rows with a NaN
+    take no part. ``possible`` (m, 2): smallest and largest value that a row of each column could
+    have had; by default the largest absolute value there is, with either sign.
 
     Returns
     -------
@@ -52,20 +51,12 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
 
     Notes
     -----
-    Gaffke's bounds: the rows and one imaginary row, the worst possible, are weighted at random
-    (weights uniform on the simplex, 5,000 draws), and the upper end is a quantile of the weighted
-    means. For values of 0 and 1 that is Clopper and Pearson's. Rows that are too rare for the
-    sample to hold them are thereby reckoned with, so skewed means are covered too. Each end of each
-    column has the same tail, as large as leaves 2.5 % of the draws outside any column on that side:
-    less than Bonferroni's where columns vary together. More than 1,000 rows are averaged in random
-    blocks.
-
-    References
-    ----------
-    Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
-    nonnegative variable", Mathematical Methods of Statistics 14, 2005.
-    Learned-Miller, Thomas, "A new confidence interval for the mean of a bounded random variable",
-    arXiv:1905.06208, 2019.
+    Gaffke's bounds (2005; Learned-Miller, Thomas, arXiv:1905.06208, 2019): the rows and one
+    imaginary row, the worst possible, are weighted at random (weights uniform on the simplex, 5,000
+    draws), and the upper end is a quantile of the weighted means. For values of 0 and 1 that is
+    Clopper and Pearson's; skewed means are covered too. Each end of each column has the same tail,
+    as large as leaves 2.5 % of the draws outside any column on that side: less than Bonferroni's
+    where columns vary together. More than 1,000 rows are averaged in random blocks.
     """
     known = values.dropna().to_numpy(np.float64)
     n, m = known.shape
@@ -113,14 +104,9 @@ def difference_range(
 ) -> tuple[float, float]:
     """Return the smallest and the largest difference of a score that any class of a row gives.
 
-    Parameters
-    ----------
-    of_class : callable
-        From probabilities (n, K) to the score of each row had each class been the true one.
-    first, other : ndarray of shape (n, K)
-        Probabilities of two methods; the difference is that of the other to the first.
-    weights : ndarray of shape (n,), optional
-        What each row counts for, of mean 1: its difference is as many times as large.
+    ``of_class``: from probabilities (n, K) to the score of each row had each class been the true
+    one. ``first``, ``other`` (n, K): probabilities of two methods; the difference is the other's to
+    the first's. ``weights`` (n,), of mean 1: a row's difference is as many times as large.
     """
     low, high = np.inf, -np.inf
     step = max(1, _CHUNK // first.shape[1])
@@ -130,3 +116,14 @@ def difference_range(
         apart = weighed(apart, chosen_weights(weights, rows))
         low, high = min(low, float(apart.min())), max(high, float(apart.max()))
     return low, high
+
+
+def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
+    """Return the limits between which a further draw lies with probability ``level``.
+
+    Order statistics at (b + 1)(1 ± level)/2 of the b draws along ``axis`` (Weibull's plotting
+    positions): of 100 draws the usual interpolated quantile would leave out 7 instead of 5 %.
+    """
+    tail = (1 - check_share(level, "level")) / 2
+    low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")
+    return np.asarray(low), np.asarray(high)

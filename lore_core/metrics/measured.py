@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning
@@ -20,7 +21,7 @@ from lore_core.metrics.global_metrics import (
     ReliabilityTable,
     counted_groups,
     groupwise_calibration_error,
-    groupwise_maximum_calibration_error,
+    largest_group_error,
     reliability_table,
     share_interval,
 )
@@ -31,6 +32,8 @@ from lore_core.metrics.local_error import (
     scaled_bandwidth,
 )
 from lore_core.metrics.metric import Metric, RowMean
+from lore_core.metrics.proper_scores import row_brier, row_nll
+from lore_core.metrics.without_bins import smooth_calibration_error
 
 #: The halves are those of a seed of their own, so that all methods share them.
 _SEED = 0
@@ -54,7 +57,7 @@ class Measured:
     #: What takes kernel sums. (Before Python 3.12 a cached property is computed for one object at a
     #: time, and methods are measured side by side.)
     _local: list[LocalErrors] = field(default_factory=list, init=False, repr=False)
-    _told: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
+    _half: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def _aimed(self) -> Target:
@@ -94,14 +97,19 @@ class Measured:
         return self._by_row[measure]
 
     @property
-    def probabilities(self) -> Floats:
-        """Probability vectors, shape (n, K)."""
-        return self.dataset.probabilities
+    def row_nll(self) -> Floats:
+        """−log p of the true class, shape (n,)."""
+        return row_nll(self.dataset.probabilities, self.dataset.labels)
 
     @property
-    def labels(self) -> Ints:
-        """True classes, shape (n,)."""
-        return self.dataset.labels
+    def row_brier(self) -> Floats:
+        """Brier score, shape (n,)."""
+        return row_brier(self.dataset.probabilities, self.dataset.labels)
+
+    @property
+    def smooth_error(self) -> float:
+        """Smooth ECE."""
+        return smooth_calibration_error(self.confidence, self.outcome, weights=self.weights)
 
     @cached_property
     def reliability(self) -> ReliabilityTable:
@@ -121,24 +129,31 @@ class Measured:
             self._sum()
         return self._local[0]
 
-    def know(self, local: LocalErrors) -> None:
+    def set_local_errors(self, local: LocalErrors) -> None:
         """Take local errors of these rows."""
         self._local[:] = [local]
 
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
         """Gaps of the groups that count, with intervals that all hold at once; needs groups."""
-        if self.groups is None:
-            raise InputError("'groups' must be given for errors of groups; got none.")
-        frame = groupwise_calibration_error(
+        return self._of_groups[counted_groups(self._of_groups["rows"], self.min_group_size)]
+
+    @cached_property
+    def _of_groups(self) -> pd.DataFrame:
+        return groupwise_calibration_error(
             self.confidence,
             self.outcome,
-            self.groups,
+            self._group_names,
             n_bins=self.n_bins,
             binning=self.binning,
             weights=self.weights,
         )
-        return frame[counted_groups(frame["rows"], self.min_group_size)]
+
+    @cached_property
+    def _group_names(self) -> NDArray[np.object_]:
+        if self.groups is None:
+            raise InputError("'groups' must be given for errors of groups; got none.")
+        return as_group_labels(self.groups)
 
     @property
     def largest_group_gap(self) -> float:
@@ -155,17 +170,7 @@ class Measured:
     @property
     def largest_group_error(self) -> float:
         """Largest MCE over the groups of ``min_group_size`` rows or more; needs groups."""
-        if self.groups is None:
-            raise InputError("'groups' must be given for errors of groups; got none.")
-        return groupwise_maximum_calibration_error(
-            self.confidence,
-            self.outcome,
-            self.groups,
-            n_bins=self.n_bins,
-            binning=self.binning,
-            min_group_size=self.min_group_size,
-            weights=self.weights,
-        )
+        return largest_group_error(self._of_groups, self.min_group_size)
 
     @property
     def largest_cell_gap(self) -> float:
@@ -179,9 +184,7 @@ class Measured:
         Of the groups of ``min_group_size`` rows or more the cells of
         :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS`: ``group, bin, rows, gap``.
         """
-        if self.groups is None:
-            raise InputError("'groups' must be given for errors of groups; got none.")
-        names = as_group_labels(self.groups).astype(str)
+        names = self._group_names.astype(str)
         frame = pd.DataFrame(
             {"group": names, "bin": self.bin_index, "gap": self.confidence - self.outcome}
         )
@@ -213,52 +216,42 @@ class Measured:
         return inside
 
     @property
-    def told(self) -> KernelMeans:
+    def half_means(self) -> KernelMeans:
         """Kernel means of the gap at every row, over the rows that are not held out; cf. `S_γ`."""
-        if not self._told:
+        if not self._half:
             self._sum()
-        return self._told[0]
+        return self._half[0]
 
     def _sum(self) -> None:
         """Compute what takes kernel sums and is not known, in one sweep where that is all of it."""
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
-        c, a, telling = self.confidence, self.outcome, ~self.held_out
-        if not self._local and not self._told and self.weights is None:
-            local, told = local_errors_and_half(
-                c,
-                a,
-                self.embedding,
-                telling,
-                gamma=self.gamma,
-                n_bins=self.n_bins,
-                binning=self.binning,
-            )
-            self._told.append(told)
-            self.know(local)
+        c, a, other_half = self.confidence, self.outcome, ~self.held_out
+        options: dict[str, Any] = {
+            "gamma": self.gamma,
+            "n_bins": self.n_bins,
+            "binning": self.binning,
+        }
+        if not self._local and not self._half and self.weights is None:
+            local, half_means = local_errors_and_half(c, a, self.embedding, other_half, **options)
+            self._half.append(half_means)
+            self.set_local_errors(local)
         if not self._local:
-            local = local_errors(
-                c,
-                a,
-                self.embedding,
-                gamma=self.gamma,
-                n_bins=self.n_bins,
-                binning=self.binning,
-                weights=self.weights,
+            self.set_local_errors(
+                local_errors(c, a, self.embedding, weights=self.weights, **options)
             )
-            self.know(local)
-        if not self._told:
+        if not self._half:
             z = as_coordinates(self.embedding)
-            told = laplacian_means(
+            half_means = laplacian_means(
                 z,
-                z[telling],
-                (c - a)[telling],
-                chosen_weights(self.weights, telling),
+                z[other_half],
+                (c - a)[other_half],
+                chosen_weights(self.weights, other_half),
                 bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
                 target_groups=self.bin_index,
-                source_groups=self.bin_index[telling],
+                source_groups=self.bin_index[other_half],
             )
-            self._told.append(told)
+            self._half.append(half_means)
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Gap of each held-out row in the direction the other half shows there, shape (n,).
@@ -266,15 +259,15 @@ class Measured:
         ``local``: among neighbours in the confidence bin, else in all of the bin. NaN for the rows
         that are not held out; 0 where the other half has no rows.
         """
-        gap, telling = self.confidence - self.outcome, ~self.held_out
+        gap, other_half = self.confidence - self.outcome, ~self.held_out
         if local:
-            direction = np.sign(np.nan_to_num(self.told.mean))
+            direction = np.sign(np.nan_to_num(self.half_means.mean))
         else:
             index, size = self.bin_index, self.reliability.bins.n_bins
-            counted = weighed(gap, self.weights)[telling]
-            total = np.bincount(index[telling], counted, minlength=size)
+            counted = weighed(gap, self.weights)[other_half]
+            total = np.bincount(index[other_half], counted, minlength=size)
             direction = np.sign(total)[index]
-        return np.where(telling, np.nan, direction * gap)
+        return np.where(other_half, np.nan, direction * gap)
 
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""

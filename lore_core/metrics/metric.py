@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 #: What must be known besides confidences and outcomes.
 Need = Literal["probabilities", "features", "groups"]
-#: Attributes of :class:`~lore_core.chance.simulation.NullErrors` that hold a metric's draws.
+#: Attributes of :class:`~lore_core.inference.simulation.NullErrors` that hold a metric's draws.
 ChanceKey = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
-#: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` and of its chance band.
-CurveKey = Literal["mlce", "mlce_supported", "alce"]
+#: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` or, the last two, of a
+#: :class:`~lore_core.metrics.bandwidth.VectorCurve`, and keys of their null bands.
+CurveKey = Literal["mlce", "mlce_supported", "alce", "average", "largest"]
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,14 @@ class OverBandwidths:
     button: str
     meaning: str  #: What it is, within a sentence
     #: What the limits γ → 0 and γ → ∞ are; empty for none.
-    at_zero: str
-    at_infinity: str
+    at_zero: str = ""
+    at_infinity: str = ""
+    of: str = "confidence"  #: What is right of every row in the null model
 
 
 @dataclass(frozen=True)
 class RowMean:
-    """A metric that is the mean of one value a row.
-
-    It has a Student-t interval, and so has its difference between methods on the same rows.
-    """
+    """A metric that is the mean of one value a row: it has a Student-t interval, also of pairs."""
 
     #: From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,); NaN for rows
     #: that take no part.
@@ -74,7 +73,7 @@ class Metric:
     #: From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
     #: one is known that is neither simulated nor that of a :class:`RowMean`.
     interval: Callable[[Measured], tuple[float, float]] | None = None
-    #: Attribute of :class:`~lore_core.chance.simulation.NullErrors` with what a calibrated model
+    #: Attribute of :class:`~lore_core.inference.simulation.NullErrors` with what a calibrated model
     #: shows of it.
     chance: ChanceKey | None = None
     curve: OverBandwidths | None = None  #: Where it is drawn against γ

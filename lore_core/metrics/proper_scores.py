@@ -16,14 +16,8 @@ def negative_log_likelihood(
 ) -> float:
     """NLL: mean of −log p of the true class, probabilities clipped to [1e-6, 1], in nats.
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (n, K) or (n,)
-        Class probabilities; a vector is P(y = 1).
-    labels : array-like of shape (n,)
-        True class indices.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
+    ``probabilities`` (n, K) or (n,): class probabilities; a vector is P(y = 1). ``labels`` (n,):
+    true class indices. ``weights`` (n,): what each row counts for, above 0.
     """
     rows = row_nll(*_checked(probabilities, labels))
     return float(np.average(rows, weights=as_weights(weights, len(rows))))
@@ -34,10 +28,7 @@ def brier_score(
 ) -> float:
     """Brier score: mean squared distance of the probability vector to the truth.
 
-    Parameters
-    ----------
-    probabilities, labels, weights
-        See :func:`negative_log_likelihood`.
+    ``probabilities``, ``labels``, ``weights``: see :func:`negative_log_likelihood`.
 
     Returns
     -------

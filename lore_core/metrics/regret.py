@@ -63,20 +63,10 @@ def reward_parts(
 
     Every row counts once: there are no weights.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences c in [0, 1] and outcomes 0 or 1.
-    recalibrated, improved : array-like of shape (n,)
-        A function of the confidence, and a model's probability of being right from the features,
-        both in [0, 1] and learnt on *other* rows.
-    ratio : float
-        w/u ≥ 1: a wrong answer costs so many times what "unsure" costs.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
+    ``confidence``, ``outcome`` (n,): confidences c in [0, 1] and outcomes 0 or 1. ``recalibrated``,
+    ``improved`` (n,): a function of the confidence, and a model's probability of being right from
+    the features, both in [0, 1] and learnt on *other* rows. ``ratio``: w/u ≥ 1: a wrong answer
+    costs so many times what "unsure" costs.
 
     Notes
     -----

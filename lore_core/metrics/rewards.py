@@ -32,15 +32,7 @@ def default_ratios(n: int = 40) -> Floats:
 def unsure_threshold(unsure_cost: float, wrong_cost: float) -> float:
     """Return the confidence below which it is better to say "unsure": 1 − u/w.
 
-    Parameters
-    ----------
-    unsure_cost, wrong_cost : float
-        Costs u and w, above 0; u must not exceed w.
-
-    Raises
-    ------
-    InputError
-        If a cost is not above 0, or being unsure costs more than being wrong.
+    Raises InputError if a cost is not above 0, or being unsure (u) costs more than being wrong (w).
     """
     u, w = check_positive(unsure_cost, "unsure_cost"), check_positive(wrong_cost, "wrong_cost")
     if u > w:
@@ -112,13 +104,9 @@ def reward_curve(
     Luo et al. 2022, section 5.3. For a calibrated confidence this threshold maximises the expected
     reward: answering costs (1 − c)·w on average, being unsure u.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    before = c if baseline is None else as_confidence(baseline, "baseline")
-    n = check_lengths(outcome=a, confidence=c, baseline=before)
-    costs = _Costs.of(ratios)
-    reached = costs.reached(c)
-    own = reached if before is c else costs.reached(before)
-    return _curve(costs, reached, own, a, as_weights(weights, n))
+    before = confidence if baseline is None else baseline
+    named = {"baseline": before, "confidence": confidence}
+    return reward_curves(named, outcome, ratios, weights=weights)["confidence"]
 
 
 def reward_curves(
@@ -130,20 +118,15 @@ def reward_curves(
 ) -> dict[str, RewardCurve]:
     """:func:`reward_curve` of several confidences of the same rows, by their names.
 
-    Parameters
-    ----------
-    confidences : mapping of str to array-like of shape (n,)
-        The first is the baseline of the others.
-    outcome, ratios, weights
-        As there.
+    The first is the baseline of the others.
     """
     a, costs = as_outcome(outcome), _Costs.of(ratios)
     w = as_weights(weights, len(a))
     first, *_ = names = list(confidences)
 
     def reached(name: str) -> Ints:
-        c = as_confidence(confidences[name])
-        check_lengths(outcome=a, confidence=c)
+        c = as_confidence(confidences[name], name)
+        check_lengths(**{"outcome": a, name: c})
         return costs.reached(c)
 
     before = reached(first)
@@ -240,13 +223,7 @@ def describe_rewards(
 ) -> str:
     """Say which method saves most at the reader's own costs, and whether beyond chance.
 
-    Parameters
-    ----------
-    curves : mapping of str to RewardCurve
-        By method, each with the first one as baseline, at the one ratio ``wrong_cost`` /
-        ``unsure_cost``.
-    unsure_cost, wrong_cost : float
-        Costs u and w.
+    ``curves``: by method, each with the first one as baseline, at the one ratio w/u.
     """
     threshold = unsure_threshold(unsure_cost, wrong_cost)
     first = next(iter(curves))

@@ -54,13 +54,13 @@ def _words(rows: Measured, in_bin: int) -> str:
 
 def _worst_cell(rows: Measured, cells: Ints) -> int | None:
     """Return the cell of the largest |gap| among the rows that are not held out; −1 is no cell."""
-    telling, kept = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
+    other_half, kept = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
     size = int(cells.max(initial=0)) + 1
-    count, held = (np.bincount(cells[half], minlength=size) for half in (telling, kept))
-    weights = chosen_weights(rows.weights, telling)
-    gap = weighed((rows.confidence - rows.outcome)[telling], weights)
-    total = np.abs(np.bincount(cells[telling], gap, minlength=size))
-    mass = np.bincount(cells[telling], weights, minlength=size)
+    count, held = (np.bincount(cells[half], minlength=size) for half in (other_half, kept))
+    weights = chosen_weights(rows.weights, other_half)
+    gap = weighed((rows.confidence - rows.outcome)[other_half], weights)
+    total = np.abs(np.bincount(cells[other_half], gap, minlength=size))
+    mass = np.bincount(cells[other_half], weights, minlength=size)
     enough = np.minimum(count, held) >= MIN_CELL_ROWS
     return (
         int(np.argmax(np.where(enough, total / np.where(count > 0, mass, 1), -1.0)))
@@ -71,12 +71,12 @@ def _worst_cell(rows: Measured, cells: Ints) -> int | None:
 
 def _worst_neighbourhood(rows: Measured, z: Floats) -> WorstPlace | None:
     """Return the neighbourhood of the largest supported local error among those not held out."""
-    size, index = rows.told.effective_size, rows.bin_index
+    size, index = rows.half_means.effective_size, rows.bin_index
     held = np.bincount(index[rows.held_out], minlength=rows.reliability.bins.n_bins)[index]
     enough = (size >= MIN_EFFECTIVE_SIZE) & (held >= size)
     if not enough.any():
         return None
-    middle = int(np.argmax(np.where(enough, np.abs(rows.told.mean), -1.0)))
+    middle = int(np.argmax(np.where(enough, np.abs(rows.half_means.mean), -1.0)))
     others = np.flatnonzero(rows.held_out & (index == index[middle]))
     far = np.abs(z[others] - z[middle]).sum(axis=1)
     nearest = others[np.argsort(far, kind="stable")[: round(float(size[middle]))]]

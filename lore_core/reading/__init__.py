@@ -1,13 +1,20 @@
-"""The data contract: files of many formats in, one checked Dataset and a plain report out."""
+"""The data contract: files of many formats in, one checked Dataset and a plain report out.
 
+What is wrong with a file is an InputError: one sentence with file, column, rule and first bad row.
+"""
+
+from lore_core.reading.arrow_tables import frame_like
 from lore_core.reading.checks import Check, DoubtfulDataError
-from lore_core.reading.frames import frame_like
+from lore_core.reading.databases import SeveralTablesError
 from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
-from lore_core.reading.named_tables import SeveralTablesError
-from lore_core.reading.overview import ColumnOverview, FileOverview
-from lore_core.reading.read_files import Reading
-from lore_core.reading.reading_report import FileFacts, ReadingReport
+from lore_core.reading.reading_report import (
+    ColumnOverview,
+    FileFacts,
+    FileOverview,
+    Reading,
+    ReadingReport,
+)
 
 __all__ = [
     "PROBABILITY_KINDS",

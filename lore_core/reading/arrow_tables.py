@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -19,27 +21,19 @@ import pyarrow.parquet
 from lore_core.data.arrays import Ints
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, Kind, check_names, listed, short
+from lore_core.reading.columns import Columns, Kind, check_table, listed, refusing_damage, short
+from lore_core.reading.images import SIDE, thumbnails
 from lore_core.reading.raw_file import RawFile
-from lore_core.reading.saved_datasets import (
-    SIDE,
-    class_names_in,
-    holds_images,
-    parts_of,
-    read_stream,
-    thumbnails,
-)
+from lore_core.reading.saved_datasets import class_names_in, holds_images, parts_of, read_stream
 
+Frame = TypeVar("Frame")
 #: Bytes of an Arrow file before its first batch.
 _BEFORE_BATCHES = 8
 
 
 def open_parquet(raw: RawFile) -> Columns:
-    """Open a Parquet file; columns are decoded one at a time, so memory stays small.
-
-    Raises InputError if damaged, empty, too large, or with two columns of one name.
-    """
-    with _damage_told(raw, "Parquet"):
+    """Open a Parquet file; columns are decoded one at a time, so memory stays small."""
+    with _refusing_damage(raw, "Parquet"):
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
         schema = file.schema_arrow
@@ -51,11 +45,8 @@ def open_parquet(raw: RawFile) -> Columns:
 
 
 def open_feather(raw: RawFile) -> Columns:
-    """Open a Feather (Arrow IPC) file, or an Arrow stream.
-
-    Raises InputError if damaged, empty or with two columns of one name.
-    """
-    with _damage_told(raw, "Feather"), raw.open() as stream:
+    """Open a Feather (Arrow IPC) file, or an Arrow stream."""
+    with _refusing_damage(raw, "Feather"), raw.open() as stream:
         head = stream.read(4)
         stream.seek(0)
         if head == b"\xff\xff\xff\xff":
@@ -89,22 +80,15 @@ def _check_batches(raw: RawFile) -> None:
 
 
 def open_saved_dataset(raw: RawFile) -> Columns:
-    """Open a folder that Hugging Face's ``save_to_disk`` has written.
-
-    Raises InputError if a part is missing, damaged or of other columns.
-    """
+    """Open a folder that Hugging Face's ``save_to_disk`` has written."""
     extracts = [Extract(name, table, np.arange(table.num_rows)) for name, table in parts_of(raw)]
-    with _damage_told(raw, "Hugging Face"):
+    with _refusing_damage(raw, "Hugging Face"):
         table = join_tables(extracts)
     return columns_of_table(raw.name, table, "Hugging Face", locate=row_locator(extracts))
 
 
 def columns_of_table(
-    name: str,
-    table: pa.Table,
-    what: str = "Parquet",
-    *,
-    locate: Callable[[int], str] | None = None,
+    name: str, table: pa.Table, what: str = "Parquet", *, locate: Callable[[int], str] | None = None
 ) -> Columns:
     """Return the columns of a table in memory, some rows of a file called ``name``.
 
@@ -126,8 +110,7 @@ class Extract:
 def join_tables(extracts: Sequence[Extract]) -> pa.Table:
     """Put tables one below the other, their columns by their names.
 
-    Numbers of several kinds become those that hold all. Raises InputError if the columns are not
-    the same, or hold values that do not go together.
+    Numbers of several kinds become those that hold all.
     """
     first = extracts[0]
     for other in extracts:
@@ -203,17 +186,8 @@ def row_locator(extracts: Sequence[Extract]) -> Callable[[int], str]:
     return locate
 
 
-@contextmanager
-def _damage_told(raw: RawFile, what: str) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        reason = short(error).rstrip(".") or "unreadable"
-        raise InputError(
-            f"'{raw.name}' is damaged or no {what} file ({reason}). Save it again."
-        ) from error
+def _refusing_damage(raw: RawFile, what: str) -> AbstractContextManager[None]:
+    return refusing_damage(raw, f"{what} file", pa.ArrowException, OSError, ValueError)
 
 
 def _columns(
@@ -225,11 +199,9 @@ def _columns(
     *,
     locate: Callable[[int], str] | None = None,
 ) -> Columns:
-    with _damage_told(raw, what):
+    with _refusing_damage(raw, what):
         names = list(schema.names)
-    check_names(raw.name, names)
-    if n_rows == 0:
-        raise InputError(f"'{raw.name}' has column names but no rows. Save it again with data.")
+    check_table(raw.name, names, n_rows)
     size = n_rows * sum(_width(schema.field(name).type) for name in names)
     if size > npz.MAX_BYTES:
         raise InputError(
@@ -238,7 +210,7 @@ def _columns(
         )
 
     def checked(name: str) -> Any:
-        with _damage_told(raw, what):
+        with _refusing_damage(raw, what):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
             values.validate(full=True)
@@ -265,12 +237,16 @@ def _columns(
         if name in named:
             return _named(values, named[name])
         if len(shapes[name]) == 4:
-            return thumbnails(columns.called(name), values, columns.where)
-        with _damage_told(raw, what):
+            contents = (value["bytes"].as_py() if value.is_valid else None for value in values)
+            streams = (None if content is None else io.BytesIO(content) for content in contents)
+            called = f"of {columns.called(name)} at"
+            return thumbnails(
+                "A column of images", streams, n_rows, lambda row: f"{called} {columns.where(row)}"
+            )
+        with _refusing_damage(raw, what):
             return _matrix(values) if len(shapes[name]) == 2 else _series(values)
 
-    for name in named:
-        kinds[name] = "text"
+    kinds |= dict.fromkeys(named, "text")
     # Numbers of probabilities are in the order of the numbered classes.
     class_names = next(iter(named.values())) if len(set(named.values())) == 1 else None
     columns = Columns(raw.name, what, shapes, kinds, load, class_names=class_names, locate=locate)
@@ -287,9 +263,7 @@ def _width(kind: Any) -> int:
 
 
 def _is_list(kind: Any) -> bool:
-    types = pa.types
-    whole = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return bool(whole)
+    return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType))
 
 
 def _kind(kind: Any) -> Kind:
@@ -324,8 +298,7 @@ def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
     numbers = _series(values)
     if not pd.api.types.is_numeric_dtype(numbers):
         return numbers
-    known = dict(enumerate(names))
-    return numbers.map(known).astype(object)
+    return numbers.map(dict(enumerate(names))).astype(object)
 
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
@@ -334,14 +307,67 @@ def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     parts = []
     for chunk in chunks:
         flat = chunk.flatten()
-        if chunk.null_count or flat.null_count or len(flat) % len(chunk):
+        if chunk.null_count or flat.null_count or _is_list(flat.type):
             return None
-        if _is_list(flat.type):
-            return None
-        lengths = pa.compute.list_value_length(chunk)
-        if len(pa.compute.unique(lengths)) != 1:
+        if len(pa.compute.unique(pa.compute.list_value_length(chunk))) != 1:
             return None
         parts.append(flat.to_numpy(zero_copy_only=False).reshape(len(chunk), -1))
     if not parts or len({part.shape[1] for part in parts}) != 1 or not parts[0].shape[1]:
         return None
     return np.concatenate(parts)
+
+
+def frame_like(table: pd.DataFrame, like: Frame) -> Frame:
+    """Return a result as a data frame of the kind of another one: Polars in, Polars out.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A result of any function of the library.
+    like : pandas, Polars or Arrow table, or DuckDB relation
+        What the data were; only its kind counts.
+
+    Returns
+    -------
+    DataFrame
+        Of the kind of ``like``, with the table's index, where that is more than a numbering, as its
+        first columns (an index without a name as ``index``). As pandas the table itself.
+
+    Raises
+    ------
+    InputError
+        If ``like`` is of none of these libraries, or a column holds values of several kinds.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> frame_like(pd.DataFrame({"ECE": [0.1]}, index=["none"]), pa.table({})).to_pylist()
+    [{'index': 'none', 'ECE': 0.1}]
+    """
+    return cast(Frame, _as_library_of(table, like))
+
+
+def _as_library_of(table: pd.DataFrame, like: object) -> Any:
+    if isinstance(like, pd.DataFrame):
+        return table
+    numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
+    whole = table if numbered else table.reset_index()
+    try:
+        made = pa.Table.from_pandas(whole, preserve_index=False).replace_schema_metadata(None)
+    except (pa.ArrowException, TypeError) as error:
+        reason = short(error).rstrip(".")
+        raise InputError(f"'table' must hold values of one kind a column ({reason}).") from error
+    if isinstance(like, pa.Table):
+        return made
+    library = type(like).__module__.partition(".")[0].lstrip("_")
+    # (Whoever has made `like` has imported its library.)
+    known: Any = sys.modules.get(library)
+    if library == "polars":
+        frame = known.from_arrow(made)
+        return frame.lazy() if isinstance(like, known.LazyFrame) else frame
+    if library == "duckdb":
+        return known.from_arrow(made)
+    raise InputError(
+        "'like' must be a pandas, Polars or Arrow table or a DuckDB relation; got "
+        f"{type(like).__module__}.{type(like).__name__}."
+    )

@@ -29,15 +29,10 @@ class Assembled:
 
 
 def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
-    """Put the rows of one or two parts one below the other.
-
-    Raises InputError if the parts disagree in classes or features, or a label is none of the
-    classes.
-    """
+    """Put the rows of one or two parts one below the other."""
     notes: list[str] = [note for part in parts for note in part.notes]
-    parts = _same_classes(parts, notes)
-    parts = _same_features(parts, notes)
-    first = parts[0]
+    first, *others = parts
+    parts = [first, *(_agreeing(first, other, notes) for other in others)]
     labels = pd.concat([part.labels for part in parts], ignore_index=True)
     predictions = None
     if all(part.predictions is not None for part in parts):
@@ -77,11 +72,11 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
     dataset = Dataset(
         probabilities,
         decoded.labels,
-        features=_features(parts),
+        features=_joined([part.features for part in parts]),
         groups=_groups(parts, notes),
         metadata=_metadata(parts, notes),
         images=images,
-        split=_split(parts),
+        split=_joined([part.split for part in parts]),
         class_names=decoded.names,
         predictions=decoded.predictions,
         name=name,
@@ -97,9 +92,9 @@ def _at(parts: Sequence[FileRows], role: str) -> Callable[[int], tuple[str, str]
     def at(position: int) -> tuple[str, str]:
         for part in parts:
             if position < len(part.rows):
-                return part.at(role, position)
+                break
             position -= len(part.rows)
-        raise AssertionError("the position lies inside the parts")
+        return part.at(role, position)
 
     return at
 
@@ -112,71 +107,61 @@ def _positive(part: FileRows) -> str | None:
     return suffix if suffix != names[0] else None
 
 
-def _same_classes(parts: Sequence[FileRows], notes: list[str]) -> list[FileRows]:
-    """Return the parts with their probability columns in the first part's class order."""
-    first, *others = parts
-    agreed = [first]
-    for other in others:
-        files = f"'{first.columns.file}' and '{other.columns.file}'"
-        one, two = first.class_names, other.class_names
-        if first.n_classes != other.n_classes:
-            words = [
-                "confidences only" if k is None else f"{k} classes"
-                for k in (first.n_classes, other.n_classes)
-            ]
-            raise InputError(
-                f"{files} must hold the same classes; got {words[0]} and {words[1]}. "
-                "Save both from the same classifier."
-            )
-        if one and two and one != two:
-            if sorted(one) != sorted(two) or not other.names_from_columns:
-                raise InputError(
-                    f"{files} must hold the same classes in the same order; got "
-                    f"{listed(one, 8)} and {listed(two, 8)}."
-                )
-            order = [two.index(name) for name in one]
-            other = dataclasses.replace(  # noqa: PLW2901
-                other, class_names=one, probabilities=other.probabilities[:, order]
-            )
-        if bool(one) != bool(two):
-            named = (first if one else other).columns.file
-            notes.append(
-                f"Only '{named}' names the classes: the same order was taken for the other file."
-            )
-        agreed.append(other)
-    return agreed
+def _agreeing(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
+    """Return the rows with probabilities and features in the order of the first part's."""
+    files = f"'{first.columns.file}' and '{other.columns.file}'"
+    return _with_its_features(first, _with_its_classes(first, other, files, notes), files, notes)
 
 
-def _same_features(parts: Sequence[FileRows], notes: list[str]) -> list[FileRows]:
-    """Return the parts with their feature columns in the first part's order."""
-    first, *others = parts
-    agreed = [first]
-    for other in others:
-        files = f"'{first.columns.file}' and '{other.columns.file}'"
-        widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
-        if widths[0] != widths[1]:
-            raise InputError(
-                f"{files} must have the same features; got {widths[0]} and {widths[1]} feature "
-                "columns. Save both from the same layer."
-            )
-        one, two = first.feature_names or (), other.feature_names or ()
-        if one != two and sorted(one) == sorted(two) and other.features is not None:
-            order = [two.index(name) for name in one]
-            other = dataclasses.replace(  # noqa: PLW2901
-                other, features=other.features[:, order], feature_names=one
-            )
-            notes.append(
-                f"The feature columns of '{other.columns.file}' were put in the order of "
-                f"'{first.columns.file}', by their names."
-            )
-        elif len(one) > 1 and len(two) > 1 and one != two:
-            here = next(name for name in one if name not in two)
-            raise InputError(
-                f"{files} must have the same features; '{here}' is in the first only. Name the "
-                "columns alike, or leave out those that differ."
-            )
-        agreed.append(other)
-    return agreed
+def _with_its_classes(first: FileRows, other: FileRows, files: str, notes: list[str]) -> FileRows:
+    one, two = first.class_names, other.class_names
+    if first.n_classes != other.n_classes:
+        words = [
+            "confidences only" if k is None else f"{k} classes"
+            for k in (first.n_classes, other.n_classes)
+        ]
+        raise InputError(
+            f"{files} must hold the same classes; got {words[0]} and {words[1]}. "
+            "Save both from the same classifier."
+        )
+    if bool(one) != bool(two):
+        named = (first if one else other).columns.file
+        notes.append(
+            f"Only '{named}' names the classes: the same order was taken for the other file."
+        )
+    if not one or not two or one == two:
+        return other
+    if sorted(one) != sorted(two) or not other.names_from_columns:
+        raise InputError(
+            f"{files} must hold the same classes in the same order; got "
+            f"{listed(one, 8)} and {listed(two, 8)}."
+        )
+    order = [two.index(name) for name in one]
+    return dataclasses.replace(other, class_names=one, probabilities=other.probabilities[:, order])
+
+
+def _with_its_features(first: FileRows, other: FileRows, files: str, notes: list[str]) -> FileRows:
+    widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
+    if widths[0] != widths[1]:
+        raise InputError(
+            f"{files} must have the same features; got {widths[0]} and {widths[1]} feature "
+            "columns. Save both from the same layer."
+        )
+    one, two = first.feature_names or (), other.feature_names or ()
+    if one != two and sorted(one) == sorted(two) and other.features is not None:
+        notes.append(
+            f"The feature columns of '{other.columns.file}' were put in the order of "
+            f"'{first.columns.file}', by their names."
+        )
+        features = other.features[:, [two.index(name) for name in one]]
+        return dataclasses.replace(other, features=features, feature_names=one)
+    if len(one) > 1 and len(two) > 1 and one != two:
+        here = next(name for name in one if name not in two)
+        raise InputError(
+            f"{files} must have the same features; '{here}' is in the first only. Name the "
+            "columns alike, or leave out those that differ."
+        )
+    return other
 
 
 def _spread(confidence: Floats, predictions: Ints, count: int) -> Floats:
@@ -185,13 +170,6 @@ def _spread(confidence: Floats, predictions: Ints, count: int) -> Floats:
     vectors = np.repeat(rest[:, None], count, axis=1)
     vectors[np.arange(len(confidence)), predictions] = confidence
     return vectors
-
-
-def _features(parts: Sequence[FileRows]) -> NDArray[Any] | None:
-    matrices = [part.features for part in parts if part.features is not None]
-    if not matrices:
-        return None
-    return matrices[0] if len(matrices) == 1 else np.concatenate(matrices)
 
 
 def _groups(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | None:
@@ -227,44 +205,40 @@ def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | Non
     return pd.DataFrame(columns) if columns else None
 
 
-def _split(parts: Sequence[FileRows]) -> NDArray[np.str_] | None:
-    splits = [part.split for part in parts if part.split is not None]
-    return np.concatenate(splits) if len(splits) == len(parts) else None
-
-
-def _weights(parts: Sequence[FileRows]) -> Floats | None:
-    weighed = [part for part in parts if part.weights is not None]
-    if not weighed:
+def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
+    """Put the parts' arrays one below the other; None where one has none."""
+    known = [array for array in arrays if array is not None]
+    if len(known) < len(arrays):
         return None
-    if len(weighed) < len(parts):
-        without = next(part for part in parts if part.weights is None)
+    return known[0] if len(known) == 1 else np.concatenate(known)
+
+
+def _weights(parts: Sequence[FileRows]) -> Any:
+    weighed = [part for part in parts if part.weights is not None]
+    without = [part for part in parts if part.weights is None]
+    if weighed and without:
         raise InputError(
-            f"'{without.columns.file}' must have weights of its rows as "
+            f"'{without[0].columns.file}' must have weights of its rows as "
             f"'{weighed[0].columns.file}' has ('{weighed[0].mapping.weight}'); it has none. Add "
             'them, or map no weight (mapping={"weight": ""}, --column weight=).'
         )
-    return np.concatenate([part.weights for part in parts if part.weights is not None])
+    return _joined([part.weights for part in parts])
 
 
 def _images(parts: Sequence[FileRows]) -> tuple[NDArray[np.uint8] | None, Mask | None]:
     """Return one image a row, black where there is none, and which rows have one."""
-    image_sets = [part.images for part in parts if part.images is not None]
-    if not image_sets:
+    shapes = [part.images.shape[1:] for part in parts if part.images is not None]
+    if not shapes:
         return None, None
-    if len({images.shape[1:] for images in image_sets}) > 1:
+    if len(set(shapes)) > 1:
         raise InputError(
             f"the images of {' and '.join(repr(p.columns.file) for p in parts)} must have one "
-            f"size; got {' and '.join(str(images.shape[1:]) for images in image_sets)}."
+            f"size; got {' and '.join(map(str, shapes))}."
         )
-    if len(image_sets) == len(parts):
-        return np.concatenate(image_sets), None
-    lengths = [len(part.rows) for part in parts]
-    images = np.zeros((sum(lengths), *image_sets[0].shape[1:]), dtype=np.uint8)
-    has_image = np.zeros(sum(lengths), dtype=bool)
-    start = 0
-    for part, length in zip(parts, lengths, strict=True):
-        if part.images is not None:
-            images[start : start + length] = part.images
-            has_image[start : start + length] = True
-        start += length
-    return images, has_image
+    images = [
+        np.zeros((len(p.rows), *shapes[0]), dtype=np.uint8) if p.images is None else p.images
+        for p in parts
+    ]
+    has_image = [np.full(len(part.rows), part.images is not None) for part in parts]
+    every = len(shapes) == len(parts)
+    return np.concatenate(images), None if every else np.concatenate(has_image)

@@ -99,10 +99,16 @@ def check_data(
 
 def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
     if dataset.n_classes == 2 and kind in _SINGLE_KINDS:
-        yield _SINGLE_KINDS[kind](dataset)
-    yield _class_order(dataset)
+        doubt_of, fine = _SINGLE_KINDS[kind]
+        yield _check(CONFIDENCE, doubt_of(dataset), fine)
+    if len(dataset) < _FEWEST:
+        yield Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
+    else:
+        doubt = _inverted(dataset) if dataset.n_classes == 2 else _reordered(dataset)
+        fine = "Labels fit the probabilities best with the classes as they are."
+        yield _check(CLASS_ORDER, doubt, fine)
     if dataset.n_classes == 2:
-        yield _scale(dataset)
+        yield _check(SCALE, _scale(dataset), "Probabilities are of the size of what happens.")
     if dataset.split is not None:
         one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
         if min(len(one), len(two)) >= _FEWEST:
@@ -112,8 +118,12 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         yield _feature_columns(dataset)
 
 
-def _confidence(dataset: Dataset) -> Check:
-    """Whether the confidence is the probability of one class, whichever is predicted."""
+def _check(name: str, doubt: str | None, fine: str) -> Check:
+    return Check(name, fine) if doubt is None else Check(name, doubt, "refuse")
+
+
+def _confidence(dataset: Dataset) -> str | None:
+    """Say if the confidence is the probability of one class, whichever is predicted."""
     predicted, labels, names = dataset.predictions, dataset.labels, dataset.class_names
     stated = dataset.probabilities[np.arange(len(dataset)), predicted]
     # (In a few rows P(class 0), which is rare in files, is no better a guess than what they say.)
@@ -127,19 +137,17 @@ def _confidence(dataset: Dataset) -> Check:
             continue
         as_read = dataset.probabilities[other]
         if row_nll(as_read[:, ::-1], labels[other]).mean() < row_nll(as_read, labels[other]).mean():
-            return Check(
-                CONFIDENCE,
+            return (
                 f"the confidence is smaller where {names[1 - k]!r} is predicted than where "
                 f"{names[k]!r} is, and fits the labels better as P({names[k]}) of every row. "
                 "Probably it is that: map it as positive, without a prediction"
-                f"{'' if k == 1 else ', after taking it from 1'}.",
-                "refuse",
+                f"{'' if k == 1 else ', after taking it from 1'}."
             )
-    return Check(CONFIDENCE, "The confidence is that of the predicted class.")
+    return None
 
 
-def _confidence_in_answers(dataset: Dataset) -> Check:
-    """Whether answers with little confidence are right the more often, the less they have."""
+def _confidence_in_answers(dataset: Dataset) -> str | None:
+    """Say if answers with little confidence are right the more often, the less they have."""
     stated, right = dataset.probabilities[:, 1], dataset.labels == 1
     low = stated < 0.5
     n, m = int((low & right).sum()), int((low & ~right).sum())
@@ -147,19 +155,17 @@ def _confidence_in_answers(dataset: Dataset) -> Check:
         # (Where hardly any is wrong, there is nothing to rank: a confidence that says so does.)
         clear = n >= _MOSTLY_RIGHT * (n + m) and (1 - stated[low]).mean() >= _SURE_OF_OTHER
         if clear or _rank_score(stated[low], right[low]) < -_UNLIKELY:
-            return Check(
-                CONFIDENCE,
+            return (
                 f"of {counted(n + m, 'answer')} with a confidence below 50 %, "
                 f"{percent(n / (n + m))} are right, and the more the smaller the confidence. "
                 "Probably it is the probability of one class, not that of the answer: give "
-                "max(p, 1 - p), or the true classes and p as P(y = 1).",
-                "refuse",
+                "max(p, 1 - p), or the true classes and p as P(y = 1)."
             )
-    return Check(CONFIDENCE, "Answers with little confidence are not right the more often.")
+    return None
 
 
-def _single_logit(dataset: Dataset) -> Check:
-    """Whether the one logit of each row is a probability already."""
+def _single_logit(dataset: Dataset) -> str | None:
+    """Say if the one logit of each row is a probability already."""
     odds = dataset.probabilities[:, 1] / np.maximum(dataset.probabilities[:, 0], SMALLEST)
     given = np.log(np.maximum(odds, SMALLEST))
     if len(dataset) >= _FEWEST and given.min() >= -1e-6 and given.max() <= 1 + 1e-6:
@@ -167,57 +173,54 @@ def _single_logit(dataset: Dataset) -> Check:
         read = row_nll(dataset.probabilities, dataset.labels)
         better = read - row_nll(np.column_stack([1 - given, given]), dataset.labels)
         if better.mean() > _UNLIKELY * better.std() / np.sqrt(len(better)):
-            return Check(
-                CONFIDENCE,
+            return (
                 "all logits lie in [0, 1] and fit the labels better as probabilities. Probably "
-                "they are: map the column as positive, by probability_kind.",
-                "refuse",
+                "they are: map the column as positive, by probability_kind."
             )
-    return Check(CONFIDENCE, "Logits are no probabilities.")
+    return None
 
 
+_RIGHT_ANSWERS = "Answers with little confidence are not right the more often."
+#: Kind of probabilities to what doubts it, and what is said where it does not.
 _SINGLE_KINDS = {
-    "confidence": _confidence,
-    "correct": _confidence_in_answers,
-    "logits": _single_logit,
+    "confidence": (_confidence, "The confidence is that of the predicted class."),
+    "correct": (_confidence_in_answers, _RIGHT_ANSWERS),
+    "logits": (_single_logit, "Logits are no probabilities."),
 }
 
 
-def _class_order(dataset: Dataset) -> Check:
-    """Whether the labels fit the probabilities better with the classes in another order."""
-    k, labels = dataset.n_classes, dataset.labels
-    if len(labels) < _FEWEST:
-        return Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
-    if k == 2:
-        inverted = _inverted(dataset)
-        if inverted:
-            one = dataset.class_names[1]
-            return Check(
-                CLASS_ORDER,
-                f"the probabilities fit the labels better the other way round: rows of class "
-                f"{one!r} have the smaller P({one}). Probably the probability is that of "
-                f"{dataset.class_names[0]!r}, or the two classes are in another order: correct "
-                "the columns, or give class_names in the order of the probabilities.",
-                "refuse",
-            )
-    else:
-        guessed = dataset.probabilities.argmax(axis=1)
-        right, best = guessed == labels, _best_order(labels, guessed, k)
-        if _is_better(guessed == best[labels], right) and _is_better(
-            _held_out_matches(labels, guessed, k), right
-        ):
-            name = dataset.class_names
-            order = [f"{name[i]} for {name[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
-            return Check(
-                CLASS_ORDER,
-                "the labels fit the probabilities better if they stood for other classes "
-                f"({listed(order, 4)}): {percent(float((guessed == best[labels]).mean()))} instead "
-                f"of {percent(float(right.mean()))} would be right. Probably labels and "
-                "probabilities count or order the classes differently: give class_names in the "
-                "order of the probabilities, or correct the labels.",
-                "refuse",
-            )
-    return Check(CLASS_ORDER, "Labels fit the probabilities best with the classes as they are.")
+def _inverted(dataset: Dataset) -> str | None:
+    """Say if P(y = 1) is surely lower where y is 1, and 1 − P fits better."""
+    probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
+    if _rank_score(probabilities[:, 1], labels == 1) > -_SURE:
+        return None
+    if row_nll(probabilities[:, ::-1], labels).mean() >= row_nll(probabilities, labels).mean():
+        return None
+    return (
+        f"the probabilities fit the labels better the other way round: rows of class {names[1]!r} "
+        f"have the smaller P({names[1]}). Probably the probability is that of {names[0]!r}, or the "
+        "two classes are in another order: correct the columns, or give class_names in the order "
+        "of the probabilities."
+    )
+
+
+def _reordered(dataset: Dataset) -> str | None:
+    """Say if the labels fit the probabilities better with the classes in another order."""
+    k, labels, names = dataset.n_classes, dataset.labels, dataset.class_names
+    guessed = dataset.probabilities.argmax(axis=1)
+    right, best = guessed == labels, _best_order(labels, guessed, k)
+    if not _is_better(guessed == best[labels], right):
+        return None
+    if not _is_better(_held_out_matches(labels, guessed, k), right):
+        return None
+    order = [f"{names[i]} for {names[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
+    return (
+        "the labels fit the probabilities better if they stood for other classes "
+        f"({listed(order, 4)}): {percent(float((guessed == best[labels]).mean()))} instead of "
+        f"{percent(float(right.mean()))} would be right. Probably labels and probabilities count "
+        "or order the classes differently: give class_names in the order of the probabilities, or "
+        "correct the labels."
+    )
 
 
 def _is_better(moved: Mask, right: Mask) -> bool:
@@ -258,15 +261,6 @@ def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
     return best
 
 
-def _inverted(dataset: Dataset) -> bool:
-    """Whether P(y = 1) is surely lower where y is 1, and 1 − P fits better."""
-    positive = dataset.labels == 1
-    if _rank_score(dataset.probabilities[:, 1], positive) > -_SURE:
-        return False
-    flipped = row_nll(dataset.probabilities[:, ::-1], dataset.labels).mean()
-    return bool(flipped < row_nll(dataset.probabilities, dataset.labels).mean())
-
-
 def _rank_score(values: Floats, positive: Mask) -> float:
     """Return by how many standard deviations values are larger where positive; 0 if too few are."""
     n, m = int(positive.sum()), int((~positive).sum())
@@ -282,18 +276,16 @@ def _share_above(values: Floats, positive: Mask) -> float:
     return float((stats.rankdata(values)[positive].sum() - n * (n + 1) / 2) / (n * m))
 
 
-def _scale(dataset: Dataset) -> Check:
-    """Whether the probability of class 1 was divided by 100 once too often."""
+def _scale(dataset: Dataset) -> str | None:
+    """Say if the probability of class 1 was divided by 100 once too often."""
     largest = float(dataset.probabilities[:, 1].max())
     share = float(dataset.labels.mean())
     if len(dataset) >= _FEWEST and largest <= _TINY and share > _TIMES * max(largest, 1e-12):
-        return Check(
-            SCALE,
+        return (
             f"no row has a P({dataset.class_names[1]}) above {largest:.2g}, but {percent(share)} "
-            "are of that class. Probably it was divided by 100: multiply it.",
-            "refuse",
+            "are of that class. Probably it was divided by 100: multiply it."
         )
-    return Check(SCALE, "Probabilities are of the size of what happens.")
+    return None
 
 
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
@@ -350,18 +342,14 @@ def _once(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
     """Return a number for what each row holds: equal rows have equal ones, others hardly ever."""
-    parts: list[NDArray[np.generic]] = [dataset.probabilities, dataset.labels[:, None]]
-    if dataset.features is not None:
-        parts.append(dataset.features)
-    rng = np.random.default_rng(0)
-    key = np.zeros(len(dataset), dtype=np.uint64)
-    for part in parts:
-        for column in range(part.shape[1]):
-            bits = np.ascontiguousarray(part[:, column], dtype=np.float64).view(np.uint64)
-            factor = rng.integers(2**63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-            key = (key ^ (bits * factor)) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
-    return key
+    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
+    hashes = [
+        pd.util.hash_pandas_object(pd.DataFrame(part), index=False)
+        for part in parts
+        if part is not None
+    ]
+    whole = pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
+    return np.asarray(whole, dtype=np.uint64)
 
 
 def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:

@@ -68,17 +68,6 @@ def _float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
     return np.float32 if np.can_cast(dtype, np.float32) else np.float64
 
 
-def _column_called(columns: Columns, names: Sequence[str], index: int) -> tuple[str, str]:
-    """Return the words for one column of a matrix: the column, and the index inside an array."""
-    for name in names:
-        width = int(np.prod(columns.shapes[name][1:]))
-        if index < width:
-            inside = f", column {index}" if len(columns.shapes[name]) > 1 else ""
-            return columns.called(name), inside
-        index -= width
-    raise AssertionError("the index lies inside the matrix")
-
-
 def check_cells(
     bad: Mask,
     matrix: NDArray[Any],
@@ -98,11 +87,14 @@ def check_cells(
         return
     position = int(np.flatnonzero(wrong)[0])
     index = int(np.flatnonzero(bad[position])[0])
-    called, inside = _column_called(columns, names, index)
     value = matrix[position, index]
+    widths = [int(np.prod(columns.shapes[name][1:])) for name in names]
+    k = int(np.searchsorted(np.cumsum(widths), index, side="right"))
+    within = f", column {index - sum(widths[:k])}" if len(columns.shapes[names[k]]) > 1 else ""
     got = "a missing value (NaN)" if np.isnan(value) else f"{value:.6g}"
     raise InputError(
-        f"{called} must {rule}; got {got} at {columns.where(int(rows[position]))}{inside} "
+        f"{columns.called(names[k])} must {rule}; got {got} at "
+        f"{columns.where(int(rows[position]))}{within} "
         f"({counted(int(wrong.sum()), 'such row')}). {fix}"
     )
 
@@ -154,9 +146,7 @@ def right_of(columns: Columns, name: str, values: pd.Series[Any], rows: Ints) ->
 def parse_verbal_confidence(columns: Columns, name: str, rows: Ints, notes: list[str]) -> Floats:
     """Return confidences such as ``85%`` and ``very likely`` as numbers, shape (n,).
 
-    ``rows`` (n,): the file's rows. ``notes`` takes the rules that were used. Raises InputError at
-    the first cell that is none: a number without its sign among percentages, or a word of no
-    agreed size.
+    ``rows`` (n,): the file's rows. ``notes`` takes the rules that were used.
     """
     cells = columns.series(name).iloc[rows]
     values = np.full(len(cells), np.nan)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ class Columns:
     #: Shape of every column, in file order. Table columns have shape (n,), list columns (n, m).
     shapes: Mapping[str, tuple[int, ...]]
     kinds: Mapping[str, Kind]  #: What every column holds
-    loader: Callable[[str], Any]  #: Name to values: a Series for shape (n,), else an array.
+    load: Callable[[str], Any]  #: Name to values: a Series for shape (n,), else an array.
     #: Columns that are one column of a 2-D array, with the array's name (``race`` of ``groups``).
     parents: Mapping[str, str] = field(default_factory=dict)
     #: Class names, and names of the columns of the array ``features``, that the file holds.
@@ -55,10 +56,6 @@ class Columns:
     def flat(self, name: str) -> bool:
         """Whether a column holds one value a row, be it as an array of one column."""
         return self.shapes[name][1:] in ((), (1,))
-
-    def load(self, name: str) -> Any:
-        """Return the values: a Series for a 1-D column, an array for others."""
-        return self.loader(name)
 
     def called(self, name: str) -> str:
         """Return how a sentence names the column, ``column 'p_1' of 'runs.csv'``."""
@@ -115,8 +112,7 @@ class Columns:
             )
             raise InputError(
                 f"{self.called(name)} must hold numbers only; got {short(repr(value))} at "
-                f"{self.where(row)} "
-                f"({counted(int(bad.sum()), 'such row')}). {fix}"
+                f"{self.where(row)} ({counted(int(bad.sum()), 'such row')}). {fix}"
             )
         return numbers.to_numpy(dtype=np.float64)
 
@@ -126,7 +122,7 @@ def columns_of_records(
 ) -> Columns:
     """Return columns, one value a record; what is nested becomes columns such as ``metrics.acc``.
 
-    Lists of as many numbers in every row are a matrix. Raises InputError if there is no record.
+    Lists of as many numbers in every row are a matrix.
     """
     columns: dict[str, list[Any]] = {}
     count = 0
@@ -137,20 +133,26 @@ def columns_of_records(
             cells.append(value)
     if count == 0:
         raise InputError(f"'{raw.name}' holds no record. Save it again with data.")
-    check_names(raw.name, list(columns))
-    held: dict[str, pd.Series[Any] | NDArray[Any]] = {}
-    kinds: dict[str, Kind] = {}
+    check_table(raw.name, list(columns), count)
+    values: dict[str, pd.Series[Any] | NDArray[Any]] = {}
+    nested = set()
     for name, known in columns.items():
         cells = known + [None] * (count - len(known))
         matrix = _matrix(cells)
-        if matrix is not None:
-            held[name], kinds[name] = matrix, kind_of_dtype(matrix.dtype)
-            continue
-        nested = any(isinstance(cell, (list, dict)) for cell in cells)
-        held[name] = pd.Series(cells, dtype=object).infer_objects()
-        kinds[name] = "other" if nested else kind_of_dtype(held[name].dtype)
-    shapes = {name: values.shape for name, values in held.items()}
-    return Columns(raw.name, "JSON", shapes, kinds, held.__getitem__, notes=notes)
+        values[name] = pd.Series(cells, dtype=object).infer_objects() if matrix is None else matrix
+        if matrix is None and any(isinstance(cell, (list, dict)) for cell in cells):
+            nested.add(name)
+    made = columns_of_values(raw, "JSON", values)
+    return replace(made, kinds={**made.kinds, **dict.fromkeys(nested, "other")}, notes=notes)
+
+
+def columns_of_values(
+    raw: RawFile, kind: str, values: Mapping[str, pd.Series[Any] | NDArray[Any]]
+) -> Columns:
+    """Return columns that are all in memory; ``kind``: the format of their file."""
+    shapes = {name: known.shape for name, known in values.items()}
+    kinds = {name: kind_of_dtype(known.dtype) for name, known in values.items()}
+    return Columns(raw.name, kind, shapes, kinds, values.__getitem__)
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
@@ -175,8 +177,25 @@ def _matrix(cells: list[Any]) -> NDArray[Any] | None:
     return np.array(cells) if plain else None
 
 
-def check_names(file: str, names: Sequence[str]) -> None:
-    """Refuse a table of too many columns, or with two of one name; ``file``: its name."""
+@contextmanager
+def refusing_damage(raw: RawFile, what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn what a damaged file leads to into an InputError; ``what``: the kind it should be."""
+    try:
+        yield
+    except InputError:
+        raise
+    except errors as error:
+        raise damaged(raw, what, error) from error
+
+
+def damaged(raw: RawFile, what: str, error: Exception) -> InputError:
+    """Return the error that a file is damaged; ``what``: the kind of file it should be."""
+    reason = short(error).rstrip(".") or type(error).__name__
+    return InputError(f"'{raw.name}' is damaged or no {what} ({reason}). Save it again.")
+
+
+def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
+    """Refuse a table without rows, with too many columns, or with two of one name."""
     if len(names) > MAX_COLUMNS:
         raise InputError(
             f"'{file}' has {len(names):,} columns, more than the {MAX_COLUMNS:,} that are read. "
@@ -187,6 +206,8 @@ def check_names(file: str, names: Sequence[str]) -> None:
         raise InputError(
             f"'{file}' has two columns named {listed(map(repr, twice[:100]), 5)}. Rename one."
         )
+    if n_rows == 0:
+        raise InputError(f"'{file}' has column names but no rows. Save it again with data.")
 
 
 def kind_of_dtype(dtype: Any) -> Kind:

@@ -1,4 +1,4 @@
-"""Tables, views and queries of databases, which are opened read-only: SQLite and DuckDB."""
+"""Files of several tables, of which one is read: workbooks, SQLite and DuckDB databases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import dataclasses
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,17 @@ from typing import Any
 import pandas as pd
 
 from lore_core.data.validation import InputError
+from lore_core.reading import npz
 from lore_core.reading.arrow_tables import columns_of_table
-from lore_core.reading.columns import Columns, short
-from lore_core.reading.named_tables import chosen_table, columns_of_frame, damaged
+from lore_core.reading.columns import (
+    Columns,
+    check_table,
+    columns_of_values,
+    damaged,
+    listed,
+    refusing_damage,
+    short,
+)
 from lore_core.reading.raw_file import RawFile
 
 #: A DuckDB database of others reaches nothing but itself, and no variable of this program.
@@ -41,11 +50,66 @@ _INDEXES = (
 )
 
 
+class SeveralTablesError(InputError):
+    """A file holds several ``tables``, and none was named; ``found`` says it without how to."""
+
+    def __init__(self, file: str, what: str, tables: Sequence[str]) -> None:
+        self.file, self.what, self.tables = file, what, tuple(tables)
+        self.found = f"'{file}' holds several {what}s ({listed(tables, 12)})."
+        one = short(tables[0], 40)
+        super().__init__(
+            f'{self.found} Name one as table: mapping={{"table": "{one}"}}, or --column '
+            f"table={one}."
+        )
+
+
+def open_excel(raw: RawFile, table: str | None = None) -> Columns:
+    """Open a sheet of an Excel workbook (``.xlsx``): ``table``, or the only one.
+
+    Values are read, neither formulas nor formats.
+    """
+    # A damaged workbook raises whatever its parts of XML lead to.
+    with refusing_damage(raw, "Excel workbook", *npz.DAMAGE, AttributeError):
+        with raw.open() as stream, zipfile.ZipFile(stream) as archive:
+            npz.check_entries(stream, archive)
+        with raw.open() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
+            names = [str(name) for name in book.sheet_names]
+            name = chosen_table(raw, names, table, "sheet")
+            frame = pd.read_excel(book, sheet_name=name, keep_default_na=False, na_values=[""])
+    return columns_of_frame(raw, "Excel", frame)
+
+
+def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: str) -> str:
+    """Return the table to read: ``table``, or the only one of ``names``.
+
+    ``what``: how sentences call one. Raises InputError, of several tables SeveralTablesError.
+    """
+    if not names:
+        raise InputError(f"'{raw.name}' holds no {what}. Save it again with data.")
+    if table is None:
+        if len(names) > 1:
+            raise SeveralTablesError(raw.name, what, names)
+        return names[0]
+    if table not in names:
+        raise InputError(
+            f"'{raw.name}' has no {what} '{short(table)}', which was named as table. It has: "
+            f"{listed(names)}."
+        )
+    return table
+
+
+def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
+    """Return the columns of a table that was read; ``what``: its format."""
+    names = [str(name) for name in frame.columns]
+    check_table(raw.name, names, 0 if frame.empty else len(frame))
+    values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
+    return columns_of_values(raw, what, values)
+
+
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
     """Open a table or view of an SQLite database: ``table``, or the only one; or a query.
 
-    The file is opened read-only. Raises InputError if it is damaged (which SQLite itself looks for
-    only when it is asked to), holds several tables and none is named, or the query cannot be run.
+    The file is opened read-only.
     """
     alone, is_cut = _lacks_log(raw), _has_cut_log(raw)
     try:
@@ -80,8 +144,7 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
 def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
     """Open a table or view of a DuckDB database: ``table``, or the only one; or a query.
 
-    The file is opened read-only, and reaches no other file. Raises InputError as
-    :func:`open_sqlite` does.
+    The file is opened read-only, and reaches no other file.
     """
     import duckdb
 

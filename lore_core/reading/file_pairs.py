@@ -12,8 +12,8 @@ from typing import Any
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import InputError
 from lore_core.reading.formats import SUFFIXES, rank_of
-from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset, raw_file
+from lore_core.reading.roles import SPLIT_WORDS
 from lore_core.reading.saved_datasets import is_saved_dict, splits_of
 
 _CALIBRATION = "calibration|calib|cal|validation|valid|val|dev"
@@ -22,8 +22,8 @@ _TOKEN = re.compile(
     rf"(?:^|(?<=[_\-. ]))(?:(?P<cal>{_CALIBRATION})|(?P<test>{_EVALUATION}))(?=$|[_\-. ])",
     re.IGNORECASE,
 )
-#: Both know their name and suffix.
-_File = Path | RawFile
+#: Run and suffix to its two halves, and the files that are in no pair.
+_Pairs = tuple[dict[tuple[str, str], tuple[RawFile, RawFile]], list[RawFile]]
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,7 @@ def half_of(name: str, *, anywhere: bool = False) -> Half:
 
 
 def sources_of(source: Any) -> list[RawFile]:
-    """Return the files behind a path, an upload, a sequence of these, or a directory.
-
-    Raises InputError if there is nothing to read, or a directory holds several runs.
-    """
+    """Return the files behind a path, an upload, a sequence of these, or a directory."""
     if isinstance(source, (list, tuple)):
         if not source:
             raise InputError("there is no file to read: the list of sources is empty.")
@@ -77,12 +74,12 @@ def in_directory(directory: Path) -> list[RawFile]:
         raise InputError(
             f"'{directory}' holds no readable file. These can be read: {', '.join(SUFFIXES)}."
         )
-    check_parts(f"'{directory}'", [path.name for path in files])
+    check_parts(f"'{directory}'", [file.name for file in files])
     if len(files) == 1:
-        return [raw_file(files[0])]
+        return files
     pairs, rest = _paired(files)
-    if len(pairs) == 1 and not any(half_of(path.name).split for path in rest) and len(rest) <= 1:
-        return [raw_file(path) for path in (*next(iter(pairs.values())), *rest)]
+    if len(pairs) == 1 and len(rest) <= 1 and not any(half_of(file.name).split for file in rest):
+        return [*next(iter(pairs.values())), *rest]
     raise InputError(
         f"'{directory}' holds {len(files)} files, which are more than one pair. Name the files to "
         "read, or read every run with load_runs."
@@ -93,43 +90,37 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
     """Return run name to its files: a calibration and a test file, or one file with a split.
 
     Of a directory every pair; where there is none, every file is a run. Files given one by one are
-    all runs: pairs where two names belong together, else each alone. Raises InputError if there is
-    no run, or a file lacks its other half.
+    all runs: pairs where two names belong together, else each alone.
     """
-    if isinstance(source, (list, tuple)):
-        files: list[_File] = [raw_file(item) for item in source]
-        pairs, rest = _paired(files)
-        _check_halves(pairs, rest, "the files given")
-        alone = rest
-        fallback = "run"
+    are_given = isinstance(source, (list, tuple))
+    if are_given:
+        files, where, unnamed = [raw_file(item) for item in source], "the files given", "run"
     else:
         path = Path(source).expanduser()
         if not path.is_dir():
             raise InputError(f"'{path}' is not a directory. Use load for a file.")
-        files = [*_readable(path)]
-        pairs, rest = _paired(files)
-        _check_halves(pairs, rest, f"'{path}'")
-        # Beside pairs a lone file may be anything; without any pair the files are what there is.
-        alone = [] if pairs else rest
-        fallback = path.name
-        if not files:
-            raise InputError(
-                f"'{path}' holds no pair of files such as run1_cal.npz and run1_test.npz, and no "
-                "other file of predictions."
-            )
-    chosen: dict[str, tuple[_File, ...]] = {}
-    ordered = sorted(pairs.items(), key=lambda item: (item[0][0], rank_of(item[0][1])))
-    for (run, _), pair in ordered:
-        chosen.setdefault(run or fallback, pair)
-    for file in sorted(alone, key=lambda item: (item.name, rank_of(item.suffix.lower()))):
-        chosen.setdefault(Path(file.name).stem, (file,))
-    if not chosen:
-        raise InputError("there is no run to read: no file was given.")
-    return {run: tuple(map(raw_file, found)) for run, found in sorted(chosen.items())}
+        files, where, unnamed = _readable(path), f"'{path}'", path.name
+    pairs, rest = _paired(files)
+    _check_halves(pairs, rest, where)
+    if not files:
+        raise InputError(
+            "there is no run to read: no file was given."
+            if are_given
+            else f"{where} holds no pair of files such as run1_cal.npz and run1_test.npz, and no "
+            "other file of predictions."
+        )
+    chosen: dict[str, tuple[RawFile, ...]] = {}
+    for (run, _), pair in sorted(pairs.items(), key=lambda item: (item[0][0], rank_of(item[0][1]))):
+        chosen.setdefault(run or unnamed, pair)
+    # Beside pairs of a directory a lone file may be anything.
+    alone = rest if are_given or not pairs else []
+    for file in sorted(alone, key=lambda file: (file.name, rank_of(file.suffix))):
+        chosen.setdefault(file.stem, (file,))
+    return dict(sorted(chosen.items()))
 
 
 def _check_halves(
-    pairs: dict[tuple[str, str], tuple[_File, _File]], rest: Sequence[_File], where: str
+    pairs: dict[tuple[str, str], tuple[RawFile, RawFile]], rest: Sequence[RawFile], where: str
 ) -> None:
     names = {run for run, _ in pairs}
     for file in rest:
@@ -142,29 +133,24 @@ def _check_halves(
             )
 
 
-def _readable(directory: Path) -> list[Path]:
+def _readable(directory: Path) -> list[RawFile]:
     # Text files beside data are notes; hidden files are nobody's data.
-    return sorted(
-        path
-        for path in directory.iterdir()
-        if path.is_file()
-        and path.suffix.lower() in SUFFIXES
-        and path.suffix.lower() != ".txt"
-        and not path.name.startswith(".")
-    )
+    suffixes = set(SUFFIXES) - {".txt"}
+    return [
+        raw_file(path)
+        for path in sorted(directory.iterdir())
+        if path.is_file() and path.suffix.lower() in suffixes and not path.name.startswith(".")
+    ]
 
 
-def _paired(
-    files: Sequence[_File],
-) -> tuple[dict[tuple[str, str], tuple[_File, _File]], list[_File]]:
-    """Return (run, suffix) to pair, and the files that are in no pair."""
-    halves: dict[tuple[str, str], dict[str, list[_File]]] = {}
-    for path in files:
-        half = half_of(path.name)
+def _paired(files: Sequence[RawFile]) -> _Pairs:
+    halves: dict[tuple[str, str], dict[str, list[RawFile]]] = {}
+    for file in files:
+        half = half_of(file.name)
         if half.split is not None:
-            key = (half.run, path.suffix.lower())
-            halves.setdefault(key, {}).setdefault(half.split, []).append(path)
-    pairs: dict[tuple[str, str], tuple[_File, _File]] = {}
+            of_run = halves.setdefault((half.run, file.suffix), {})
+            of_run.setdefault(half.split, []).append(file)
+    pairs: dict[tuple[str, str], tuple[RawFile, RawFile]] = {}
     for key, found in halves.items():
         one, two = found.get(CALIBRATION, []), found.get(EVALUATION, [])
         if len(one) > 1 or len(two) > 1:
@@ -175,5 +161,5 @@ def _paired(
             )
         if one and two:
             pairs[key] = (one[0], two[0])
-    used = {path for pair in pairs.values() for path in pair}
-    return pairs, [path for path in files if path not in used]
+    used = {file for pair in pairs.values() for file in pair}
+    return pairs, [file for file in files if file not in used]

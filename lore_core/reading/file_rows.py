@@ -24,10 +24,9 @@ from lore_core.reading.column_values import (
     weights_of,
 )
 from lore_core.reading.columns import Columns, counted, listed, short
-from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
+from lore_core.reading.roles import SPLIT_WORDS, check_unused_columns
 from lore_core.reading.text_tables import MISSING
-from lore_core.reading.unused_columns import check_unused_columns
 
 #: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
@@ -72,6 +71,12 @@ class FileRows:
         """K, or None where only confidences are known."""
         return None if self.probabilities.ndim == 1 else int(self.probabilities.shape[1])
 
+    def with_groups(self, names: tuple[str, ...]) -> FileRows:
+        """Return the same rows with other columns as their groups."""
+        groups = _frame(self.columns, names, self.rows, groups=True)
+        mapping = dataclasses.replace(self.mapping, groups=names)
+        return dataclasses.replace(self, mapping=mapping, groups=groups)
+
     def at(self, role: str, position: int) -> tuple[str, str]:
         """Return the words for the column of a role and for one of the kept rows."""
         name = getattr(self.mapping, role)
@@ -79,10 +84,7 @@ class FileRows:
 
 
 def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
-    """Read and check what the mapping names.
-
-    Raises InputError if a required role is open, or its values break a rule of the data contract.
-    """
+    """Read and check what the mapping names."""
     label = _check_roles(columns, mapping)
     n = _check_lengths(columns, mapping, label)
     labels = columns.series(label)
@@ -90,24 +92,21 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     split, training = splits_in(columns, mapping, n)
     weights = weights_of(columns, mapping)
     nothing = np.zeros(n, dtype=bool) if weights is None else weights == 0
-    keep = ~missing & ~training & ~nothing
-    dropped = []
+    unlabelled = ""
     if missing.any():
         row = columns.where(int(np.flatnonzero(missing)[0]))
         _check_missing(columns, mapping, int(missing.sum()), row)
-        dropped.append(
-            f"{counted(int(missing.sum()), 'row')} of '{columns.file}' without a label "
-            f"(first: {row})"
-        )
-    if training.any():
-        dropped.append(
-            f"{counted(int((training & ~missing).sum()), 'training row')} of '{columns.file}'"
-        )
-    if (nothing & ~missing & ~training).any():
-        dropped.append(
-            f"{counted(int((nothing & ~missing & ~training).sum()), 'row')} of '{columns.file}' of "
-            "weight 0"
-        )
+        unlabelled = f" without a label (first: {row})"
+    keep, dropped = np.ones(n, dtype=bool), []
+    for unusable, thing, why in (
+        (missing, "row", unlabelled),
+        (training, "training row", ""),
+        (nothing, "row", " of weight 0"),
+    ):
+        if (unusable & keep).any():
+            count = counted(int((unusable & keep).sum()), thing)
+            dropped.append(f"{count} of '{columns.file}'{why}")
+        keep &= ~unusable
     if not keep.any():
         why = listed(dropped) if dropped else "it is empty"
         raise InputError(f"'{columns.file}' has no row left to read: {why}. Check label and split.")
@@ -311,6 +310,13 @@ def _probabilities(
             f"{called} must hold at least two classes; got one column. Map it as positive if it "
             "is P(y = 1), or as confidence with a prediction."
         )
+    return _rescaled(matrix, columns, names, rows, notes)
+
+
+def _rescaled(
+    matrix: Floats, columns: Columns, names: Sequence[str], rows: Ints, notes: list[str]
+) -> Floats:
+    """Return rows of probabilities with sums of exactly 1; refuse those that are far from it."""
     total = matrix.sum(axis=1)
     away = np.abs(total - 1.0)
     bad = away > SUM_TOLERANCE
@@ -320,7 +326,7 @@ def _probabilities(
     if bad.any():
         position = int(np.flatnonzero(bad)[0])
         several = f"the columns {listed(names, 6)} of '{columns.file}'"
-        what = f"each row of {called}" if len(names) == 1 else several
+        what = f"each row of {columns.called(names[0])}" if len(names) == 1 else several
         raise InputError(
             f"{what} must sum to 1; {columns.where(int(rows[position]))} sums to "
             f"{total[position]:.6g} ({counted(int(bad.sum()), 'such row')}). Give one probability "
@@ -359,26 +365,17 @@ def _features(
     names = mapping.features or ()
     if not names or not sum(int(np.prod(columns.shapes[name][1:])) for name in names):
         return None
-    matrix = matrix_of(columns, names, taken)
+    matrix, place = matrix_of(columns, names, taken), (columns, names, rows)
     # A sum is finite only if all parts are (or they overflow, which the second look sorts out).
     with np.errstate(all="ignore"):
         finite = bool(np.isfinite(matrix.sum(dtype=np.float64)))
     if not finite:
-        check_cells(
-            ~np.isfinite(matrix),
-            matrix,
-            "be finite",
-            "Drop or fill these rows, or leave the column out of the features.",
-            columns,
-            names,
-            rows,
-        )
-    with np.errstate(over="ignore"):
-        huge = matrix.dtype == np.float64 and bool(max(matrix.max(), -matrix.min()) > LARGEST)
-    if huge:
+        fix = "Drop or fill these rows, or leave the column out of the features."
+        check_cells(~np.isfinite(matrix), matrix, "be finite", fix, *place)
+    if matrix.dtype == np.float64 and max(matrix.max(), -matrix.min()) > LARGEST:
         rule = f"lie within ±{LARGEST:g}, or their distances are not finite"
         fix = "Divide these values, or take logarithms."
-        check_cells(np.abs(matrix) > LARGEST, matrix, rule, fix, columns, names, rows)
+        check_cells(np.abs(matrix) > LARGEST, matrix, rule, fix, *place)
     return matrix
 
 
@@ -390,21 +387,15 @@ def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] 
     return columns.feature_names if names == ("features",) else None
 
 
-def group_frame(part: FileRows, names: Sequence[str]) -> pd.DataFrame:
-    """Return columns of the part's file as group names of its kept rows."""
-    return _frame(part.columns, names, part.rows, groups=True)
-
-
 def _names_files(columns: Columns, mapping: ColumnMapping) -> bool:
     """Whether images are named by a column of texts, and are to be found when all is read."""
     return bool(mapping.images) and columns.kinds[str(mapping.images)] == "text"
 
 
 def _metadata_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...]:
-    first = (mapping.row_id,) if mapping.row_id else ()
-    last = (mapping.text,) if mapping.text else ()
-    named = (str(mapping.images),) if _names_files(columns, mapping) else ()
-    return tuple(dict.fromkeys((*first, *(mapping.metadata or ()), *last, *named)))
+    images = mapping.images if _names_files(columns, mapping) else None
+    names = (mapping.row_id, *(mapping.metadata or ()), mapping.text, images)
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _frame(

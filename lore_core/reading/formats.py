@@ -17,10 +17,8 @@ from lore_core.reading.arrow_tables import (
     open_saved_dataset,
 )
 from lore_core.reading.columns import Columns
-from lore_core.reading.databases import open_duckdb, open_sqlite
-from lore_core.reading.inspect_logs import open_eval
-from lore_core.reading.json_tables import open_json
-from lore_core.reading.named_tables import open_excel
+from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite
+from lore_core.reading.json_tables import open_eval, open_json
 from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, Source, raw_file
 from lore_core.reading.text_tables import open_text

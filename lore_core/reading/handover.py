@@ -1,7 +1,7 @@
-"""What one process tells another of data it has read: JSON and plain arrays, nothing that runs.
+"""Messages between processes: JSON and plain arrays, nothing that runs.
 
-The one that is told takes nothing on trust: every size is known before it is allocated, every type
-is compared with what is expected, and a dataset is checked as any other is.
+The receiver takes nothing on trust: every size is known before it is allocated, every type is
+compared with what is expected, and a dataset is checked as any other is.
 """
 
 from __future__ import annotations
@@ -34,21 +34,13 @@ WORD = 8
 _PLAIN = "biufmMU"
 _FRAMES = ("groups", "metadata")
 _ARRAYS = (
-    "probabilities",
-    "labels",
-    "predictions",
-    "features",
-    "images",
-    "split",
-    "has_image",
-    "weights",
+    *("probabilities", "labels", "predictions", "features", "images", "split"),
+    *("has_image", "weights"),
 )
 #: Rows that are compared at a time.
 _ROWS = 2**14
 _MOMENTS: dict[str, Any] = {
-    "date": datetime.date,
-    "datetime": datetime.datetime,
-    "time": datetime.time,
+    kind.__name__: kind for kind in (datetime.datetime, datetime.date, datetime.time)
 }
 
 
@@ -111,7 +103,7 @@ def dataset_told(dataset: Dataset) -> tuple[dict[str, Any], Arrays]:
         frame = getattr(dataset, name)
         if frame is not None:
             told[name] = [
-                [str(column), _column_told(values, f"{name}.{k}", arrays)]
+                (str(column), _column_told(values, f"{name}.{k}", arrays))
                 for k, (column, values) in enumerate(frame.items())
             ]
     return told, arrays
@@ -122,8 +114,8 @@ def dataset_from(told: Any, arrays: Arrays) -> Dataset:
     frames = {
         name: pd.DataFrame(
             {
-                str(column): _column_from(said, arrays.get(f"{name}.{k}"))
-                for k, (column, said) in enumerate(told[name])
+                str(column): _column_from(values, arrays.get(f"{name}.{k}"))
+                for k, (column, values) in enumerate(told[name])
             }
         )
         for name in _FRAMES
@@ -150,12 +142,12 @@ def _differ(one: Floats, other: Floats) -> bool:
     return any(np.abs(one[at : at + _ROWS] - other[at : at + _ROWS]).max() > 1e-9 for at in steps)
 
 
-def _column_told(column: pd.Series[Any], name: str, arrays: Arrays) -> Any:
+def _column_told(column: pd.Series[Any], name: str, arrays: Arrays) -> dict[str, Any]:
     """Return a column: an array, codes of texts, or one value after the other."""
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "biufmM":
         arrays[name] = column.to_numpy()
-        return "array"
+        return {}
     if isinstance(dtype, pd.DatetimeTZDtype):
         arrays[name] = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
         return {"zone": str(dtype.tz)}
@@ -166,63 +158,45 @@ def _column_told(column: pd.Series[Any], name: str, arrays: Arrays) -> Any:
     return {"values": [_value_told(value) for value in column]}
 
 
-def _column_from(said: Any, array: NDArray[Any] | None) -> pd.Series[Any]:
-    if not isinstance(said, dict):
-        if array is None:
-            raise ValueError("a column without values")
-        return pd.Series(array)
-    if "values" in said:
-        return pd.Series([_value_from(value) for value in said["values"]], dtype=object)
+def _column_from(told: dict[str, Any], array: NDArray[Any] | None) -> pd.Series[Any]:
+    if "values" in told:
+        return pd.Series([_value_from(value) for value in told["values"]], dtype=object)
     if array is None:
         raise ValueError("a column without values")
-    if "zone" in said:
-        return pd.Series(array).dt.tz_localize("UTC").dt.tz_convert(str(said["zone"]))
-    texts = np.empty(len(said["texts"]) + 1, dtype=object)
-    texts[:-1] = from_json(tuple[str, ...], said["texts"])
+    if "zone" in told:
+        return pd.Series(array).dt.tz_localize("UTC").dt.tz_convert(str(told["zone"]))
+    if "texts" not in told:
+        return pd.Series(array)
+    texts = np.empty(len(told["texts"]) + 1, dtype=object)
+    texts[:-1] = from_json(tuple[str, ...], told["texts"])
     texts[-1] = np.nan  # of code −1
     if array.dtype != np.int32 or ((array < -1) | (array >= len(texts))).any():
         raise ValueError("codes of no text")
-    return pd.Series(texts[array], dtype=object if said["dtype"] == "object" else "str")
+    return pd.Series(texts[array], dtype=object if told["dtype"] == "object" else "str")
 
 
 def _value_told(value: Any) -> Any:
-    if isinstance(value, (np.generic, np.ndarray)):
-        value = value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, (list, tuple)):
-        return [_value_told(item) for item in value]
-    if isinstance(value, dict):
-        return {"dict": [[str(key), _value_told(item)] for key, item in value.items()]}
-    for word in ("datetime", "date", "time"):
-        if type(value) is _MOMENTS[word]:
-            return {word: value.isoformat()}
-    return str(value)
+    name = type(value).__name__
+    return {name: value.isoformat()} if type(value) is _MOMENTS.get(name) else str(value)
 
 
-def _value_from(said: Any) -> Any:
-    if isinstance(said, list):
-        return [_value_from(item) for item in said]
-    if isinstance(said, dict):
-        ((word, value),) = said.items()
-        if word == "dict":
-            return {str(key): _value_from(item) for key, item in value}
-        return _MOMENTS[word].fromisoformat(value)
-    return said
+def _value_from(told: Any) -> Any:
+    if not isinstance(told, dict):
+        return told
+    ((name, value),) = told.items()
+    return _MOMENTS[name].fromisoformat(value)
 
 
-def to_message(value: Any) -> tuple[Any, Arrays]:
-    """Return dataclasses, mappings, datasets and arrays as JSON, and the arrays it names."""
-    arrays: Arrays = {}
-    return _to_json(value, arrays), arrays
+def to_json(value: Any, arrays: Arrays | None = None) -> Any:
+    """Return dataclasses, tuples and mappings as JSON has them.
 
-
-def to_json(value: Any) -> Any:
-    """Return dataclasses, tuples and mappings as JSON has them."""
-    return _to_json(value, {})
-
-
-def _to_json(value: Any, arrays: Arrays) -> Any:
+    ``arrays`` takes the arrays of datasets, and others, which are then named in the JSON.
+    """
+    arrays = {} if arrays is None else arrays
     if isinstance(value, Dataset):
         told, of_dataset = dataset_told(value)
         arrays |= of_dataset
@@ -233,11 +207,11 @@ def _to_json(value: Any, arrays: Arrays) -> Any:
         return name
     if dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
-        return {item.name: _to_json(getattr(value, item.name), arrays) for item in fields}
+        return {item.name: to_json(getattr(value, item.name), arrays) for item in fields}
     if isinstance(value, Mapping):
-        return {str(key): _to_json(item, arrays) for key, item in value.items()}
+        return {str(key): to_json(item, arrays) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_to_json(item, arrays) for item in value]
+        return [to_json(item, arrays) for item in value]
     if isinstance(value, np.generic):
         return value.item()
     return value

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -31,13 +31,16 @@ from lore_core.data.rules import rule_of
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import short
-from lore_core.reading.databases import on_disk
+from lore_core.reading.databases import SeveralTablesError, on_disk
 from lore_core.reading.mapping import ColumnMapping
-from lore_core.reading.named_tables import SeveralTablesError
-from lore_core.reading.overview import ColumnOverview, FileOverview
 from lore_core.reading.raw_file import RawFile
-from lore_core.reading.read_files import Reading
-from lore_core.reading.reading_report import FileFacts, ReadingReport
+from lore_core.reading.reading_report import (
+    ColumnOverview,
+    FileFacts,
+    FileOverview,
+    Reading,
+    ReadingReport,
+)
 
 Kind = TypeVar("Kind")
 
@@ -119,14 +122,22 @@ def start_server() -> None:
         forkserver.ensure_running()
 
 
-def run_isolated(
-    kind: type[Kind], function: Callable[..., Kind], raws: Sequence[RawFile], *arguments: Any
+def parse(
+    kind: type[Kind],
+    function: Callable[..., Kind],
+    raws: Sequence[RawFile],
+    *arguments: Any,
+    isolate: bool,
 ) -> Kind:
-    """Return ``function(raws, *arguments)``, computed in a child process.
+    """Return ``function(raws, *arguments)``; with ``isolate`` it is computed in a child process.
 
-    ``kind``: the type of the result. Raises InputError as the function does, where the child takes
-    more than it may, dies, or answers anything else.
+    Not where there are no limits, nor of a table in memory, which is the caller's. ``kind``: the
+    type of the result. Raises InputError as the function does, where the child takes more than it
+    may, dies, or answers anything else.
     """
+    in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
+    if not (isolate and IS_POSSIBLE and in_files):
+        return function(raws, *arguments)
     limits = Limits.of(sum(map(_size, raws)))
     with _slots, contextlib.ExitStack() as stack:
         files = [stack.enter_context(on_disk(raw)) for raw in raws]
@@ -138,7 +149,8 @@ def run_isolated(
         error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
         rule_of(arguments_of_error).check(value, name, {})
         if name == "result":
-            return cast(Kind, value)
+            result: Kind = value
+            return result
         raise error(*value)
     except InputError:
         raise

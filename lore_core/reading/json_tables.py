@@ -1,18 +1,24 @@
-"""JSON: records, one record a line, columns, and logs of lm-evaluation-harness and Inspect."""
+"""JSON: records, one a line or columns; logs of lm-evaluation-harness and of Inspect."""
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
 import re
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+import pyarrow as pa
 
 from lore_core.data.arrays import Floats
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, columns_of_records, short
-from lore_core.reading.inspect_logs import columns_of_samples, count_logged, is_inspect_log
+from lore_core.reading import npz
+from lore_core.reading.columns import Columns, columns_of_records, refusing_damage, short
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
 #: How half of a character beyond the first 65,536 is written; two of them are one.
@@ -22,6 +28,14 @@ _RESPONSES, _TARGET = "filtered_resps", "target"
 #: Prompts, hashes and what the responses were made from: no news about a row.
 _UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
 _CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
+#: How scorers write what is right and what is wrong (inspect_ai.scorer: CORRECT, INCORRECT).
+_SCORES = {"C": 1, "I": 0}
+#: How a zip archive calls Zstandard, and what stands before each of its parts.
+_ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
+_ATTACHED = "attachment://"
+#: Parts of an archive: a sample each, and those that say how many there are.
+_SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
+_LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
 
 
 def open_json(raw: RawFile) -> Columns:
@@ -30,7 +44,6 @@ def open_json(raw: RawFile) -> Columns:
     Read are a list of objects, one object a line, columns of equal length (``{"label": [0, 1],
     …}``), and ``{"columns": […], "data": [[…], …]}``. Lists of as many numbers in every row are a
     matrix. A sample log of lm-evaluation-harness and a log of Inspect are read as what they hold.
-    Raises InputError if it is none of these, damaged or empty.
     """
     with raw.open() as stream:
         try:
@@ -41,7 +54,7 @@ def open_json(raw: RawFile) -> Columns:
             ) from None
     log = _whole_log(text)
     if log is not None:
-        return columns_of_samples(raw, log["samples"], count_logged(log))
+        return _columns_of_samples(raw, log["samples"], _count_logged(log))
     records: Sequence[Mapping[str, Any]] = list(_records(raw, text))
     choices = _is_choice_log(records)
     if choices:
@@ -61,14 +74,14 @@ def open_json(raw: RawFile) -> Columns:
 
 
 def _whole_log(text: str) -> dict[str, Any] | None:
-    """Return a log of Inspect, if the file is one."""
+    """Return a log of Inspect, as ``inspect log convert --to json`` writes it, if it is one."""
     if '"samples"' not in text or '"eval"' not in text:
         return None
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):  # lines, or damaged, which is said below
         return None
-    return whole if is_inspect_log(whole) else None
+    return whole if isinstance(whole, dict) and {"eval", "samples"} <= set(whole) else None
 
 
 def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
@@ -183,3 +196,128 @@ def _index(record: Mapping[str, Any]) -> int | None:
 def _softmax(likelihoods: list[float] | None) -> Floats:
     powers = np.exp(np.array(likelihoods) - max(likelihoods or [0.0]))
     return np.asarray(powers / powers.sum())
+
+
+def open_eval(raw: RawFile) -> Columns:
+    """Open an ``.eval`` log: a zip of one JSON file a sample."""
+    with (
+        refusing_damage(raw, "Inspect log", *npz.DAMAGE, pa.ArrowException),
+        raw.open() as stream,
+        zipfile.ZipFile(stream) as archive,
+    ):
+        npz.check_entries(stream, archive)
+        parts = [part for part in archive.infolist() if _is_read(part.filename)]
+        if sum(part.file_size for part in parts) > npz.MAX_BYTES:
+            raise InputError(
+                f"'{raw.name}' declares more than {npz.MAX_BYTES / 2**30:.3g} GiB, which is "
+                "more than is read. Log fewer samples."
+            )
+        parts.sort(key=lambda part: part.filename)
+        held = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]
+    samples = [content for name, content in held if name.startswith(_SAMPLES)]
+    about = [content for name, content in held if not name.startswith(_SAMPLES)]
+    return _columns_of_samples(raw, samples, max(map(_count_logged, about), default=0))
+
+
+def _count_logged(about: object) -> int:
+    """Return how many samples were logged, by a log's header or its summaries; 0 if by none."""
+    if isinstance(about, list):
+        items = [item for item in about if isinstance(item, dict)]
+        return len({(str(item.get("id")), str(item.get("epoch"))) for item in items})
+    results = about.get("results") if isinstance(about, dict) else None
+    count = results.get("completed_samples") if isinstance(results, dict) else None
+    return count if isinstance(count, int) else 0
+
+
+def _columns_of_samples(raw: RawFile, samples: object, n_logged: int) -> Columns:
+    """Return the columns of a log's samples: ``input, target, answer, correct`` and metadata.
+
+    What a sample's own metadata and its score's metadata hold becomes columns by the names there:
+    that is where a confidence stands, for Inspect has no field for it. ``n_logged``: how many
+    samples the log says that it holds, at least.
+    """
+    if not isinstance(samples, list) or not samples:
+        raise InputError(f"'{raw.name}' holds no sample. Save the log when the run has ended.")
+    if not all(isinstance(sample, dict) for sample in samples):
+        raise InputError(f"'{raw.name}' is no Inspect log: a sample is no object. Save it again.")
+    scorer = next((name for sample in samples for name in _scores(sample)), None)
+    if scorer is None:
+        raise InputError(
+            f"'{raw.name}' has no score: which answers are right is not known. Score the log "
+            "(inspect score) and save it."
+        )
+    rows = (_row(sample, scorer) for sample in samples)
+    columns = columns_of_records(raw, rows, (_LOG_NOTE.format(scorer=f"'{scorer}'"),))
+    if len(samples) >= n_logged:
+        return columns
+    incomplete = (
+        f"'{raw.name}' holds {len(samples):,} samples but says that {n_logged:,} were logged: some "
+        "are lost. Copy or save it again."
+    )
+    return dataclasses.replace(columns, incomplete=incomplete)
+
+
+def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
+    """Return a part's bytes; Inspect packs them by Zstandard, which Python's zipfile lacks."""
+    if part.compress_type != _ZSTANDARD:
+        return archive.read(part)
+    stream.seek(part.header_offset)
+    header = struct.unpack(_LOCAL_HEADER, stream.read(struct.calcsize(_LOCAL_HEADER)))
+    stream.seek(header[-2] + header[-1], io.SEEK_CUR)
+    packed = stream.read(part.compress_size)
+    content: bytes = pa.decompress(packed, part.file_size, codec="zstd", asbytes=True)
+    if zlib.crc32(content) != part.CRC:
+        raise zipfile.BadZipFile(f"Bad CRC-32 for file '{part.filename}'")
+    return content
+
+
+def _is_read(name: str) -> bool:
+    return name in _ABOUT or (name.startswith(_SAMPLES) and name.endswith(".json"))
+
+
+def _scores(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    scores = sample.get("scores")
+    return scores if isinstance(scores, dict) else {}
+
+
+def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
+    score = _scores(sample).get(scorer)
+    score = score if isinstance(score, dict) else {"value": score}
+    value = score.get("value")
+    row: dict[str, Any] = {
+        "id": sample.get("id"),
+        "input": _said(_text(sample.get("input")), sample),
+        "target": _text(sample.get("target")),
+        "answer": score.get("answer"),
+        "correct": _SCORES.get(value, value) if isinstance(value, str) else value,
+    }
+    if sample.get("epoch", 1) != 1:
+        row["epoch"] = sample["epoch"]
+    for held in (sample.get("metadata"), score.get("metadata")):
+        if isinstance(held, dict):
+            row |= {name: item for name, item in held.items() if name not in row}
+    return row
+
+
+def _said(text: str | None, sample: Mapping[str, Any]) -> str | None:
+    """Return a text that stands among the attachments, as long ones do."""
+    kept = sample.get("attachments")
+    if text is None or not text.startswith(_ATTACHED) or not isinstance(kept, dict):
+        return text
+    found = kept.get(text.removeprefix(_ATTACHED))
+    return found if isinstance(found, str) else text
+
+
+def _text(value: object) -> str | None:
+    """Return what was asked: a text, or the texts of messages one after the other."""
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_text, _contents(value)))) or None
+    return None if value is None else str(value)
+
+
+def _contents(messages: list[Any]) -> Iterator[Any]:
+    for message in messages:
+        if isinstance(message, dict):
+            yield message.get("content", message.get("text"))
+        else:
+            yield message

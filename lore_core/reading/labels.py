@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
 
@@ -18,6 +18,12 @@ from lore_core.reading.columns import listed, short
 _LONGEST = 1e15
 #: Words for class 1 and class 0.
 _OPPOSITES = (("yes", "no"), ("true", "false"), ("pos", "neg"), ("positive", "negative"))
+
+
+#: Position of a value to the words for its column and row.
+At = Callable[[int], tuple[str, str]]
+#: Class indices, the class names if they are known, K, and what was done.
+_Found = tuple[Ints, tuple[str, ...] | None, int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -43,17 +49,34 @@ class Decoded:
 
 
 @dataclass(frozen=True, eq=False)
-class _Texts:
-    """Every value as text, stored once: position to code, code to one of the sorted texts."""
+class _Values:
+    """Labels and predictions as they are written."""
 
-    codes: Ints
-    distinct: tuple[str, ...]
+    texts: pd.Categorical
+    numbers: Floats | None  #: The same as numbers, where all of them are
+    at: At
 
-    def __getitem__(self, position: int) -> str:
-        return self.distinct[int(self.codes[position])]
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """The different texts, sorted."""
+        return tuple(self.texts.categories)
 
-    def where(self, chosen: Callable[[str], bool]) -> Mask:
-        return np.array([chosen(text) for text in self.distinct], dtype=bool)[self.codes]
+    def positions_in(self, names: tuple[str, ...]) -> Ints:
+        """Return which of the names each text is."""
+        return self._of_each([names.index(text) for text in self.distinct])
+
+    def matched(self, names: tuple[str, ...]) -> Ints | None:
+        """Return which of the names each text means, or None where one means none."""
+        for form in (str.strip, str.casefold, _number):
+            positions = {form(name): index for index, name in enumerate(names)}
+            indices = [positions.get(form(text), -1) for text in self.distinct]
+            if len(positions) == len(names) and -1 not in indices:
+                return self._of_each(indices)
+        return None
+
+    def _of_each(self, indices: list[int]) -> Ints:
+        of_code: Ints = np.array(indices, dtype=np.int64)
+        return of_code[np.asarray(self.texts.codes)]
 
 
 def decode(
@@ -61,34 +84,25 @@ def decode(
     predictions: pd.Series[Any] | None,
     classes: Classes,
     *,
-    label_at: Callable[[int], tuple[str, str]],
-    prediction_at: Callable[[int], tuple[str, str]],
+    label_at: At,
+    prediction_at: At,
 ) -> Decoded:
     """Turn labels and predictions, as in the files and none missing, into class indices.
 
-    ``label_at``, ``prediction_at``: position to the words for (column, row), for errors. Raises
-    InputError if a label is none of the classes.
+    ``label_at``, ``prediction_at``: how errors name one.
     """
     values = labels if predictions is None else pd.concat([labels, predictions], ignore_index=True)
     boundary = len(labels)
 
     def at(position: int) -> tuple[str, str]:
-        if position < boundary:
-            return label_at(position)
-        return prediction_at(position - boundary)
+        return label_at(position) if position < boundary else prediction_at(position - boundary)
 
-    texts, numbers = _forms(values)
-    indices, names, count, notes = _indices(texts, numbers, classes, at)
-    return Decoded(
-        indices[:boundary],
-        None if predictions is None else indices[boundary:],
-        names,
-        count,
-        tuple(notes),
-    )
+    indices, names, count, notes = _indices(_Values(*_forms(values), at), classes)
+    predicted = None if predictions is None else indices[boundary:]
+    return Decoded(indices[:boundary], predicted, names, count, tuple(notes))
 
 
-def _forms(values: pd.Series[Any]) -> tuple[_Texts, Floats | None]:
+def _forms(values: pd.Series[Any]) -> tuple[pd.Categorical, Floats | None]:
     """Return every value as text, and as a number where all of them are numbers."""
     if pd.api.types.is_bool_dtype(values.dtype):
         flags = values.to_numpy(dtype=bool)
@@ -99,20 +113,20 @@ def _forms(values: pd.Series[Any]) -> tuple[_Texts, Floats | None]:
         return _texts(codes, [f"{value:.15g}" for value in distinct]), numbers
     codes, found = pd.factorize(values.astype(object))
     texts = _texts(codes, [_text(value) for value in found])
-    if set(texts.distinct) <= {"True", "False"}:
-        return texts, texts.where(lambda text: text == "True").astype(np.float64)
-    parsed = pd.to_numeric(pd.Series(texts.distinct, dtype=object), errors="coerce")
+    if set(texts.categories) <= {"True", "False"}:
+        return texts, np.asarray(texts == "True", dtype=np.float64)
+    parsed = pd.to_numeric(pd.Series(texts.categories, dtype=object), errors="coerce")
     if parsed.isna().any():
         return texts, None
     return texts, np.asarray(parsed.to_numpy(dtype=np.float64)[texts.codes])
 
 
-def _texts(codes: NDArray[np.integer[Any]], names: list[str]) -> _Texts:
-    used = [names[code] for code in np.unique(codes)]
-    distinct = sorted(set(used))
+def _texts(codes: NDArray[np.integer[Any]], names: list[str]) -> pd.Categorical:
+    """Return the texts of codes; names that are equal become one, those without a code none."""
+    distinct = sorted({names[code] for code in np.unique(codes)})
     rank = {text: index for index, text in enumerate(distinct)}
     positions = np.array([rank.get(text, 0) for text in names], dtype=np.int64)
-    return _Texts(positions[codes], tuple(distinct))
+    return pd.Categorical.from_codes(positions[codes], pd.Index(distinct, dtype=object))
 
 
 def _text(value: Any) -> str:
@@ -123,10 +137,8 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _indices(
-    texts: _Texts, numbers: Floats | None, classes: Classes, at: Callable[[int], tuple[str, str]]
-) -> tuple[Ints, tuple[str, ...] | None, int, list[str]]:
-    names, count = classes.names, classes.count
+def _indices(values: _Values, classes: Classes) -> _Found:
+    names, count, numbers = classes.names, classes.count, values.numbers
     if names is not None and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two classes are named '{twice}'. Give every class a name of its own.")
@@ -142,20 +154,20 @@ def _indices(
         word = (names or ())[yes]
         indices = np.where(numbers == 1, yes, 1 - yes).astype(np.int64)
         return indices, names, 2, [f"The label 1 was read as '{word}'."]
+    matched = None if names is None else values.matched(names)
     if numbers is not None:
-        _whole(numbers, at)
+        _check_whole(numbers, values.at)
         zero_based = count is not None and numbers.min() >= 0 and numbers.max() < count
-        if zero_based and not (classes.by_name and _match(texts, names) is not None):
+        if zero_based and not (classes.by_name and matched is not None):
             return numbers.astype(np.int64), names, count or 0, []
-    matched = _match(texts, names)
     if matched is not None and names is not None:
         return matched, names, len(names), []
     if numbers is not None:
-        return _from_numbers(numbers, texts, names, count, at)
-    return _from_texts(texts, classes, names, count, at)
+        return _from_numbers(values, numbers, names, count)
+    return _from_texts(values, classes, count)
 
 
-def _whole(numbers: Floats, at: Callable[[int], tuple[str, str]]) -> None:
+def _check_whole(numbers: Floats, at: At) -> None:
     if (np.abs(numbers) >= _LONGEST).any():
         column, row = at(int(np.flatnonzero(np.abs(numbers) >= _LONGEST)[0]))
         raise InputError(
@@ -170,18 +182,6 @@ def _whole(numbers: Floats, at: Callable[[int], tuple[str, str]]) -> None:
             f"{column} must hold class indices or class names; got {numbers[position]:.6g} at "
             f"{row}. Map the column of true classes as label."
         )
-
-
-def _match(texts: _Texts, names: tuple[str, ...] | None) -> Ints | None:
-    """Return the positions of the texts among the names, or None where one is not among them."""
-    if names is None:
-        return None
-    for form in (str.strip, str.casefold, _number):
-        positions = {form(name): index for index, name in enumerate(names)}
-        indices = [positions.get(form(text), -1) for text in texts.distinct]
-        if len(positions) == len(names) and -1 not in indices:
-            return np.array(indices, dtype=np.int64)[texts.codes]
-    return None
 
 
 def _number(text: str) -> str:
@@ -203,12 +203,8 @@ def _yes(names: tuple[str, ...] | None) -> int | None:
 
 
 def _from_numbers(
-    numbers: Floats,
-    texts: _Texts,
-    names: tuple[str, ...] | None,
-    count: int | None,
-    at: Callable[[int], tuple[str, str]],
-) -> tuple[Ints, tuple[str, ...] | None, int, list[str]]:
+    values: _Values, numbers: Floats, names: tuple[str, ...] | None, count: int | None
+) -> _Found:
     distinct = np.unique(numbers)
     whole = numbers.astype(np.int64)
     if count in (None, 2) and np.array_equal(distinct, [-1, 1]):
@@ -228,10 +224,9 @@ def _from_numbers(
         return whole - 1, names, count, [_shifted(count)]
     bad = (numbers < 0) | (numbers >= count)
     if names is not None:
-        known = set(names)
-        bad &= texts.where(lambda text: text not in known)
+        bad &= ~values.texts.isin(names)
     position = int(np.flatnonzero(bad)[0]) if bad.any() else 0
-    column, row = at(position)
+    column, row = values.at(position)
     indices = tuple(str(k) for k in range(count))
     named = "" if names in (None, indices) else f", or one of {listed(names or (), 10)}"
     raise InputError(
@@ -245,41 +240,34 @@ def _shifted(count: int) -> str:
     return f"Labels run from 1 to {count}: they were shifted to start at 0."
 
 
-def _from_texts(
-    texts: _Texts,
-    classes: Classes,
-    names: tuple[str, ...] | None,
-    count: int | None,
-    at: Callable[[int], tuple[str, str]],
-) -> tuple[Ints, tuple[str, ...] | None, int, list[str]]:
-    distinct = texts.distinct
+def _from_texts(values: _Values, classes: Classes, count: int | None) -> _Found:
+    names, distinct = classes.names, values.distinct
     if classes.positive is not None and len(distinct) <= 2:
         chosen = [text for text in distinct if text.casefold() == classes.positive.casefold()]
         others = [text for text in distinct if text not in chosen]
         if chosen and len(others) == 1:
             both = (others[0], chosen[0])
-            return _position(texts, both), both, 2, []
+            return values.positions_in(both), both, 2, []
     numbered = names is not None and all(name.isdecimal() for name in names)
     if names is not None and not (classes.by_name and numbered):
-        known = set(names)
-        bad = texts.where(lambda text: text not in known)
+        bad = ~values.texts.isin(names)
         position = int(np.flatnonzero(bad)[0])
-        column, row = at(position)
+        column, row = values.at(position)
         raise InputError(
             f"{column} must hold one of the classes {listed(names, 10)}; got "
-            f"{short(repr(texts[position]))} at {row} ({int(bad.sum()):,} such). Correct the "
-            "labels, or give one probability column for every class."
+            f"{short(repr(values.texts[position]))} at {row} ({int(bad.sum()):,} such). Correct "
+            "the labels, or give one probability column for every class."
         )
     if count is not None and len(distinct) != count:
         raise InputError(
-            f"{at(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), but there "
-            f"are probabilities of {count} classes. Give class_names in the order of the "
+            f"{values.at(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), but "
+            f"there are probabilities of {count} classes. Give class_names in the order of the "
             "probabilities."
         )
     if len(distinct) < 2:
         raise InputError(
-            f"{at(0)[0]} holds one class only ({distinct[0]!r}), and nothing names the others. "
-            "Give class_names."
+            f"{values.at(0)[0]} holds one class only ({distinct[0]!r}), and nothing names the "
+            "others. Give class_names."
         )
     note = (
         f"Class names were put in alphabetical order: {listed(distinct, 10)}. "
@@ -290,9 +278,4 @@ def _from_texts(
             f"'{distinct[1]}' was taken as class 1 and '{distinct[0]}' as class 0 (alphabetical). "
             "Give class_names if it is the other way round."
         )
-    return _position(texts, distinct), distinct, len(distinct), [note]
-
-
-def _position(texts: _Texts, names: tuple[str, ...]) -> Ints:
-    place = {name: index for index, name in enumerate(names)}
-    return np.array([place[text] for text in texts.distinct], dtype=np.int64)[texts.codes]
+    return values.positions_in(distinct), distinct, len(distinct), [note]

@@ -132,11 +132,7 @@ def as_mapping(mapping: ColumnMapping | Mapping[str, Any] | None) -> ColumnMappi
 
 
 def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
-    """Replace ``prefix*`` by the columns it stands for and check that every name exists.
-
-    Raises InputError if a name is not a column of the file, or one column has two roles that
-    exclude each other.
-    """
+    """Replace ``prefix*`` by the columns it stands for and check that every name exists."""
     replaced: dict[str, Any] = {}
     for role, names in mapping.columns().items():
         meant: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import struct
@@ -39,71 +40,50 @@ _END, _END_SIGNATURE, _MANY = struct.Struct("<4s4H2LH"), b"PK\x05\x06", 0xFFFF
 _LONGEST_COMMENT = 2**16
 
 #: What a damaged archive leads to when it is read.
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    OSError,
-    ValueError,
+DAMAGE: tuple[type[Exception], ...] = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, TypeError),
+    *(SyntaxError, OverflowError, tokenize.TokenError),
     RuntimeError,  # zipfile: a member that is encrypted or compressed in an unknown way
-    SyntaxError,
-    TypeError,
-    OverflowError,
-    tokenize.TokenError,
     LookupError,  # zipfile: a name in an unknown encoding
 )
-# 2-D arrays whose columns are columns of the data, with what they are called without names.
+#: Shape and dtype of each array.
+_Headers = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+#: 2-D arrays whose columns are columns of the data, with what they are called without names.
 _EXPANDED = {"groups": "group", "inputs": "input"}
 
 
 def open_npz(raw: RawFile) -> Columns:
-    """Open an archive; arrays are read when asked for.
-
-    Raises InputError if damaged, pickled, too large, empty, or its names do not fit its arrays.
-    """
+    """Open an archive; arrays are read when asked for."""
     headers = _headers(raw)
-    class_names = _class_names(raw, headers)
-    names = {name: header for name, header in headers.items() if name != "class_names"}
-    expanded: dict[str, tuple[str, int]] = {}
-    companions: set[str] = set()
-    feature_names = _feature_names(raw, headers)
-    if feature_names is not None:
-        companions.add("feature_names")
+    class_names, feature_names = _class_names(raw, headers), _feature_names(raw, headers)
+    companions = {"class_names"} | ({"feature_names"} if feature_names is not None else set())
+    expanded: dict[str, tuple[str, int]] = {}  # columns of arrays, by their names
     for array, single in _EXPANDED.items():
         if array not in headers or len(headers[array][0]) not in (1, 2):
             continue
-        companion = f"{single}_names"
-        columns = _column_names(raw, headers, array, companion, single)
-        companions.add(companion)
-        if array == "inputs" and len(columns) > MAX_EXPANDED:
+        names = _column_names(raw, headers, array, single)
+        companions.add(f"{single}_names")
+        if array == "inputs" and len(names) > MAX_EXPANDED:
             continue
-        for index, column in enumerate(columns):
-            taken = column in headers or column in expanded
-            expanded[f"{array}.{column}" if taken else column] = (array, index)
-
+        for index, name in enumerate(names):
+            taken = name in headers or name in expanded
+            expanded[f"{array}.{name}" if taken else name] = (array, index)
+    parents = {name: array for name, (array, _) in expanded.items()}
     shapes: dict[str, tuple[int, ...]] = {}
     kinds: dict[str, Kind] = {}
-    parents: dict[str, str] = {}
-    children: dict[str, list[str]] = {}
-    for column, (array, _) in expanded.items():
-        children.setdefault(array, []).append(column)
-    for name, (shape, dtype) in names.items():
-        kind = kind_of_dtype(dtype)
-        for column in children.get(name, ()):
-            shapes[column], kinds[column] = shape[:1], kind
-            parents[column] = name
-        if name not in children and name not in companions:
-            shapes[name], kinds[name] = shape, kind
-
-    kept: dict[str, NDArray[Any]] = {}
+    for array, (shape, dtype) in headers.items():
+        if array in parents.values():
+            of_array = {name: shape[:1] for name in parents if parents[name] == array}
+        else:
+            of_array = {} if array in companions else {array: shape}
+        shapes |= of_array
+        kinds |= dict.fromkeys(of_array, kind_of_dtype(dtype))
+    read_once = functools.cache(functools.partial(_read, raw))
 
     def load(name: str) -> Any:
         if name in expanded:
             array, index = expanded[name]
-            if array not in kept:
-                kept[array] = _read(raw, array)
-            values = kept[array]
+            values = read_once(array)
             return _vector(raw, array, values if values.ndim == 1 else values[:, index])
         values = _read(raw, name)
         return _vector(raw, name, values) if values.ndim == 1 else values
@@ -126,8 +106,8 @@ def _damage_told(raw: RawFile) -> Iterator[None]:
         ) from error
 
 
-def _headers(raw: RawFile) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    headers: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+def _headers(raw: RawFile) -> _Headers:
+    headers: _Headers = {}
     total = 0
     with _damage_told(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
         members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
@@ -220,7 +200,7 @@ def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
         ) from error
 
 
-def _class_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | None:
+def _class_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
     if "class_names" not in headers:
         return None
     names = _read(raw, "class_names")
@@ -238,7 +218,7 @@ def _class_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | Non
     return texts
 
 
-def _feature_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | None:
+def _feature_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
     """Return the names of the columns of ``features``, where there is one a column."""
     if "feature_names" not in headers or "features" not in headers:
         return None
@@ -249,10 +229,8 @@ def _feature_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | N
     return tuple(_vector(raw, "feature_names", names).astype(str))
 
 
-def _column_names(
-    raw: RawFile, headers: dict[str, Any], array: str, companion: str, single: str
-) -> list[str]:
-    shape = headers[array][0]
+def _column_names(raw: RawFile, headers: _Headers, array: str, single: str) -> list[str]:
+    companion, shape = f"{single}_names", headers[array][0]
     count = 1 if len(shape) == 1 else shape[1]
     if count > MAX_COLUMNS:
         raise InputError(

@@ -73,11 +73,7 @@ Sources: TypeAlias = "Source | Sequence[Source]"
 
 
 def raw_file(source: Source) -> RawFile:
-    """Return the file behind a path or a file-like object.
-
-    Raises InputError if the path does not exist, is a directory, or ``source`` is neither path nor
-    file.
-    """
+    """Return the file behind a path or a file-like object."""
     if isinstance(source, RawFile):
         return source
     if isinstance(source, (str, os.PathLike)):
@@ -114,13 +110,11 @@ def missing_line_break(raw: RawFile) -> tuple[str, ...]:
 
 
 def check_parts(
-    where: str,
-    names: Sequence[str],
-    fix: str = "Add it, or name each file that is to be read.",
+    where: str, names: Sequence[str], fix: str = "Add it, or name each file that is to be read."
 ) -> None:
     """Check that no part is missing that names such as ``test-00000-of-00003.parquet`` count.
 
-    ``where``: how a sentence calls what holds them. Raises InputError.
+    ``where``: how a sentence calls what holds them.
     """
     held: dict[tuple[str, str], set[int]] = {}
     for name in names:

@@ -1,19 +1,15 @@
-"""Datasets of Hugging Face: folders that ``save_to_disk`` writes, class names and images."""
+"""Datasets of Hugging Face: folders that ``save_to_disk`` writes, and class names."""
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
@@ -24,10 +20,6 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 _KINDS = b"huggingface"
 #: Bytes of the marker that ends an Arrow stream.
 _END_BYTES = 8
-#: Pixels of a side of the thumbnails that images become.
-SIDE = 32
-#: Images of more pixels are not opened: a small file can claim any size.
-_MOST_PIXELS = 64_000_000
 
 
 def is_saved_dict(folder: Path) -> bool:
@@ -38,8 +30,7 @@ def is_saved_dict(folder: Path) -> bool:
 def splits_of(folder: Path, half_of_word: Mapping[str, str]) -> list[RawFile]:
     """Return the calibration and the evaluation split of a folder, or the one there is.
 
-    ``half_of_word``: words for the two halves. Raises InputError if no split, or several, are
-    called so, or a folder is none of those that are named.
+    ``half_of_word``: words for the two halves.
     """
     names = _json(folder / _SPLITS).get("splits")
     known = [str(name) for name in names] if isinstance(names, list) else []
@@ -84,10 +75,7 @@ def read_stream(source: pa.NativeFile | BinaryIO) -> tuple[pa.Table, bool]:
 
 
 def parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
-    """Read a folder: name and rows of the Arrow streams that its state names, in its order.
-
-    Raises InputError if one is missing, damaged or cut off.
-    """
+    """Read a folder: name and rows of the Arrow streams that its state names, in its order."""
     folder = raw.content
     assert isinstance(folder, Path)
     files = _json(folder / _STATE).get("_data_files")
@@ -131,52 +119,6 @@ def holds_images(kind: pa.DataType) -> bool:
         return False
     names = {kind.field(k).name: kind.field(k).type for k in range(2)}
     return set(names) == {"bytes", "path"} and pa.types.is_binary(names["bytes"])
-
-
-def thumbnails(
-    name: str, values: pa.ChunkedArray, where: Callable[[int], str]
-) -> NDArray[np.uint8]:
-    """Decode images to thumbnails, shape (n, 32, 32, 3); one that is missing is black.
-
-    ``name``, ``where``: how sentences call the column, and a row. Raises InputError at the first
-    that cannot be opened; MissingPackageError without Pillow.
-    """
-    require("A column of images", "PIL")
-    made = np.zeros((len(values), SIDE, SIDE, 3), dtype=np.uint8)
-    for row, value in enumerate(values):
-        content: Any = value["bytes"].as_py() if value.is_valid else None
-        if content is None:
-            continue
-        try:
-            made[row] = thumbnail(io.BytesIO(content))
-        # A damaged image raises whatever its bytes lead to.
-        except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
-            reason = short(error).rstrip(".")
-            raise InputError(
-                f"the image of {name} at {where(row)} cannot be opened ({reason}). Leave it out, "
-                "or save it again."
-            ) from error
-    return made
-
-
-def thumbnail(stream: BinaryIO) -> NDArray[np.uint8]:
-    """Decode one image, shape (32, 32, 3).
-
-    A damaged one raises what its bytes lead to: OSError, ValueError, SyntaxError, TypeError,
-    EOFError.
-    """
-    from PIL import Image
-
-    try:
-        opened = Image.open(stream)
-    except Image.DecompressionBombError as error:
-        raise ValueError("it claims more pixels than are read") from error
-    with opened as image:
-        if image.width * image.height > _MOST_PIXELS:
-            raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
-        # (Of a JPEG not more than is needed is decoded; of other formats it changes nothing.)
-        image.draft("RGB", (4 * SIDE, 4 * SIDE))
-        return np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import re
 
 import pandas as pd
 
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, check_names, kind_of_dtype, short
+from lore_core.reading.columns import Columns, check_table, columns_of_values, short
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -22,11 +23,7 @@ MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
 
 def open_text(raw: RawFile) -> Columns:
-    """Open a delimited text file whose first line names the columns.
-
-    Raises InputError if it is not text, has no header or no rows, or its lines do not fit the
-    header.
-    """
+    """Open a delimited text file whose first line names the columns."""
     with raw.open() as stream:
         head = stream.read(_SAMPLE_BYTES)
     encoding = _encoding(head)
@@ -64,16 +61,10 @@ def open_text(raw: RawFile) -> Columns:
         notes = (f"'{raw.name}' is not UTF-8: read as Windows-1252 text.",)
     if decimal == ",":
         notes += (f"'{raw.name}' writes decimals with a comma: read so.",)
-    if frame.empty:
-        raise InputError(f"'{raw.name}' has column names but no rows. Save it again with data.")
-    notes += missing_line_break(raw)
-    return Columns(
-        raw.name,
-        "CSV",
-        shapes={name: (len(frame),) for name in names},
-        kinds={name: kind_of_dtype(frame[name].dtype) for name in names},
-        loader=lambda name: frame[name],
-        notes=notes,
+    check_table(raw.name, names, len(frame))
+    return dataclasses.replace(
+        columns_of_values(raw, "CSV", {name: frame[name] for name in names}),
+        notes=notes + missing_line_break(raw),
         locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
         incomplete=_cut_line(raw, names, delimiter, encoding),
     )
@@ -115,7 +106,7 @@ def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
             f"'{raw.name}' has no column names: its first line holds numbers only. Add a first "
             "line such as label,p_0,p_1."
         )
-    check_names(raw.name, names)
+    check_table(raw.name, names, len(rows))
     if len(rows) > 1 and len(rows[1]) > len(names):
         raise InputError(
             f"'{raw.name}' has {len(rows[1])} values in its first data row but {len(names)} column "

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import rel_entr
 
-from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_lengths
+from lore_core.inference.significance import holm
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.regions.subgroups.slices import Condition, conditions_of
 from lore_core.regions.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
@@ -46,37 +46,20 @@ def composition(
 ) -> pd.DataFrame:
     """List the values that rows inside hold more often than the rows they are compared with.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        All rows: classes, groups, metadata, images and features are looked at
-        (:func:`~lore_core.regions.variables.attributes.attributes`).
-    inside : array-like of bool, of shape (n,)
-        The set.
-    among : array-like of bool, of shape (n,), optional
-        The rows the set was drawn from; those not inside are what it is compared with. By default
-        all rows.
-    coded : sequence of Attribute, optional
-        ``attributes(dataset)``, computed once where many sets are described.
+    ``dataset``: all rows: classes, groups, metadata, images and features are looked at
+    (:func:`~lore_core.regions.variables.attributes.attributes`). ``inside`` (n,): the set.
+    ``among`` (n,): the rows the set was drawn from; those not inside are what it is compared with.
+    By default all rows. ``coded``: ``attributes(dataset)``, computed once where many sets are
+    described.
 
-    Returns
-    -------
-    DataFrame
-        Over-represented values, strongest evidence first: ``attribute, value, rows_inside, rows``
-        (of ``among``), ``share_inside, share_outside, lift`` (their ratio, inf where no row outside
-        holds the value), ``lift_low, lift_high`` (95 %, of that one value), ``p_value``
-        and ``p_adjusted``. Of a number the range of its quarters with the strongest evidence is
-        listed, though all are counted in ``frame.attrs["looked_at"]``, the number of values looked
-        at. Rows are counted, whatever their weights. Empty where the set or its complement is
-        empty.
+    Returns over-represented values, strongest evidence first: ``attribute, value, rows_inside,
+    rows`` (of ``among``), ``share_inside, share_outside, lift`` (their ratio, inf where no row
+    outside holds the value), ``lift_low, lift_high`` (95 %, of that one value), ``p_value`` and
+    ``p_adjusted``. Of a number the range of its quarters with the strongest evidence is listed,
+    though all are counted in ``frame.attrs["looked_at"]``, the number of values looked at. Rows are
+    counted, whatever their weights. Empty where the set or its complement is empty. Raises
+    InputError if a mask or a column has another number of rows than the dataset.
 
-    Raises
-    ------
-    InputError
-        If a mask or a column has another number of rows than the dataset.
-
-    Notes
-    -----
     The p-value is that of Fisher's exact test against over-representation. ``p_adjusted`` is Holm's
     for all values looked at, listed or not: with it, at most 5 % of sets chosen without regard to
     the columns show any value below 0.05. A set chosen *because* of its errors is tied to whatever
@@ -172,19 +155,13 @@ def _one_range_each(order: Ints, names: Sequence[tuple[str, str]], ranged: Seque
 def describe_composition(frame: pd.DataFrame) -> str:
     """Say in a line what a set is mostly made of.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`composition`. At most three columns are named, by values beyond chance that are
-        a quarter more frequent inside than outside, or more, and held by a tenth of the set.
+    ``frame``: from :func:`composition`. At most three columns are named, by values beyond chance
+    that are a quarter more frequent inside than outside, or more, and held by a tenth of the set.
 
-    Returns
-    -------
-    str
-        Such as "mostly predicted T-shirt (63 % of these rows, 4 % of the others), more often than
-        elsewhere brightness < 0.21 (48 % against 25 %)"; without a capital and a full stop, to
-        stand in a sentence. "Mostly" is said of more than half of the rows. The true class is no
-        part of it: where the confidence is wrong it differs from the predicted one by necessity.
+    Returns such as "mostly predicted T-shirt (63 % of these rows, 4 % of the others), more often
+    than elsewhere brightness < 0.21 (48 % against 25 %)"; without a capital and a full stop, to
+    stand in a sentence. "Mostly" is said of more than half of the rows. The true class is no part
+    of it: where the confidence is wrong it differs from the predicted one by necessity.
     """
     looked_at = int(frame.attrs.get(LOOKED_AT, len(frame)))
     if looked_at == 0:

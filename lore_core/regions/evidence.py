@@ -89,35 +89,17 @@ def row_evidence(
 ) -> RowEvidence:
     """List the rows that weigh most in one row's local error, or in LoRe's answer for it.
 
-    Parameters
-    ----------
-    evaluation : Dataset
-        Where the row is.
-    embedding : Embedding or array-like of shape (n_eval, d)
-        Coordinates of the evaluation rows.
-    row : int
-        Its number, 0 … n_eval − 1.
-    calibration : Dataset, optional
-        With it, the calibration rows answer, as in :class:`~lore_core.recalibration.LoRe`; without,
-        the evaluation rows, the row itself among them, as in
-        :func:`~lore_core.metrics.local_error.local_errors`.
-    calibration_embedding : Embedding or array-like of shape (n_cal, d), optional
-        Their coordinates; needed with ``calibration``.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    gamma, n_bins, binning
-        See :func:`~lore_core.metrics.local_error.local_errors`. Bins are chosen on the rows that
-        answer.
-    n : int
-        How many neighbours to list at most.
+    ``evaluation``: where the row is. ``embedding`` (n_eval, d): coordinates of the evaluation rows.
+    ``row``: its number, 0 … n_eval − 1. ``calibration``: with it, the calibration rows answer, as
+    in :class:`~lore_core.recalibration.LoRe`; without, the evaluation rows, the row itself among
+    them, as in :func:`~lore_core.metrics.local_error.local_errors`. ``calibration_embedding``
+    (n_cal, d): their coordinates; needed with ``calibration``. ``target``: see
+    :meth:`~lore_core.data.dataset.Dataset.target`. ``gamma, n_bins, binning``: see
+    :func:`~lore_core.metrics.local_error.local_errors`. Bins are chosen on the rows that answer.
+    ``n``: how many neighbours to list at most.
 
-    Raises
-    ------
-    InputError
-        If ``row`` does not exist, or the coordinates do not fit the rows.
+    Raises InputError if ``row`` does not exist, or the coordinates do not fit the rows.
 
-    Notes
-    -----
     Row j has the share k_γ(z_i, z_j) / Σ_l k_γ(z_i, z_l) with l over the rows of i's bin. Weights
     are taken relative to the nearest row's, which leaves the shares as they are and keeps them
     exact where every k underflows. Of weighted rows k stands for w_j k.

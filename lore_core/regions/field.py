@@ -170,11 +170,6 @@ def error_field(
     weights : array-like of shape (n,), optional
         What each row counts for, above 0.
 
-    Returns
-    -------
-    Field
-        With ``exact=True``.
-
     Notes
     -----
     A node is a target without weight: S_γ(z) = Σ_j (c_j − a_j) k(z, z_j) / Σ_j k(z, z_j).

@@ -196,14 +196,8 @@ def region_report(
 ) -> RegionReport:
     """Sum up the rows of a region.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        All rows.
-    inside : ndarray of shape (n,)
-        Mask of the region's rows.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
+    ``confidence, outcome`` (n,): all rows. ``inside`` (n,): mask of the region's rows. ``weights``
+    (n,): what each row counts for, above 0.
     """
     c, a = as_rows(confidence, outcome, inside=inside)
     n = int(inside.sum())

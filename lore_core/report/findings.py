@@ -7,25 +7,32 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from lore_core.chance.intervals import N_SIMULATED
-from lore_core.chance.simulation import NullBand, NullErrors
-from lore_core.chance.whole_vector import describe_classes
 from lore_core.comparison.conclusions.retraining import conclude_retraining
 from lore_core.comparison.effects import compare_rewards
+from lore_core.comparison.groups import compare_groups
 from lore_core.comparison.methods import Comparison
-from lore_core.comparison.retraining import Taught, retraining_frame
+from lore_core.comparison.retraining import GainEstimate, retraining_frame
 from lore_core.comparison.summary import Summary
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
+from lore_core.inference.intervals import N_SIMULATED
+from lore_core.inference.simulation import NullBand, NullErrors
+from lore_core.inference.whole_vector import describe_classes
 from lore_core.metrics.bandwidth import BandwidthCurve
+from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
-from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
 from lore_core.recalibration import offered_recalibrators, standard_recalibrators
 from lore_core.regions import PlaceSearch, Verdict
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of, chance_errors_of
+from lore_core.view.inference import (
+    chance_band_of,
+    chance_errors_of,
+    classes_of,
+    vector_chance_of,
+    vector_errors_of,
+)
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
@@ -36,15 +43,12 @@ from lore_core.view.methods import (
     simulating_of,
     summary_of,
     taught_of,
-    worst_groups_of,
 )
-from lore_core.view.variables import ranking_of
-from lore_core.view.vector import classes_of, vector_chance_of, vector_errors_of
 from lore_core.view.where import (
     compositions_of,
     curve_of,
     places_of,
-    recalibrated_curve_of,
+    ranking_of,
     verdict_of,
 )
 
@@ -115,7 +119,7 @@ class Findings:
     rewards: dict[str, RewardCurve] = field(init=False)
     own_rewards: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
     reward_sentence: str = ""
-    taught: Taught | None = None  #: What calibration rows teach, said of the places
+    taught: GainEstimate | None = None  #: What calibration rows teach, said of the places
     retraining_sentence: str = ""  #: Recalibrate, or retrain?
     retraining: pd.DataFrame | None = None  #: What each gains
     #: Why a part is not there, by the part's name.
@@ -275,7 +279,7 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         )
     if findings.view.is_local:
         findings.method_curves = {
-            label: recalibrated_curve_of(findings.view, item.confidence)
+            label: curve_of(findings.view, confidence=item.confidence)
             for label, item in findings.comparison.datasets.items()
         }
     return None
@@ -293,10 +297,10 @@ def _group_measures(findings: Findings, progress: Progress | None) -> str | None
         findings.group_reports |= group_reports_of(
             findings.view, {label: item}, groups, n_draws=N_SIMULATED if simulated else 0
         )
-    findings.group_table = worst_groups_of(
-        findings.view,
+    findings.group_table = compare_groups(
         datasets,
         groups,
+        **findings.view.bins,
         min_group_size=findings.grouping.min_group_size,
     )
     return None

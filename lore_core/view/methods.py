@@ -11,21 +11,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.chance.budget import affordable_intervals
-from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
-from lore_core.comparison.groups import compare_groups, group_report
+from lore_core.comparison.groups import group_report
 from lore_core.comparison.methods import Comparison, compare
-from lore_core.comparison.retraining import Taught, taught
+from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.data.arrays import Floats, Keep
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
+from lore_core.inference.intervals import (
+    N_SIMULATED,
+    affordable_intervals,
+    calibration_intervals,
+)
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.recalibration import Recalibrator, offered_recalibrators
-from lore_core.view.view import View
+from lore_core.view.view import View, scored
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,7 @@ def grouping_of(
 ) -> Grouping | None:
     """Return what the maximum over groups is taken over; None without groups.
 
-    By default that is the first column, and groups of
-    :data:`~lore_core.metrics.catalogue.MIN_GROUP_SIZE` rows or more. Where all are smaller, the
-    largest counts.
+    By default the first column, and groups of 30 rows or more; where all are smaller, the largest.
     """
     frame = dataset.evaluation.groups
     if frame is None:
@@ -68,11 +69,7 @@ def grouping_of(
 
 
 def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None) -> int:
-    """Return from how many rows on a group counts.
-
-    ``groups`` (n,): the group of every row. ``min_group_size``: what is wished for; see
-    :func:`grouping_of`.
-    """
+    """Return from how many rows on one of the groups (n,) counts; see :func:`grouping_of`."""
     largest = int(pd.Series(groups).value_counts().max())
     return min(min_group_size or MIN_GROUP_SIZE, largest)
 
@@ -114,11 +111,6 @@ def summary_of(
     )
 
 
-def scores_of(view: View) -> Summary:
-    """Metrics of the evaluation rows that need neither a map nor simulations."""
-    return summary_of(view.with_(maps={}), n_draws=0)
-
-
 def recalibrators_of(view: View) -> dict[str, Recalibrator]:
     """Every method on offer by its label, not yet fitted; without a map only global ones.
 
@@ -143,10 +135,9 @@ def comparison_of(
     """Fit methods on the calibration rows and measure them on the evaluation rows.
 
     Of several maps LoRe uses the first and LoRe smooth weighs all. Evaluation rows are placed as a
-    saved method will place new ones, so that what is measured is shipped. ``methods``: the others
-    are held against the first. ``simulating``: as :func:`~lore_core.comparison.summary.summarize`
-    takes it. ``measured_on``: all rows on the map of the local metrics, where that is another than
-    LoRe's. ``keep``: see :func:`~lore_core.comparison.methods.compare`.
+    saved method will place new ones, so that what is measured is shipped. ``simulating``: from
+    :func:`simulating_of`. ``measured_on``: map of the local metrics, where it is not LoRe's.
+    ``methods``, ``keep``: see :func:`~lore_core.comparison.methods.compare`.
     """
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)
@@ -176,8 +167,7 @@ def intervals_of(
 ) -> dict[str, pd.DataFrame] | None:
     """Simulate the intervals of calibration errors that can be waited for; None where none can.
 
-    They are what :func:`comparison_of` leaves out where it does not simulate:
-    :meth:`~lore_core.comparison.methods.Comparison.with_simulated` takes them.
+    For :meth:`~lore_core.comparison.methods.Comparison.with_simulated`.
 
     ``confidences``: of the evaluation rows after each method, by its label. ``measured_on``: see
     :func:`comparison_of`.
@@ -216,14 +206,16 @@ def needs_calibration(dataset: Dataset) -> Dataset:
     return dataset.calibration
 
 
-def taught_of(view: View) -> Taught | None:
+def taught_of(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained on the evaluation rows; None without any.
 
     Nor of weighted rows: the bounds have not been tried on them.
     """
     if view.calibration is None or view.dataset.weights is not None:
         return None
-    return taught(view.calibration, view.evaluation, target=view.target, random_state=view.seed)
+    return estimate_gains(
+        view.calibration, view.evaluation, target=view.target, random_state=view.seed
+    )
 
 
 def _on_maps(
@@ -233,43 +225,16 @@ def _on_maps(
     return placed if len(placed) > 1 else next(iter(placed.values()), None)
 
 
-def worst_groups_of(
-    view: View,
-    datasets: Mapping[str, Dataset],
-    groups: Any,
-    *,
-    min_group_size: int,
-) -> pd.DataFrame:
-    """Return the group furthest off and the worst cells under every method.
-
-    ``datasets`` are the evaluation rows as each method left them, ``groups`` the names of their
-    groups. The rest is as in :func:`~lore_core.comparison.groups.compare_groups`.
-    """
-    return compare_groups(
-        datasets,
-        groups,
-        **view.bins,
-        min_group_size=min_group_size,
-    )
-
-
 def group_reports_of(
     view: View, datasets: Mapping[str, Dataset], groups: Any, *, n_draws: int = N_SIMULATED
 ) -> dict[str, pd.DataFrame]:
     """Each group's numbers under every method.
 
-    ``view``, ``datasets``, ``groups``: see :func:`worst_groups_of`. ``n_draws``: see
-    :func:`~lore_core.comparison.groups.group_report`.
+    ``datasets``: the evaluation rows as each method left them. ``groups`` (n,): names of their
+    groups. ``n_draws``: see :func:`~lore_core.comparison.groups.group_report`.
     """
+    options: dict[str, Any] = {**view.bins, "n_draws": n_draws, "random_state": view.seed}
     return {
-        method: group_report(
-            dataset.confidence,
-            dataset.outcome,
-            groups,
-            **view.bins,
-            weights=dataset.weights,
-            n_draws=n_draws,
-            random_state=view.seed,
-        )
+        method: group_report(**scored(dataset), groups=groups, **options)
         for method, dataset in datasets.items()
     }

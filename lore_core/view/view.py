@@ -12,7 +12,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, as_block
 from lore_core.data.binning import Binning
-from lore_core.data.dataset import CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
+from lore_core.data.dataset import ALL_CLASSES, CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.data.weights import effective_rows
 from lore_core.embedding.result import Embedding
@@ -22,6 +22,8 @@ from lore_core.metrics.bandwidth import ROUND_GAMMAS
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
 #: Rows up to which curves have every bandwidth of the sliders.
 _MOST_ROWS_AT_EVERY_STEP = 300_000
+#: Targets that are no single class.
+_IN_WORDS: dict[str | int, str] = {TOP_LABEL: TOP_LABEL, ALL_CLASSES: "all classes"}
 ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "seed")
 
 
@@ -30,6 +32,19 @@ class BinOptions(TypedDict):
 
     n_bins: int
     binning: Binning
+
+
+class Scored(TypedDict):
+    """Confidences, outcomes and weights of rows, as the library's functions take them."""
+
+    confidence: Floats
+    outcome: Floats
+    weights: Floats | None
+
+
+def scored(rows: Dataset | Target) -> Scored:
+    """Return what rows are scored by."""
+    return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
 
 
 class LocalOptions(BinOptions):
@@ -49,7 +64,9 @@ class View:
     """
 
     dataset: Dataset  #: All rows, with their split
-    target: str | int = TOP_LABEL  #: What is being calibrated
+    #: What is being calibrated: the top label, a class, or all classes (of which only the
+    #: functions of the whole vector say anything).
+    target: str | int = TOP_LABEL
     gamma: float = 0.2  #: Bandwidth γ > 0
     #: Confidence bins.
     n_bins: int = 15
@@ -87,6 +104,11 @@ class View:
     def aimed(self) -> Target:
         """Confidence and outcome of the evaluation rows."""
         return self.evaluation.target(self.target)
+
+    @property
+    def scored(self) -> Scored:
+        """What the evaluation rows are scored by."""
+        return scored(self.aimed)
 
     @property
     def is_local(self) -> bool:
@@ -155,9 +177,9 @@ class View:
 
     @property
     def target_name(self) -> str:
-        """The target in words: ``top-label``, ``class 3``."""
-        if self.target == TOP_LABEL:
-            return TOP_LABEL
+        """The target in words: ``top-label``, ``all classes``, ``class 3``."""
+        if self.target in _IN_WORDS:
+            return _IN_WORDS[self.target]
         return f"class {self.dataset.class_name(int(self.target))}"
 
     @property
@@ -166,7 +188,7 @@ class View:
         text = f"{len(self.evaluation):,} evaluation rows"
         if (weights := self.evaluation.weights) is not None:
             text += f", worth {effective_rows(weights, len(weights)):,.0f} by their weights"
-        return text if self.target == TOP_LABEL else f"{text}, target {self.target_name}"
+        return text if self.target in _IN_WORDS else f"{text}, target {self.target_name}"
 
     @property
     def bins_in_words(self) -> str:

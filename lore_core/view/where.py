@@ -1,15 +1,16 @@
-"""Where the confidence of a view is wrong: rows, places, bandwidths, regions."""
+"""Where the confidence of a view is wrong: rows, places, bandwidths, regions, columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from lore_core.comparison.conclusions.retraining import retraining_at_place
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
@@ -17,9 +18,9 @@ from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
-from lore_core.metrics.corp import IsotonicReliability, isotonic_reliability
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
@@ -33,8 +34,16 @@ from lore_core.regions.subgroups.verdict import (
     describe_place,
     evidence_of as words_of_evidence,
 )
-from lore_core.view.variables import telling_of
-from lore_core.view.view import View
+from lore_core.regions.variables.attributes import (
+    attribute,
+    columns,
+    says_the_truth,
+    telling_attributes,
+)
+from lore_core.regions.variables.cutting import Attribute
+from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
+from lore_core.regions.variables.words import word_attributes
+from lore_core.view.view import View, scored
 
 
 def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
@@ -42,64 +51,49 @@ def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
 
     ``within`` (n,): mask of the rows to count; by default all.
     """
-    aimed = view.aimed
+    return reliability_table(**view.scored, **view.bins, within=within)
+
+
+def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -> ReliabilityTable:
+    """Confidence bins of some evaluation rows (a mask, (n,)) as a method left them."""
+    given = scored(recalibrated)
     return reliability_table(
-        aimed.confidence, aimed.outcome, **view.bins, within=within, weights=aimed.weights
+        given["confidence"][rows],
+        given["outcome"][rows],
+        **view.bins,
+        weights=chosen_weights(given["weights"], rows),
     )
 
 
-def isotonic_of(view: View) -> IsotonicReliability:
-    """Reliability of the evaluation rows without bins."""
-    aimed = view.aimed
-    return isotonic_reliability(
-        aimed.confidence, aimed.outcome, weights=aimed.weights, random_state=view.seed
-    )
+def isotonic_of(view: View, recalibrated: Dataset | None = None) -> IsotonicReliability:
+    """Reliability of the evaluation rows without bins.
 
-
-def recalibrated_isotonic_of(view: View, recalibrated: Dataset) -> IsotonicReliability:
-    """Reliability without bins of the evaluation rows as a method left them.
-
-    ``recalibrated``: its evaluation rows after the method.
+    ``recalibrated``: these rows as a method left them; by default as they are.
     """
-    c, a = recalibrated.confidence, recalibrated.outcome
-    return isotonic_reliability(c, a, weights=recalibrated.weights, random_state=view.seed)
+    rows = view.aimed if recalibrated is None else recalibrated
+    return isotonic_reliability(**scored(rows), random_state=view.seed)
 
 
 def errors_of(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
-    c, a = view.aimed.confidence, view.aimed.outcome
-    return local_errors(c, a, view.points(), **view.local, weights=view.aimed.weights)
+    return local_errors(**view.scored, embedding=view.points(), **view.local)
 
 
-def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
-    """MLCE and ALCE of the evaluation rows over γ."""
-    c, a = view.aimed.confidence, view.aimed.outcome
-    return bandwidth_curve(
-        c,
-        a,
-        view.points(),
-        view.gammas,
-        **view.bins,
-        weights=view.aimed.weights,
-        progress=progress,
-    )
-
-
-def recalibrated_curve_of(
+def curve_of(
     view: View,
-    confidence: Floats,
-    *,
-    on: Embedding | None = None,
     progress: Progress | None = None,
+    *,
+    confidence: Floats | None = None,
+    on: Embedding | None = None,
 ) -> BandwidthCurve:
-    """MLCE and ALCE over γ of the evaluation rows as a method left them.
+    """MLCE and ALCE of the evaluation rows over γ.
 
-    ``confidence`` (n,): of the evaluation rows after the method. ``on``: map to measure on; by
-    default the one the kernel works on.
+    ``confidence`` (n,): as a method left them; by default those of the target. ``on``: map to
+    measure on; by default the one the kernel works on.
     """
-    rows = view.evaluation
+    rows = view.aimed if confidence is None else view.evaluation
     return bandwidth_curve(
-        confidence,
+        rows.confidence if confidence is None else confidence,
         rows.outcome,
         view.points(on=on),
         view.gammas,
@@ -107,17 +101,6 @@ def recalibrated_curve_of(
         weights=rows.weights,
         progress=progress,
     )
-
-
-def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -> ReliabilityTable:
-    """Confidence bins of some evaluation rows as a method left them.
-
-    ``recalibrated``: its evaluation rows after the method. ``rows`` (n,): mask of those that are
-    meant.
-    """
-    c, a = recalibrated.confidence[rows], recalibrated.outcome[rows]
-    weights = chosen_weights(recalibrated.weights, rows)
-    return reliability_table(c, a, **view.bins, weights=weights)
 
 
 def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion | None:
@@ -128,13 +111,11 @@ def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion 
     if not has_pairs(aimed.confidence, tried_bins, view.binning):
         return None
     return suggest_bandwidth(
-        aimed.confidence,
-        aimed.outcome,
-        view.points(CALIBRATION),
-        view.gammas,
+        **scored(aimed),
+        embedding=view.points(CALIBRATION),
+        gammas=view.gammas,
         n_bins=tried_bins,
         binning=view.binning,
-        weights=aimed.weights,
     )
 
 
@@ -157,14 +138,12 @@ def field_of(
     rows = None if bin_index is None else errors.bin_index == bin_index
     if rows is not None and (on is None or on is view.embedding):
         return error_field(
-            view.aimed.confidence,
-            view.aimed.outcome,
-            view.points(),
+            **view.scored,
+            coordinates=view.points(),
             gamma=view.gamma,
             rows=rows,
             resolution=resolution,
             only=only,
-            weights=view.aimed.weights,
         )
     return smoothed_field(
         errors.signed,
@@ -203,9 +182,7 @@ def places_of(
 
 def overall_of(view: View) -> Overall:
     """Test the average of the evaluation rows: what depends neither on the map nor on γ."""
-    c, a = view.aimed.confidence, view.aimed.outcome
-    weights = view.aimed.weights
-    return overall_gap(c, a, **view.bins, weights=weights, random_state=view.seed)
+    return overall_gap(**view.scored, **view.bins, random_state=view.seed)
 
 
 def verdict_of(
@@ -229,7 +206,9 @@ def compositions_of(view: View, search: PlaceSearch) -> dict[int, pd.DataFrame]:
     }
 
 
-def listed_places(view: View, search: PlaceSearch, known: Taught | None = None) -> pd.DataFrame:
+def listed_places(
+    view: View, search: PlaceSearch, known: GainEstimate | None = None
+) -> pd.DataFrame:
     """Return places as a table, one row each, with the sentences that are said of them.
 
     ``known``: from :func:`~lore_core.view.methods.taught_of`, to say what recalibration can gain.
@@ -242,7 +221,7 @@ def listed_places(view: View, search: PlaceSearch, known: Taught | None = None) 
     )
 
 
-def retraining_words(place: Place, known: Taught | None) -> str:
+def retraining_words(place: Place, known: GainEstimate | None) -> str:
     """Say what recalibration can gain at a place, and what it cannot; "" where that is open.
 
     ``known``: see :func:`listed_places`.
@@ -299,3 +278,43 @@ def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvi
         target=view.target,
         **view.local,
     )
+
+
+@dataclass(frozen=True)
+class Along:
+    """Gaps along one column."""
+
+    table: pd.DataFrame  #: One row a part, see :func:`~lore_core.regions.variables.gaps.gap_along`.
+    #: Of a number, the smoothed gap, see :func:`~lore_core.regions.variables.gaps.smooth_gap`.
+    curve: pd.DataFrame | None
+    #: Whether the column says the true class, along which any model looks wrong.
+    tells_the_truth: bool
+
+
+def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
+    """Columns of the evaluation rows by the evidence that the gap differs along them."""
+    return rank_variables(view.evaluation, target=view.target, n_bins=n_parts)
+
+
+def telling_of(view: View) -> list[Attribute]:
+    """Columns of the evaluation rows, and words, that may say what a set of rows is made of."""
+    known = telling_attributes(view.evaluation, target=view.target)
+    return [*known, *word_attributes(view.evaluation)]
+
+
+def along_of(view: View, name: str, n_parts: int) -> Along:
+    """Gaps along one column of the evaluation rows."""
+    coded = attribute(view.evaluation, name, n_parts=n_parts)
+    curve = None
+    if coded.numeric:
+        values = next(values for known, _, values in columns(view.evaluation) if known == name)
+        if pd.api.types.is_numeric_dtype(values):
+            curve = smooth_gap(**view.scored, values=values.to_numpy(np.float64))
+    table = gap_along(**view.scored, values=coded)
+    return Along(table, curve, says_the_truth(view.evaluation, coded))
+
+
+def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd.DataFrame:
+    """Gaps on the combinations of two columns."""
+    one, two = (attribute(view.evaluation, name, n_parts=n_parts) for name in (across, up))
+    return gap_grid(**view.scored, values_x=one, values_y=two, min_rows=min_rows)

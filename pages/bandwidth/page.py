@@ -6,11 +6,10 @@ import numpy as np
 import streamlit as st
 
 from lore_core.comparison import conclude_bandwidths
-from lore_core.data.number_text import decimal
+from lore_core.data.number_text import decimal, rows_words
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
-from pages.bandwidth.vector import show_vector_curve
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import (
@@ -41,46 +40,41 @@ question(
     "Which bandwidth?",
     "Local errors of the evaluation rows as γ grows, for one feature map or several.",
 )
-whole = asks_for_vector(current().dataset)
+of_all = asks_for_vector(current().dataset)
 view = view_controls(shows_vector=True)
 if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
-    st.stop()
-if whole:
-    show_vector_curve(view)
-    st.caption(
-        "Settings are suggested by the likelihood of the top label or of one class: choose it as "
-        "target."
-    )
-    next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
     st.stop()
 
 # The curve comes at once, what is concluded from it with what chance shows.
 request = compute.chance_request(view)
 is_simulated = request is None or is_ready(request, _SOON)
 chance = compute.chance_band(view) if is_simulated else None
-top = st.container()
+top, curve = st.container(), compute.curve(view)
 if is_simulated:
-    conclude(top, conclude_bandwidths(compute.curve(view), chance, on=view.map_name))
+    conclude(top, conclude_bandwidths(curve, chance, on=view.map_name))
 else:
     top.caption("What a calibrated model would show is being simulated; then it is concluded here.")
-names = available_maps(view.dataset)
-ready = [name for name in names if is_map_ready(view.dataset, name)]
 left, right = st.columns([1.3, 1], vertical_alignment="bottom")
-default = [view.map_name]
-if "PCA 20-D" in ready and view.map_name != "PCA 20-D" and len(view.evaluation) <= 5000:
-    default.append("PCA 20-D")
-compared = left.multiselect(
-    "Feature maps",
-    ready,
-    default=default,
-    **in_session("curves"),
-    help="t-SNE and UMAP appear here once they have been made (Data page, or “Similar by”).",
-    max_selections=6,
-)
-metric = curve_metric(right)
+compared = [view.map_name]
+if not of_all:
+    names = available_maps(view.dataset)
+    ready = [name for name in names if is_map_ready(view.dataset, name)]
+    if "PCA 20-D" in ready and view.map_name != "PCA 20-D" and len(view.evaluation) <= 5000:
+        compared.append("PCA 20-D")
+    compared = left.multiselect(
+        "Feature maps",
+        ready,
+        default=compared,
+        **in_session("curves"),
+        help="t-SNE and UMAP appear here once they have been made (Data page, or “Similar by”).",
+        max_selections=6,
+    )
+metric = curve_metric(right, view.target)
 mode = theme_mode()
-about = f"{view.rows}, {view.bins_in_words}"
+n_rows = curve.n_rows if of_all else len(view.evaluation)
+rows = view.rows if n_rows == len(view.evaluation) else f"{n_rows:,} of {view.rows}"
+about = f"{rows}, {view.bins_in_words}"
 if not compared:
     st.info("Choose at least one feature map to draw its curve.", icon=":material/show_chart:")
 else:
@@ -106,6 +100,23 @@ else:
             f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "
             f"{view.map_name} at every γ would take too long. {other} for one γ on the Overview."
         )
+
+if of_all:
+    if n_rows < len(view.evaluation):
+        st.caption(
+            f"On {rows_words(n_rows)} drawn at random: simulating all {len(view.evaluation):,} "
+            f"with {view.dataset.n_classes:,} classes at every γ would take too long. Fewer rows "
+            "have fewer neighbours, so that narrow bandwidths show less than all rows would."
+        )
+    if not is_simulated:
+        compute.chance_band(view, st.container())
+        st.rerun()
+    st.caption(
+        "Settings are suggested by the likelihood of the top label or of one class: choose it as "
+        "target."
+    )
+    next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
+    st.stop()
 
 whole_curve(view, metric)
 simulating = st.container()

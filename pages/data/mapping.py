@@ -11,9 +11,8 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
 from lore_core.reading.formats import DATABASE_SUFFIXES
-from pages.data.sources import read_and_adopt
+from pages.data.sources import OVERVIEW, overview_key, read_and_adopt
 from pages.shared.controls import in_session
-from pages.shared.files import states_of
 from pages.shared.header import plain
 from pages.shared.session import READ_MAPPING, failure
 
@@ -32,7 +31,6 @@ _ROLES = {
     "weight": "weight",
 }
 _UNUSED = "not used"
-_KEPT = "_overview"
 _FIELDS = {field: role for role, field in _ROLES.items()}
 _SEVERAL = ("probabilities", "features", "groups", "metadata")
 
@@ -74,20 +72,16 @@ def panel(files: list[Any], source: str) -> None:
 
 
 def _overview(files: list[Any]) -> FileOverview:
-    """Look at files, once for each state of them."""
-    state = [getattr(item, "file_id", None) or (str(item), states_of([item])) for item in files]
-    given: ColumnMapping | None = st.session_state.get(READ_MAPPING)
-    asked = (
-        ColumnMapping() if given is None else ColumnMapping(table=given.table, query=given.query)
-    )
-    state.append(asked)
-    kept: tuple[list[Any], FileOverview] | None = st.session_state.get(_KEPT)
-    if kept is None or kept[0] != state:
+    """Return what the files hold, as it was read with them; look at those that were refused."""
+    key = overview_key(files, st.session_state.get(READ_MAPPING))
+    kept: tuple[list[Any], FileOverview] | None = st.session_state.get(OVERVIEW)
+    if kept is None or kept[0] != key:
         for item in files:
             if hasattr(item, "seek"):
                 item.seek(0)
-        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, isolate=True)
-        st.session_state[_KEPT] = kept
+        of_files = files[0] if len(files) == 1 else files
+        kept = key, inspect(of_files, mapping=key[-1], isolate=True)
+        st.session_state[OVERVIEW] = kept
     return kept[1]
 
 

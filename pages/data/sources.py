@@ -36,6 +36,8 @@ from pages.shared.session import (
 )
 from pages.shared.store import kept_for
 
+#: What the files that were last read hold, and which they were.
+OVERVIEW = "_overview"
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 #: What the button of each demo says, and its icon.
 _DEMOS = {
@@ -132,6 +134,13 @@ def _demos() -> None:
                 st.rerun()
 
 
+def overview_key(files: list[Any], mapping: reading.ColumnMapping | None) -> list[Any]:
+    """Return what tells files in a state of theirs, and what of them is read, from others."""
+    state = [getattr(item, "file_id", None) or (str(item), states_of([item])) for item in files]
+    mapping = mapping or reading.ColumnMapping()
+    return [*state, reading.ColumnMapping(table=mapping.table, query=mapping.query)]
+
+
 def read_and_adopt(
     files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
 ) -> None:
@@ -143,8 +152,12 @@ def read_and_adopt(
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
-                files[0] if len(files) == 1 else files, mapping=mapping, isolate=True
+                files[0] if len(files) == 1 else files,
+                mapping=mapping,
+                isolate=True,
+                overview=True,
             )
+            st.session_state[OVERVIEW] = overview_key(files, mapping), result.overview
             adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
     except InputError as error:
         note_failure(Failure(error, files, source))

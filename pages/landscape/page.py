@@ -26,7 +26,6 @@ from pages.landscape.region import (
     marked_rows,
     region_panel,
 )
-from pages.landscape.vector import show_vector
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import (
@@ -52,6 +51,7 @@ from pages.shared.places import (
 )
 from pages.shared.rows import tell_marked
 from pages.shared.session import current
+from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
 
@@ -82,7 +82,7 @@ if not planar_maps(view.dataset):
     st.stop()
 if whole:
     drawn_on, on_map = map_control(view, row.more)
-    show_vector(view, on_map, drawn_on)
+    show_vector_landscape(view, on_map, drawn_on)
     next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
     st.stop()
 take_seen(view)

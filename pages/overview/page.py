@@ -6,17 +6,16 @@ import numpy as np
 import streamlit as st
 
 from lore_core import describe_maximum
-from lore_core.chance import describe_bias
-from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import local_bin_table
 from lore_core.comparison.tables import metric_table
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import POINTS, interval_words, share_words, signed_points, unbroken
+from lore_core.inference import describe_bias
+from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import TILES
 from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.regions.subgroups.verdict import name_of_place
 from lore_core.view import View
-from pages.overview.vector import show_vector_overview
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, show_tile
 from pages.shared.charts import csv_button, diagram_choice, next_step, show_reliability
@@ -26,6 +25,7 @@ from pages.shared.live import hear
 from pages.shared.maps import planar_maps
 from pages.shared.places import SEEN, is_searched, small_map
 from pages.shared.session import current
+from pages.shared.vector import show_vector_overview
 from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"

@@ -84,7 +84,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             show_reliability(
                 diagram,
                 result.summaries[name].reliability,
-                partial(compute.method_isotonic, view, result.datasets[name]),
+                partial(compute.isotonic, view, result.datasets[name]),
                 f"reliability_{place}",
                 rows=f"{len(rows):,} evaluation rows",
                 bins=view.bins_in_words,

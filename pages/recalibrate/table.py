@@ -6,17 +6,17 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
-from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison.effects import about_predictions
 from lore_core.data.number_text import unbroken
+from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
 from pages.shared.cells import (
     count_column,
     in_hundredths,
-    marked,
     points_column,
+    show_methods,
     tinted,
     with_interval,
 )
@@ -43,22 +43,10 @@ def metrics_table(
     """
     metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
     text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
-
-    def tint(column: pd.Series) -> list[str]:
-        found = result.differences.get(str(column.name))
-        if found is None:
-            return [""] * len(column)
-        ends = found.reindex(result.table.index)
-        return [marked(low, high) for low, high in zip(ends["low"], ends["high"], strict=True)]
-
     text.index = pd.Index(result.names.values(), name="method")
-    st.dataframe(
-        text.style.apply(tint),
-        column_config={
-            m.name: st.column_config.TextColumn(m.heading, help=m.explanation) for m in metrics
-        },
-        height="content",
-    )
+    found = {name: f.reindex(result.table.index) for name, f in result.differences.items()}
+    ends = {name: (item["low"], item["high"]) for name, item in found.items()}
+    show_methods(text, metrics, ends, explained=True)
     st.caption(unbroken(" ".join(_notes(result, metrics, grouping, measured_on, pending=pending))))
 
 

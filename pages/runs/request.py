@@ -15,6 +15,7 @@ from lore_core.data.progress import Progress
 from lore_core.embedding import METHODS, MapName, estimate_seconds
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.recalibration import offered_recalibrators
+from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.runs.source import RunsSource
 from pages.shared.controls import bins_control, gamma_control, in_session
@@ -107,7 +108,7 @@ def ask(source: RunsSource) -> tuple[RunsRequest | None, float]:
     )
     columns = st.columns([1.1, 0.8, 2, 1.5], vertical_alignment="bottom")
     feature_map = _feature_map(source, columns)
-    gamma = 0.2 if feature_map is None else gamma_control(columns[2])
+    gamma = View.gamma if feature_map is None else gamma_control(columns[2])
     n_bins = bins_control(columns[3])
     by, smallest = _groups(source)
     offered = labels(local=feature_map is not None, weighted=False)

@@ -19,7 +19,7 @@ from lore_core.metrics.catalogue import (
 )
 from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
-from pages.shared.cells import marked
+from pages.shared.cells import show_methods
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import in_session, linked, theme_mode
 from pages.shared.header import plain
@@ -107,19 +107,8 @@ def _table(result: RunsComparison, metrics: list[Metric]) -> None:
         return text
 
     text = pd.DataFrame({metric.name: column(metric) for metric in metrics})
-
-    def tint(column: pd.Series) -> list[str]:
-        if column.name not in best.index:
-            return [""] * len(column)
-        return [
-            marked(low, high)
-            for low, high in zip(paired.low[column.name], paired.high[column.name], strict=True)
-        ]
-
-    st.dataframe(
-        text.style.apply(tint),
-        column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},
-        height="content",
+    show_methods(
+        text, metrics, {name: (paired.low[name], paired.high[name]) for name in best.index}
     )
     st.caption(unbroken(_how_sure(result)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -27,6 +28,30 @@ def marked(low: float, high: float) -> str:
 def tinted(kind: str) -> str:
     """Style of a cell that is "better", "worse" or neither: ""."""
     return _TINT[kind]
+
+
+def show_methods(
+    text: pd.DataFrame, metrics: list[Metric], ends: Mapping[str, Any], *, explained: bool = False
+) -> None:
+    """Show methods × metrics, tinted where a difference to the first is beyond chance.
+
+    ``text``: what is written. ``ends``: by metric the ends of the differences' intervals.
+    """
+
+    def tint(column: pd.Series) -> list[str]:
+        low_high = zip(*ends[str(column.name)], strict=True) if column.name in ends else ()
+        return [marked(low, high) for low, high in low_high] or [""] * len(column)
+
+    st.dataframe(
+        text.style.apply(tint),
+        column_config={
+            m.name: st.column_config.TextColumn(
+                m.heading, help=m.explanation if explained else None
+            )
+            for m in metrics
+        },
+        height="content",
+    )
 
 
 def in_hundredths(table: pd.DataFrame, *columns: str) -> pd.DataFrame:

@@ -11,13 +11,10 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Comparison, Dataset, Embedding, composition
-from lore_core.chance import NullBand
-from lore_core.chance.vector_bands import VectorBand
-from lore_core.chance.whole_vector import VectorChance
+from lore_core import Comparison, Dataset, Embedding, compare_groups, composition
 from lore_core.comparison import Summary
 from lore_core.comparison.effects import compare_rewards
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.dashboard.background_tasks import (
     estimate_gains,
     fit_methods,
@@ -25,9 +22,9 @@ from lore_core.dashboard.background_tasks import (
     simulate_intervals,
 )
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
-from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
-from lore_core.metrics.vector_bandwidth import VectorCurve
-from lore_core.metrics.vector_error import VectorErrors
+from lore_core.data.dataset import ALL_CLASSES
+from lore_core.inference import NullBand, VectorBand, VectorChance
+from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve, VectorErrors
 from lore_core.regions import (
     Field,
     Outline,
@@ -42,7 +39,7 @@ from lore_core.regions import (
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
-from lore_core.view import View, chance, methods, variables, vector, where
+from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
@@ -120,8 +117,7 @@ def _cached(entries: int, spinner: str | bool, parts: tuple[Part, ...]) -> Calla
 
 
 reliability = _kept(64, False, *_BINS)(where.reliability_of)
-isotonic = _kept(32, False, "target")(where.isotonic_of)
-method_isotonic = _kept(32, False, "target")(where.recalibrated_isotonic_of)
+isotonic = _kept(64, False, "target")(where.isotonic_of)
 
 
 @_kept(12, "Computing local errors …", *_LOCAL)
@@ -130,14 +126,14 @@ def errors(view: View) -> LocalErrors:
     return map_arrays(where.errors_of(view))
 
 
-curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
+_curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
 _halves = _kept(4, False, "target", "seed")(where.view_halves)
 evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
-chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(chance.chance_errors_of)
-ranking = _kept(32, "Looking along every column …", "target")(variables.ranking_of)
-along = _kept(64, False, "target")(variables.along_of)
-on_grid = _kept(64, False, "target")(variables.grid_of)
+chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
+ranking = _kept(32, "Looking along every column …", "target")(where.ranking_of)
+along = _kept(64, False, "target")(where.along_of)
+on_grid = _kept(64, False, "target")(where.grid_of)
 
 
 @_kept(12, "Looking for places …", *SEARCHED)
@@ -197,7 +193,10 @@ def outlines(
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
-scores = _kept(12, "Measuring …", *_BINS)(methods.scores_of)
+@_kept(12, "Measuring …", *_BINS)
+def scores(view: View) -> Summary:
+    """Metrics of the evaluation rows that need neither a map nor simulations."""
+    return methods.summary_of(view.with_(maps={}), n_draws=0)
 
 
 @_kept(12, "Simulating intervals …")
@@ -259,23 +258,31 @@ def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> 
     )
 
 
+def curve(view: View) -> Any:
+    """Local errors over γ: a BandwidthCurve, of all classes a VectorCurve."""
+    if view.target == ALL_CLASSES:
+        return await_result(vector_request(inference.vector_curve_of, view))
+    return _curve(view)
+
+
 def chance_request(view: View) -> Request | None:
     """Return the work behind :func:`chance_band`; None where it cannot be waited for."""
-    if not chance.affordable_band(view):
+    if view.target == ALL_CLASSES:
+        return vector_request(inference.vector_band_of, view, curve(view).n_rows)
+    if not inference.affordable_band(view):
         return None
     expected = _BAND_SECONDS * len(view.dataset)
     key = view.key(*_EVERY_GAMMA)
-    return Request(chance.chance_band_of, {"view": view}, key, "Simulating chance", expected)
+    return Request(inference.chance_band_of, {"view": view}, key, "Simulating chance", expected)
 
 
-def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | None:
-    """MLCE and ALCE over γ if every confidence were right; None without simulations.
+def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | VectorBand | None:
+    """Local errors over γ if every confidence were right; None without simulations.
 
     ``place``: where it is said how far it is; by default here.
     """
     request = chance_request(view)
-    band: NullBand | None = None if request is None else await_result(request, place)
-    return band
+    return None if request is None else await_result(request, place)
 
 
 def method_curve_requests(
@@ -305,7 +312,7 @@ def worst_groups(
     view: View, result: Comparison, by: str, _names: np.ndarray, min_group_size: int
 ) -> pd.DataFrame:
     """Group furthest off and worst cells of every method; ``by`` names the grouping."""
-    return methods.worst_groups_of(view, result.datasets, _names, min_group_size=min_group_size)
+    return compare_groups(result.datasets, _names, **view.bins, min_group_size=min_group_size)
 
 
 @_kept(32, "Measuring groups …", *_FITTED)
@@ -343,81 +350,50 @@ def gains_request(view: View) -> Request:
     return Request(estimate_gains, {"view": view}, view.key("target", "seed"), title, expected)
 
 
-def taught(view: View) -> Taught | None:
+def taught(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
-    learned: Taught | None = await_result(gains_request(view))
+    learned: GainEstimate | None = await_result(gains_request(view))
     return learned
 
 
-def _vector_request(
-    function: Callable[..., Any],
-    title: str,
-    view: View,
-    columns: float,
-    *parts: Part,
-    **arguments: Any,
-) -> Request:
-    """Return some work on the whole vector; ``columns``: how often each class is summed up."""
-    expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * len(view.evaluation)
-    return Request(function, {"view": view, **arguments}, view.key(*parts), title, expected)
+#: Work on the whole vector: what is said of it, kernel sums of each class, what it depends on.
+_VECTOR_WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
+    inference.vector_errors_of: ("Computing local errors of every class", 1, _FITTED),
+    inference.vector_chance_of: ("Simulating every class", _DRAWN, (*_FITTED, "seed")),
+    inference.vector_curve_of: ("Computing the curve of every class", _GAMMAS_DRAWN, _ANY_GAMMA),
+    inference.vector_band_of: (
+        "Simulating curves of every class",
+        _DRAWN * _GAMMAS_DRAWN,
+        _ANY_GAMMA,
+    ),
+}
 
 
-def vectors(view: View) -> VectorErrors:
+def vector_request(function: Callable[..., Any], view: View, n_rows: int | None = None) -> Request:
+    """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
+    title, columns, parts = _VECTOR_WORK[function]
+    n_rows = len(view.evaluation) if n_rows is None else n_rows
+    expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * n_rows
+    return Request(function, {"view": view}, view.key(*parts), title, expected)
+
+
+def vector_errors(view: View) -> VectorErrors:
     """Local errors of the whole vector."""
-    title = "Computing local errors of every class"
-    request = _vector_request(vector.vector_errors_of, title, view, 1, *_FITTED)
-    errors: VectorErrors = await_result(request)
-    return errors
+    return await_result(vector_request(inference.vector_errors_of, view))
 
 
-def vector_chance_request(view: View, errors: VectorErrors) -> Request:
-    """Return the work behind :func:`vectors_by_chance`."""
-    title = "Simulating every class"
-    return _vector_request(
-        vector.vector_chance_of, title, view, _DRAWN, *_FITTED, "seed", errors=errors
-    )
-
-
-def vectors_by_chance(
-    view: View, errors: VectorErrors, place: DeltaGenerator | None = None
-) -> VectorChance:
+def vector_chance(view: View, place: DeltaGenerator | None = None) -> VectorChance:
     """Test of the whole vector's local errors.
 
-    ``errors``: from :func:`vectors`. ``place``: where it is said how far it is; by default here.
+    ``place``: where it is said how far it is; by default here.
     """
-    test: VectorChance = await_result(vector_chance_request(view, errors), place)
-    return test
+    return await_result(vector_request(inference.vector_chance_of, view), place)
 
 
 @_kept(32, False, *_FITTED)
 def classes(view: View, _errors: VectorErrors, _chance: VectorChance) -> pd.DataFrame:
     """Every class with what chance shows, the most wrong first."""
-    return vector.classes_of(view, _errors, _chance)
-
-
-def vector_curve(view: View) -> VectorCurve:
-    """Whole vector's errors over γ."""
-    title = "Computing the curve of every class"
-    request = _vector_request(vector.vector_curve_of, title, view, _GAMMAS_DRAWN, *_ANY_GAMMA)
-    curve: VectorCurve = await_result(request)
-    return curve
-
-
-def vector_band_request(view: View, curve: VectorCurve) -> Request:
-    """Return the work behind :func:`vector_band`."""
-    expected = _COLUMN_SECONDS * _DRAWN * _GAMMAS_DRAWN * view.dataset.n_classes * curve.n_rows
-    title, key = "Simulating curves of every class", view.key(*_ANY_GAMMA)
-    arguments = {"view": view, "curve": curve}
-    return Request(vector.vector_band_of, arguments, key, title, expected)
-
-
-def vector_band(view: View, curve: VectorCurve, place: DeltaGenerator | None = None) -> VectorBand:
-    """Hold the whole vector's curve against models whose every probability is right.
-
-    ``place``: where it is said how far it is; by default here.
-    """
-    band: VectorBand = await_result(vector_band_request(view, curve), place)
-    return band
+    return inference.classes_of(view, _errors, _chance)
 
 
 @_kept(32, False)
@@ -441,7 +417,7 @@ def found(dataset: Dataset, words: str) -> np.ndarray:
     return rows_with(dataset, words)
 
 
-telling = _kept(8, False, "target")(variables.telling_of)
+telling = _kept(8, False, "target")(where.telling_of)
 
 
 @_kept(32, False, "target")

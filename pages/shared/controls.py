@@ -8,13 +8,12 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
-from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.figures.style import Mode
 from lore_core.metrics.bandwidth import ROUND_GAMMAS
-from lore_core.metrics.catalogue import CURVES
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
-from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
 from lore_core.view import View
 from pages.shared.maps import (
     available_maps,
@@ -30,7 +29,6 @@ from pages.shared.tasks import current_job
 
 #: Bandwidths the slider offers.
 GAMMAS = list(ROUND_GAMMAS)
-_GAMMA = 0.2
 #: Pixels of a control in a row.
 _WIDTH = 190
 #: The target that is every class at once.
@@ -127,7 +125,7 @@ def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
         container.select_slider(
             "Bandwidth γ",
             GAMMAS,
-            value=_GAMMA,
+            value=View.gamma,
             **linked("gamma"),
             help="How near another row must be to count: small γ looks at single rows, large γ at "
             "the whole confidence bin. In units of the map's scale.",
@@ -142,7 +140,7 @@ def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
             "Confidence bins",
             1,
             50,
-            15,
+            View.n_bins,
             **linked("bins"),
             help="Only rows in the same confidence bin are compared.",
         )
@@ -159,7 +157,7 @@ def cost_controls(
 
 
 def target_control(dataset: Dataset) -> str | int:
-    """Choose what is being calibrated: the top label or one class."""
+    """Choose what is being calibrated: the top label, all classes or one."""
     why_not = _why_no_vector(dataset)
     whole = [] if why_not else [WHOLE_VECTOR]
     choices = [TOP_LABEL, *whole, *(dataset.class_names if dataset.complete else ())]
@@ -175,7 +173,7 @@ def target_control(dataset: Dataset) -> str | int:
     if why_not:
         st.caption(why_not)
     if chosen in (TOP_LABEL, WHOLE_VECTOR):
-        return TOP_LABEL
+        return TOP_LABEL if chosen == TOP_LABEL else ALL_CLASSES
     return choices.index(chosen) - 1 - len(whole)
 
 
@@ -238,7 +236,7 @@ def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) 
     has_features = dataset.features is not None
     names = available_maps(dataset)
     row = row or ControlRow()
-    value = gamma_control(row.gamma) if has_features else _GAMMA
+    value = gamma_control(row.gamma) if has_features else View.gamma
     n_bins = bins_control(row.bins)
     wanted = ""
     if has_features:
@@ -267,8 +265,9 @@ def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) 
     if not shows_vector:
         say_vector_is_elsewhere()
     view = View(dataset, target, value, n_bins, binning, maps)
-    st.session_state[_VIEW] = view
-    return view
+    of_label = view.with_(target=TOP_LABEL) if target == ALL_CLASSES else view
+    st.session_state[_VIEW] = of_label  # (What other pages compute is not of all classes.)
+    return view if shows_vector else of_label
 
 
 def last_view() -> View | None:
@@ -307,8 +306,22 @@ def _other_map(view: View, name: str) -> tuple[str, Embedding]:
     return (name, view.embedding) if name == view.map_name else _usable(view.dataset, name)
 
 
-def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveKey:
+def curve_metric(
+    container: st.delta_generator.DeltaGenerator, target: str | int = TOP_LABEL
+) -> CurveKey:
     """Choose what curves over γ show."""
+    if target == ALL_CLASSES:
+        by_name = {curve.button: key for key, curve in VECTOR_CURVES.items()}
+        chosen = container.segmented_control(
+            "Summary of the whole vector",
+            list(by_name),
+            default=next(iter(by_name)),
+            required=True,
+            **linked("vector"),
+            help="Average: the root mean square of the local errors of rows with ten effective "
+            "neighbours or more. Largest: the largest of them. Both less their noise.",
+        )
+        return by_name[chosen]
     by_name = {curve.button: key for key, curve in CURVES.items()}
     chosen = one_of(
         "Summary",

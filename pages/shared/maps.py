@@ -8,14 +8,7 @@ from lore_core import Dataset, Embedding
 from lore_core.dashboard.background_tasks import make_learned_map
 from lore_core.embedding import MapName, estimate_seconds, make_map
 from pages.shared.store import store
-from pages.shared.tasks import (
-    Request,
-    expected_duration,
-    is_busy,
-    join_job,
-    start_job,
-    wait_for,
-)
+from pages.shared.tasks import Request, expected_duration, is_busy, join_job, start_job, wait_for
 
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0

@@ -23,21 +23,19 @@ AUTOMATIC = "automatic"
 #: The tab of the Landscape that lists places.
 PLACES_TAB = "Places"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
-_AT_ONCE = 300_000
+MAX_ROWS_AT_ONCE = 300_000
 #: Names a place of the headline's search in a link to the Landscape.
 SEEN = "see"
 #: Names a place of the search that the Landscape shows.
 _PARAMETER = "place"
 _CHOSEN = "_place"
-#: The colours mean what they mean at this bandwidth, so that they can be compared while γ moves.
-_REFERENCE_GAMMA = 0.2
 _PLANE = "PCA 2-D"
 
 
 def is_searched(view: View) -> bool:
     """Whether places are looked for: of very many rows only if the reader says so, by a switch."""
     n_rows = len(view.evaluation)
-    return n_rows <= _AT_ONCE or st.toggle(
+    return n_rows <= MAX_ROWS_AT_ONCE or st.toggle(
         f"Look for places among {n_rows:,} rows",
         **linked("look"),
         help="Takes some seconds. Until then only the average of all rows is tested.",
@@ -100,8 +98,8 @@ def titles_of(search: PlaceSearch) -> dict[str, str]:
 
 
 def color_limit(scene: Scene) -> float:
-    """End of the colour scale, the same at every γ."""
-    at = scene.view.with_(gamma=_REFERENCE_GAMMA)
+    """End of the colour scale, the same at every γ: it can be compared while γ moves."""
+    at = scene.view.with_(gamma=View.gamma)
     return shared_limit(compute.scene(at, scene.bin_index, scene.on, scene.axes).supported)
 
 

@@ -1,64 +1,199 @@
-"""What pages that show the whole vector share: the list of its classes."""
+"""Overview and Landscape of all classes at once: the whole probability vector."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from lore_core.data.number_text import unbroken
-from pages.shared.cells import in_hundredths, points_column, share_column
-from pages.shared.charts import csv_button
+from lore_core import Embedding
+from lore_core.comparison import Conclusion
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.number_text import POINTS, p_sentence, rows_words, share_words, unbroken
+from lore_core.figures import class_map_figure
+from lore_core.inference import VectorChance, describe_classes
+from lore_core.metrics import VectorErrors
+from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
+from lore_core.view import View
+from lore_core.view.inference import classes_of, vector_chance_of
+from pages.shared import compute
+from pages.shared.cells import in_hundredths, points_column, share_column, show_tile
+from pages.shared.charts import csv_button, show_chart
+from pages.shared.controls import theme_mode
+from pages.shared.header import conclude, plain
+from pages.shared.maps import available_maps, instant_map
+from pages.shared.tasks import is_ready
 
-#: Columns in their order, and those that hold no shares.
-_COLUMNS = (
-    "local",
-    "chance_level",
-    "p_value",
-    "rows",
-    "gap",
-    "promised",
-    "came",
-    "ece",
-    "alce",
-    "mlce",
-)
-_NO_SHARES = ("p_value", "rows")
+#: Seconds the numbers wait for what chance shows.
+_SOON = 0.3
+_PLANE = "PCA 2-D"
 #: Classes that are listed; the file has all.
 _LISTED = 20
+_REST = (
+    "ECE, MCE, the reliability diagram and places are of one confidence a row: choose the top "
+    "label or a class as target to see them."
+)
 
 
-def list_classes(table: pd.DataFrame) -> None:
-    """List classes, the most wrong first, with what chance shows.
+def show_vector_overview(view: View) -> None:
+    """Show the whole vector's numbers at once, and then what chance shows of them."""
+    if not view.is_local:
+        st.caption(unbroken(f"Local errors of the whole vector need features. {_REST}"))
+        return
+    top, tiles = st.container(), st.container()
+    errors, chance = compute.vector_errors(view), None
+    if is_ready(compute.vector_request(vector_chance_of, view), _SOON):
+        chance = compute.vector_chance(view)
+    with tiles:
+        _tiles(view, errors, chance)
+    if chance is None:
+        top.caption(
+            "What a model whose every probability is right would show is being simulated; then "
+            "it is concluded here."
+        )
+        waiting = st.container()
+        _list_classes(classes_of(view, errors))
+        st.caption(unbroken(_REST))
+        compute.vector_chance(view, waiting)
+        st.rerun()
+        return
+    table = compute.classes(view, errors, chance)
+    conclude(top, Conclusion(chance.sentence, chance.is_significant))
+    st.subheader("Which class to mend first", anchor=False)
+    st.markdown(plain(describe_classes(table)))
+    _list_classes(table)
+    name, on = view.map_name, view.embedding
+    if on.n_components != 2 and _PLANE in available_maps(view.dataset):
+        name, on = _PLANE, instant_map(view.dataset, _PLANE)
+    if on.n_components == 2:
+        _map(view, errors, chance, on, name, 460)
+    st.caption(unbroken(_REST))
 
-    ``table``: from :func:`~lore_core.chance.whole_vector.classes_by_chance`.
-    """
-    shown = table.head(_LISTED)
-    columns = [name for name in _COLUMNS if name in shown]
-    number = st.column_config.NumberColumn
-    st.dataframe(
-        in_hundredths(shown[columns], *(name for name in columns if name not in _NO_SHARES)),
-        height="content",
-        column_config={
-            "local": points_column(
-                "local error", help="Root mean square over rows, less its noise."
-            ),
-            "chance_level": points_column(
-                "if right", help="The local error stays below in 95 % of models that are right."
-            ),
-            "p_value": number("p", format="%.3f", help="For all classes taken together."),
-            "rows": number(
-                "most wrong in",
-                format="localized",
-                help="Rows beyond chance where this class is the furthest off.",
-            ),
-            "gap": points_column("gap", signed=True, help="Promised less came, of all rows."),
-            "promised": share_column("promised"),
-            "came": share_column("came"),
-            "ece": points_column("ECE", help="In bins of the class's own probability."),
-            "alce": points_column("ALCE"),
-            "mlce": points_column("MLCE"),
-        },
+
+def show_vector_landscape(view: View, on_map: Embedding, axes: str) -> None:
+    """Draw rows by the class that is most wrong around them, and list every class."""
+    errors, chance = compute.vector_errors(view), compute.vector_chance(view)
+    table = compute.classes(view, errors, chance)
+    st.markdown(f"**{unbroken(chance.sentence)}** {plain(describe_classes(table))}")
+    big, side = st.columns([1.5, 1], gap="medium")
+    with big:
+        if on_map.n_components == 2:
+            _map(view, errors, chance, on_map, axes)
+        else:
+            st.info("Draw on a map of two dimensions to see where.", icon=":material/info:")
+    with side:
+        st.markdown("**Each class**")
+        _list_classes(table)
+
+
+def _map(
+    view: View,
+    errors: VectorErrors,
+    chance: VectorChance,
+    on: Embedding,
+    axes: str,
+    height: int = 620,
+) -> None:
+    """Draw where which class is most wrong."""
+    chart = class_map_figure(
+        view.evaluation,
+        view.points(on=on),
+        errors,
+        chance,
+        rows=f"{view.rows}, {view.kernel_in_words}",
+        axes=axes,
+        mode=theme_mode(),
+        height=height,
     )
+    show_chart(chart, "class_map")
+
+
+def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> None:
+    """Show the vector's own numbers, and scores of all probabilities."""
+    average, largest, share = None, None, None
+    if chance is not None:
+        average = _against(chance.chance_level, chance.p_value)
+        largest = _against(chance.largest_level, chance.largest_p_value)
+        if chance.n_supported:
+            of_all = share_words(chance.beyond.sum() / chance.n_supported)
+            share = f"{of_all} of {chance.n_supported:,}"
+    with st.grid(3, min_column_width=200, gap="xsmall"):
+        for title, value, delta, about in (
+            (
+                "Average local error",
+                POINTS.text(errors.average) + POINTS.word,
+                average,
+                "Of the whole vector: root mean square over the rows with ten effective neighbours "
+                "or more, less its noise.",
+            ),
+            (
+                "Largest local error",
+                POINTS.text(errors.supported_maximum()) + POINTS.word,
+                largest,
+                "Of the whole vector, at a row with ten effective neighbours or more, less its "
+                "noise.",
+            ),
+            (
+                "Rows beyond chance",
+                "…" if chance is None else f"{int(chance.beyond.sum()):,}",
+                share,
+                "Rows where the error of the whole vector is beyond chance by itself. Where every "
+                "probability is right there is one in 5 % of data sets.",
+            ),
+        ):
+            st.metric(
+                title,
+                value,
+                delta=delta,
+                delta_color="off",
+                delta_arrow="off",
+                border=True,
+                help=about,
+            )
+    found = compute.scores(view.with_(target=TOP_LABEL))
+    with st.grid(3, min_column_width=200, gap="xsmall"):
+        for metric in (ACCURACY, NLL, BRIER):
+            show_tile(found, metric)
+    st.caption(
+        unbroken(
+            f"{rows_words(int(errors.supported().sum()))} of {view.rows} have ten effective "
+            f"neighbours or more at {view.kernel_in_words}. NLL and Brier are of all "
+            "probabilities, the accuracy is of the predicted class."
+        )
+    )
+
+
+def _against(level: float, p: float) -> str:
+    return f"if right below {POINTS.text(level)}, {p_sentence(p)}"
+
+
+def _list_classes(table: pd.DataFrame) -> None:
+    """List classes, the most wrong first, with what chance shows where that is known.
+
+    ``table``: from :func:`~lore_core.inference.class_table`.
+    """
+    number = st.column_config.NumberColumn
+    columns = {
+        "local": points_column("local error", help="Root mean square over rows, less its noise."),
+        "chance_level": points_column(
+            "if right", help="The local error stays below in 95 % of models that are right."
+        ),
+        "p_value": number("p", format="%.3f", help="For all classes taken together."),
+        "rows": number(
+            "most wrong in",
+            format="localized",
+            help="Rows beyond chance where this class is the furthest off.",
+        ),
+        "gap": points_column("gap", signed=True, help="Promised less came, of all rows."),
+        "promised": share_column("promised"),
+        "came": share_column("came"),
+        "ece": points_column("ECE", help="In bins of the class's own probability."),
+        "alce": points_column("ALCE"),
+        "mlce": points_column("MLCE"),
+    }
+    known = [name for name in columns if name in table]
+    shown = table.head(_LISTED)[known]
+    shares = [name for name in known if name not in ("p_value", "rows")]
+    st.dataframe(in_hundredths(shown, *shares), height="content", column_config=columns)
     more = len(table) - len(shown)
     st.caption(
         unbroken(

@@ -140,7 +140,7 @@ def test_a_link_followed_by_another_page_keeps_what_it_said_and_leads_back(open_
 
 def test_leaving_at_once_after_moving_the_map(light, server, open_tab):
     """What the map says between the wish to leave and its answer, which takes a second here, would
-    empty the next page: see `leave` in landscape.js."""
+    empty the next page: see `leave` in hub.js."""
     held, is_slow = [], False
 
     def through(socket):

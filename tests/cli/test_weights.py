@@ -36,7 +36,7 @@ def test_metrics_go_by_the_weights(run_json, run, weighted, file):
 
 def test_what_lets_rows_count_once_says_so(capsys, weighted, tmp_path):
     _, path = weighted
-    assert main(["classes", path]) == 1
+    assert main(["metrics", path, "--target", "all"]) == 1
     assert "The whole vector's test lets every row count once" in capsys.readouterr().err
     out = str(tmp_path / "m.lore")
     assert main(["recalibrate", "--fit", path, "--method", "venn-abers", "--save", out]) == 1

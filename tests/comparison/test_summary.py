@@ -11,10 +11,10 @@ from lore_core import (
     reliability_table,
     summarize,
 )
-from lore_core.chance import affordable_intervals
-from lore_core.chance.intervals import N_SIMULATED
 from lore_core.comparison import describe_rows, local_bin_table
 from lore_core.comparison.effects import try_worst_places
+from lore_core.inference import affordable_intervals
+from lore_core.inference.intervals import N_SIMULATED
 from lore_core.metrics import wilson_interval
 
 

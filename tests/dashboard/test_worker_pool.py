@@ -29,14 +29,14 @@ from lore_core.dashboard.worker_pool import Task, WorkerPool
 from lore_core.embedding import MapName
 from lore_core.kernel_sums.schedule import limited_threads
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of
-from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
-from lore_core.view.vector import (
+from lore_core.view.inference import (
+    chance_band_of,
     vector_band_of,
     vector_chance_of,
     vector_curve_of,
     vector_errors_of,
 )
+from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the pipe takes all")
 LABELS = ["No recalibration", "Temperature scaling", "LoRe"]
@@ -135,15 +135,8 @@ def test_the_result_is_the_same_to_the_last_bit(view, pool):
 def test_the_whole_vector_is_the_same_to_the_last_bit(view, pool):
     # (Of weighted rows nothing is said of it.)
     alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
-    errors, curve = vector_errors_of(alike), vector_curve_of(alike)
-    for function, arguments in (
-        (vector_errors_of, {}),
-        (vector_chance_of, {"errors": errors}),
-        (vector_curve_of, {}),
-        (vector_band_of, {"curve": curve}),
-    ):
-        result = done(pool, function, view=alike, **arguments).result()
-        same(function(alike, **arguments), result)
+    for function in (vector_errors_of, vector_chance_of, vector_curve_of, vector_band_of):
+        same(function(alike), done(pool, function, view=alike).result())
 
 
 def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):

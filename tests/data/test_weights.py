@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.chance.intervals import calibration_intervals
-from lore_core.chance.simulation import null_errors
 from lore_core.data.weights import as_weights, effective_rows, linearised
+from lore_core.inference.intervals import calibration_intervals
+from lore_core.inference.simulation import null_errors
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.recalibration.registry import own_recalibrators

@@ -14,7 +14,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import lore_core as lore
-from lore_core import chance, comparison, metrics, recalibration, regions
+from lore_core import comparison, inference, metrics, recalibration, regions
 from lore_core.recalibration.registry import own_recalibrators
 from tests.data.test_weights import some_rows
 
@@ -25,7 +25,7 @@ ROWS = {
     "evaluation", "runs", "X", "exact",
 }  # fmt: skip
 ROOMS = (
-    "chance", "comparison", "dashboard", "data", "demo", "embedding", "mergeable", "metrics",
+    "comparison", "dashboard", "data", "demo", "embedding", "inference", "mergeable", "metrics",
     "reading", "recalibration", "regions", "report", "shipping",
 )  # fmt: skip
 
@@ -157,7 +157,7 @@ def from_classifier(r):
 
 #: Other numbers than those of rows that count alike: tests, intervals, draws and halves of rows.
 OTHERWISE = {
-    "calibration_intervals": lambda r: chance.calibration_intervals(
+    "calibration_intervals": lambda r: inference.calibration_intervals(
         *both(r), weights=r.weights, n_draws=39
     )["value"],
     "compare": lambda r: compared(r, "NLL"),
@@ -168,9 +168,9 @@ OTHERWISE = {
         lore.local_significance(*both(r), r.features, weights=r.weights).z
     ),
     "null_band": lambda r: (
-        chance.null_band(r.confidence, r.features, [0.5], weights=r.weights, n_draws=9).alce
+        inference.null_band(r.confidence, r.features, [0.5], weights=r.weights, n_draws=9).alce
     ),
-    "null_errors": lambda r: chance.null_errors(
+    "null_errors": lambda r: inference.null_errors(
         r.confidence, r.features, weights=r.weights, n_draws=9
     ).expected("alce"),
     "overall_gap": lambda r: regions.overall_gap(*both(r), weights=r.weights).gap_p,
@@ -187,7 +187,7 @@ OTHERWISE = {
 }
 #: One sentence says that they do not.
 REFUSED = {
-    "taught": lambda r: comparison.taught(*halves(r)),
+    "estimate_gains": lambda r: comparison.estimate_gains(*halves(r)),
     "vector_curve": lambda r: metrics.vector_curve(r, r.features, [1.0]),
     "vector_errors": lambda r: metrics.vector_errors(r, r.features),
 }
@@ -197,7 +197,7 @@ ELSEWHERE = {
 }  # fmt: skip
 #: They count rows, whatever these weigh, or choose some of them; the decision says why.
 BY_ROWS = {
-    "class_places", "class_table", "classes_by_chance", "composition", "confidence_bins",
+    "class_places", "class_table", "composition", "confidence_bins",
     "loss_parts", "make_map", "reward_parts", "row_table", "rows_with",
     "telling_column", "telling_rows", "vector_band", "vector_chance", "with_text_features",
 }  # fmt: skip

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.chance import null_band
 from lore_core.comparison import group_report
 from lore_core.figures import (
     bandwidth_figure,
@@ -29,6 +28,7 @@ from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.style import palette
 from lore_core.figures.svg import drawing
 from lore_core.figures.svg.drawing import WIDTH
+from lore_core.inference import null_band
 from lore_core.metrics import reward_curve
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.regions import row_table, rows_outline

@@ -26,11 +26,6 @@ def test_ece_and_mce_by_hand():
     assert maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
 
 
-def test_perfectly_calibrated_bins_have_no_error():
-    assert expected_calibration_error([0.5, 0.5], [0, 1]) == 0
-    assert maximum_calibration_error([0.5, 0.5], [0, 1]) == 0
-
-
 def test_reliability_matches_sklearn(sample):
     c, a, _ = sample
     table = reliability_table(c, a, n_bins=10)
@@ -102,14 +97,6 @@ def test_groups_count_from_ten_rows_on_or_the_largest():
     assert counted_groups([5, 12, 40]).tolist() == [False, True, True]
     assert counted_groups([5, 12, 40], 30).tolist() == [False, False, True]
     assert counted_groups([5, 8], 30).tolist() == [False, True]
-
-
-def test_groupwise_max_is_never_below_the_metric_of_one_group(sample):
-    c, a, _ = sample
-    one = ["all"] * len(c)
-    assert groupwise_maximum_calibration_error(c, a, one) == pytest.approx(
-        maximum_calibration_error(c, a)
-    )
 
 
 def test_small_groups_can_be_left_out():

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import lore_core as lore
-from lore_core.comparison import taught
+from lore_core.comparison import estimate_gains
 from lore_core.data.dataset import Dataset
 from lore_core.metrics import loss_parts, reward_curve, reward_parts
 from lore_core.metrics.grouping_loss import cells_of
@@ -75,7 +75,7 @@ def test_the_interval_is_where_the_sum_of_squares_is_not_surprising():
     ids=["calibrated", "curve", "features"],
 )
 def test_what_is_planted_is_what_is_said(planted, calibration, grouping):
-    known = taught(world(2, **planted), world(3, **planted), target=1)
+    known = estimate_gains(world(2, **planted), world(3, **planted), target=1)
     found = known.losses()
     assert found.calibration.low <= calibration <= found.calibration.high
     assert found.calibration.high < calibration + 0.008
@@ -85,7 +85,7 @@ def test_what_is_planted_is_what_is_said(planted, calibration, grouping):
 
 
 def test_gains_of_reward_are_differences_of_rewards_and_the_bound_is_above_every_threshold():
-    known = taught(world(4, gap=0.1, side=0.2), world(5, gap=0.1, side=0.2), target=1)
+    known = estimate_gains(world(4, gap=0.1, side=0.2), world(5, gap=0.1, side=0.2), target=1)
     c, a, g, f = known.confidence, known.outcome, known.recalibrated, known.improved
     parts = reward_parts(c, a, g, f, 4.0)
     reward = {k: reward_curve(p, a, [4.0]).reward[0] for k, p in zip("cgf", (c, g, f), strict=True)}

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.chance import (
-    classes_by_chance,
-    describe_classes,
-    vector_band,
-    vector_chance,
-    whole_vector,
-)
-from lore_core.chance.vector_draws import drawn_vectors
-from lore_core.metrics import class_table, vector_curve, vector_errors
+from lore_core.inference import class_table, describe_classes, vector_band, vector_chance
+from lore_core.inference.simulation import drawn_means
+from lore_core.kernel_sums import laplacian_sums
+from lore_core.metrics import vector_curve, vector_errors
 
 
 def world(seed, n=400, n_classes=4, *, turned=0.0):
@@ -59,48 +54,63 @@ def test_against_all_pairs():
         of_rows = np.einsum("ij,jl,il->i", weight, products, weight)
         assert found.class_squared[k] == pytest.approx(of_rows[known].mean(), abs=1e-12)
     assert found.class_squared.sum() == pytest.approx(found.squared[known].mean(), abs=1e-12)
-    assert found.largest == pytest.approx(np.sqrt(by_hand[known].max()))
+    assert found.supported_maximum() == pytest.approx(np.sqrt(by_hand[known].max()))
 
 
-def test_curves_are_the_errors_at_each_bandwidth(monkeypatch):
+def test_curves_are_the_errors_at_each_bandwidth():
     rows, z = world(5, 300)
     gammas = [0.001, 0.2, 0.4, 3.0]
-    # As if memory held one bandwidth at a time.
-    monkeypatch.setattr("lore_core.metrics.vector_bandwidth._MEMORY", 1.0)
     curve = vector_curve(rows, z, gammas, n_bins=7)
     for at, gamma in enumerate(gammas):
         found = vector_errors(rows, z, gamma=gamma, n_bins=7)
-        assert (curve.supported[at] == found.supported).all()
-        assert curve.average[at] == pytest.approx(found.average(), nan_ok=True, abs=1e-12)
-        assert curve.largest[at] == pytest.approx(found.largest, nan_ok=True, abs=1e-12)
+        assert (curve.supported[at] == found.supported()).all()
+        assert curve.average[at] == pytest.approx(found.average, nan_ok=True, abs=1e-12)
+        assert curve.largest[at] == pytest.approx(found.supported_maximum(), nan_ok=True, abs=1e-12)
         assert curve.median_effective_size[at] == pytest.approx(np.median(found.effective_size))
     assert np.isnan(curve.average[0])
 
 
-def test_draws_are_errors_of_rows_with_other_classes(monkeypatch):
+def test_draws_are_residuals_of_rows_with_other_classes(monkeypatch):
     """What is simulated is what the library finds of data with the classes that were drawn."""
     rows, z = world(6, 200)
-    known = vector_errors(rows, z, gamma=0.4, n_bins=4).supported
+    groups, h = vector_errors(rows, z, gamma=0.4, n_bins=4).bin_index, np.array([0.8])
+    mass = laplacian_sums(z, None, np.ones(200), bandwidth=h, target_groups=groups)
     of_all = {}
     for columns in (4, 256):  # one draw at a time, or many
-        monkeypatch.setattr("lore_core.chance.vector_draws._MOST_COLUMNS", columns)
-        found = vector_errors(rows, z, gamma=0.4, n_bins=4)
-        of_all[columns] = list(
-            drawn_vectors(
-                rows, z, np.array([0.4]), found.bin_index, known[None],
-                n_draws=3, random_state=8, by_class=True,
-            )
-        )  # fmt: skip
-    squared, by_class = (np.concatenate(part, axis=1)[0] for part in zip(*of_all[4], strict=True))
-    for one, other in zip(of_all[256][0], (squared, by_class), strict=True):
-        assert one[0] == pytest.approx(other, abs=1e-13)
+        monkeypatch.setattr("lore_core.inference.simulation.MAX_COLUMNS", columns)
+        options = {"n_draws": 3, "random_state": 8, "progress": None}
+        parts = [part[1] for part in drawn_means(rows.probabilities, z, groups, h, mass, **options)]
+        of_all[columns] = np.concatenate(parts, axis=2)[0]
+    assert of_all[4] == pytest.approx(of_all[256], abs=1e-13)
     rng = np.random.default_rng(8)
     for draw in range(3):
         upto = rows.probabilities.cumsum(axis=1)
         labels = (upto <= rng.random((200, 1)) * upto[:, -1:]).sum(axis=1)
         again = vector_errors(replace(rows, labels=labels), z, gamma=0.4, n_bins=4)
-        assert squared[draw] == pytest.approx(again.squared, abs=1e-13)
-        assert by_class[draw] == pytest.approx(again.class_squared, abs=1e-13)
+        assert of_all[4][:, draw] == pytest.approx(again.signed, abs=1e-13)
+
+
+def test_a_test_counts_how_many_draws_reach_the_data():
+    """Of drawn classes the squared errors, of rows and classes, are those of such data."""
+    rows, z = world(6, 200)
+    found = vector_errors(rows, z, gamma=0.4, n_bins=4)
+    chance = vector_chance(rows, z, found, n_draws=39, random_state=8)
+    rng, upto = np.random.default_rng(8), rows.probabilities.cumsum(axis=1)
+    drawn = [found]
+    for _ in range(39):
+        labels = (upto <= rng.random((200, 1)) * upto[:, -1:]).sum(axis=1)
+        drawn.append(vector_errors(replace(rows, labels=labels), z, gamma=0.4, n_bins=4))
+    of_all = np.array([item.squared[found.supported()] for item in drawn])
+    of_class = np.array([item.class_squared for item in drawn])
+    mean, spread = of_all.mean(axis=1), np.sqrt(np.square(of_all).mean(axis=0))
+    assert chance.p_value == (mean >= mean[0]).mean()
+    assert chance.chance_level == pytest.approx(np.sqrt(np.sort(mean[1:])[37]))
+    assert chance.class_level == pytest.approx(np.sqrt(np.sort(of_class[1:], axis=0)[37]))
+    limit = np.sort((of_all[1:] / spread).max(axis=1))[37]
+    assert list(chance.beyond[found.supported()]) == list(of_all[0] / spread > limit)
+    scaled = of_class / np.sqrt(np.square(of_class).mean(axis=0))
+    reached = (scaled[1:].max(axis=1)[:, None] >= scaled[0]).sum(axis=0)
+    assert chance.class_p_value == pytest.approx((1 + reached) / 40)
 
 
 def test_the_noise_is_taken_off_and_the_test_keeps_its_level():
@@ -109,14 +119,15 @@ def test_the_noise_is_taken_off_and_the_test_keeps_its_level():
         rows, z = world(100 + seed)
         found = vector_errors(rows, z, gamma=0.5)
         chance = vector_chance(rows, z, found, n_draws=39, random_state=1000 + seed)
-        squared.append(found.squared[found.supported].mean())
-        naive.append(np.square(found.signed[found.supported]).sum(axis=1).mean())
+        squared.append(found.squared[found.supported()].mean())
+        naive.append(np.square(found.signed[found.supported()]).sum(axis=1).mean())
         p_values.append(chance.p_value)
         any_row.append(chance.beyond.any())
         any_class.append((chance.class_p_value <= 0.05).any())
         curve = vector_curve(rows, z, [0.1, 0.5, 2.0])
         band = vector_band(rows, z, curve, n_draws=39, random_state=1000 + seed)
-        any_gamma.append([band.clear("average").any(), band.clear("largest").any()])
+        keys = ("average", "largest")
+        any_gamma.append([band.clear(key, getattr(curve, key)).any() for key in keys])
     assert abs(np.mean(squared)) < 3 * np.std(squared) / np.sqrt(60)
     assert np.mean(squared) < 0.1 * np.mean(naive)
     assert np.mean(np.array(p_values) <= 0.05) < 0.15
@@ -133,7 +144,7 @@ def test_what_is_planted_is_found_where_it_is_and_named():
     assert chance.p_value <= 0.05
     assert z[chance.beyond, 0].mean() > 0.3
     assert (found.most_wrong[chance.beyond] == 1).mean() > 0.9
-    table = classes_by_chance(rows, found, chance)
+    table = class_table(rows, found, chance)
     assert table.index[0] == "1"
     assert table["p_value"].iloc[0] == pytest.approx(1 / (1 + chance.n_draws))
     assert (table["local"].diff().dropna() <= 0).all()
@@ -157,9 +168,7 @@ def test_too_narrow_a_kernel_says_so():
     rows, z = world(3, 30)
     chance = vector_chance(rows, z, vector_errors(rows, z, gamma=1e-4))
     assert chance.sentence == "No row has ten effective neighbours: raise γ."
-    assert (
-        describe_classes(classes_by_chance(rows, vector_errors(rows, z, gamma=1e-4), chance)) == ""
-    )
+    assert describe_classes(class_table(rows, vector_errors(rows, z, gamma=1e-4), chance)) == ""
 
 
 def test_what_no_model_that_is_right_could_show_is_beyond_chance():
@@ -180,16 +189,5 @@ def test_two_classes_mirror_each_other():
     rows, z = world(7, 1500, n_classes=2, turned=0.5)
     errors = vector_errors(rows, z, gamma=0.5)
     assert errors.class_squared[0] == pytest.approx(errors.class_squared[1])
-    table = classes_by_chance(rows, errors, vector_chance(rows, z, errors))
+    table = class_table(rows, errors, vector_chance(rows, z, errors))
     assert describe_classes(table).startswith("Of two classes each is off by what the other is")
-
-
-@pytest.mark.parametrize(("draws", "n"), [(40, 5_000), (200, 777)])
-def test_columns_some_at_a_time_are_those_of_all(monkeypatch, draws, n):
-    values = np.random.default_rng(0).normal(size=(draws, n)) ** 3
-    values[:, n // 2] = 0
-    scaled = whole_vector.in_spreads(values)
-    monkeypatch.setattr(whole_vector, "_AT_ONCE", 10_000)
-    own, furthest = whole_vector._own_and_furthest(values)
-    np.testing.assert_array_equal(own, scaled[0])
-    np.testing.assert_array_equal(furthest, scaled[1:].max(axis=1))

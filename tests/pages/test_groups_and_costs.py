@@ -45,6 +45,15 @@ def test_the_worst_group_of_every_method(open_page, dataset):
     gap = pd.Series(rows.confidence - rows.outcome).groupby(rows.groups["site"].to_numpy()).mean()
     assert shown["furthest_group"] == gap.abs().idxmax()
     assert shown["gap"] == pytest.approx(gap[shown["furthest_group"]] * 100)
+    ticks = page.figure("group_chart")["layout"]["yaxis"]["ticktext"]
+    sizes = rows.groups["site"].value_counts()
+    assert sorted(ticks) == sorted(f"{name} ({n})" for name, n in sizes.items())
+    page.app.button_group(key="group_metric").set_value("MCE")
+    page.app.selectbox(key="group").set_value("c")
+    page.run()
+    assert "MCE of each group" in page.figure("group_chart")["layout"]["title"]["text"]
+    subtitle = page.figure("group_before")["layout"]["title"]["subtitle"]["text"]
+    assert subtitle == f"c, {sizes['c']} evaluation rows"
     page.app.multiselect(key="groups").set_value(["shift"])
     page.run()
     table = frame(page.app.dataframe[0])

@@ -21,7 +21,7 @@ from lore_core.metrics.catalogue import CATALOGUE, TILES
 from lore_core.regions import describe_place, evidence_of
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of, chance_errors_of
+from lore_core.view.inference import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
     comparison_of,
     group_reports_of,

@@ -160,7 +160,7 @@ def test_a_calibrated_model_has_none(open_page, picture):
 
 
 def test_many_rows_are_searched_on_demand(open_page, planted, search, monkeypatch):
-    monkeypatch.setattr(shared, "_AT_ONCE", 100)
+    monkeypatch.setattr(shared, "MAX_ROWS_AT_ONCE", 100)
     page = open_page("overview", planted)
     assert name_of_place(search.places[0]) not in _plain(page.text)
     page.app.toggle(key="look").set_value(True)

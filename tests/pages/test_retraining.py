@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison import conclude_retraining, taught
+from lore_core.comparison import conclude_retraining, estimate_gains
 
 
 def test_the_sentence_is_the_librarys_of_the_rows_that_are_chosen(open_page, made):
@@ -15,7 +15,7 @@ def test_the_sentence_is_the_librarys_of_the_rows_that_are_chosen(open_page, mad
     site = np.array(["a", "b"])[np.arange(1200) % 2]
     dataset = dataclasses.replace(dataset, groups=pd.DataFrame({"site": site}))
     page = open_page("decisions", dataset)
-    known = taught(dataset.calibration, dataset.evaluation)
+    known = estimate_gains(dataset.calibration, dataset.evaluation)
     said = conclude_retraining(known.losses(), known.rewards(10.0)).sentence
     assert said.split(";")[0] in page.text
     page.app.selectbox(key="decide_by").set_value("site")

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.chance import describe_classes
 from lore_core.cli import main
-from lore_core.comparison import conclude_vector
+from lore_core.comparison import conclude_bandwidths
 from lore_core.data.number_text import POINTS
+from lore_core.inference import describe_classes
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
-from lore_core.view.vector import (
+from lore_core.view.inference import (
     classes_of,
     vector_band_of,
     vector_chance_of,
@@ -70,13 +70,26 @@ def test_page_library_command_and_report_have_the_same_numbers(
 
     path = tmp_path / "rows.npz"
     lore.save_npz(dataset, path)
-    assert main(["classes", str(path), "--json"]) == 0
+    assert main(["metrics", str(path), "--target", "all", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert f"{told['sentence']} {told['about_classes']}" == said
     assert (told["average"], told["largest"]) == (chance.average, chance.largest)
     pd.testing.assert_frame_equal(
         pd.DataFrame(told["classes"]).set_index("class"), classes, check_dtype=False
     )
+
+    rows = tmp_path / "rows.csv"
+    assert main(["landscape", str(path), "--target", "all", "-o", str(rows)]) == 0
+    assert said in capsys.readouterr().out
+    assert pd.read_csv(rows)["beyond_chance"].sum() == chance.beyond.sum()
+    assert main(["curve", str(path), "--target", "all", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    curve, band = vector_curve_of(view), vector_band_of(view)
+    assert told["conclusion"] == conclude_bandwidths(curve, band, on="PCA 2-D").sentence
+    drawn = pd.DataFrame(told["curve"])["average"].to_numpy(float)
+    assert drawn == pytest.approx(curve.average, nan_ok=True)
+    assert main(["places", str(path), "--target", "all"]) == 1
+    assert "'--target all' is for" in capsys.readouterr().err
 
     settings = ReportSettings(methods=("No recalibration",))
     files = report_files(view, settings, images=False)
@@ -89,23 +102,21 @@ def test_page_library_command_and_report_have_the_same_numbers(
 
 def test_the_curve_is_the_library_s(open_page, dataset, view):
     curve = vector_curve_of(view)
-    band = vector_band_of(view, curve)
+    band = vector_band_of(view)
     page = open_page("bandwidth", dataset, target=WHOLE)
-    assert conclude_vector(curve, band, on="PCA 2-D").sentence in page.text.replace("\\", "")
-    assert list(page.charts) == ["vector_curve"]
-    (drawn,) = [
-        item for item in page.figure("vector_curve")["data"] if item["name"] == "these rows"
-    ]
+    assert conclude_bandwidths(curve, band, on="PCA 2-D").sentence in page.text.replace("\\", "")
+    assert list(page.charts) == ["curve"]
+    (drawn,) = [item for item in page.figure("curve")["data"] if item["name"] == "PCA 2-D"]
     known = np.isfinite(curve.average)
     sent = np.frombuffer(base64.b64decode(drawn["y"]["bdata"]), np.dtype(drawn["y"]["dtype"]))
     assert sent[known] == pytest.approx(100 * curve.average[known])
 
 
 def test_of_too_many_rows_the_curve_is_of_a_sample_and_says_so(open_page, made, monkeypatch):
-    monkeypatch.setattr("lore_core.view.vector._LEAST_ROWS", 200)
-    monkeypatch.setattr("lore_core.view.vector._SWEEPS", 1.0)
+    monkeypatch.setattr("lore_core.view.inference.LEAST_ROWS", 200)
+    monkeypatch.setattr("lore_core.view.inference.SWEEP_BUDGET", 1.0)
     page = open_page("bandwidth", made(n=900, seed=5), target=WHOLE)
-    assert "200 of 450 evaluation rows" in str(page.figure("vector_curve")["layout"]["title"])
+    assert "200 of 450 evaluation rows" in str(page.figure("curve")["layout"]["title"])
     assert "On 200 rows drawn at random: simulating all 450 with 3 classes" in page.text
 
 

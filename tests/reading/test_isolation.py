@@ -49,7 +49,9 @@ def test_the_same_is_read_as_here(strange, npz):
         assert there.dataset.digest == here.dataset.digest
         assert there.report == here.report
         assert there.mapping == here.mapping
-        assert reading.inspect(source, isolate=True) == reading.inspect(source)
+        overview = reading.inspect(source)
+        assert reading.inspect(source, isolate=True) == overview
+        assert reading.read(source, isolate=True, overview=True).overview == overview
         for name in ("groups", "metadata"):
             one, other = (getattr(item.dataset, name) for item in (here, there))
             if one is not None:
@@ -118,7 +120,7 @@ def end_child(raws, by):
 def test_a_file_that_ends_its_process_is_nobody_elses_matter(csv, by, sentence):
     raw = RawFile("fatal.csv", b"label")
     with pytest.raises(InputError, match=f"'fatal.csv' {sentence}"):
-        isolation.run_isolated(int, end_child, [raw], by)
+        isolation.parse(int, end_child, [raw], by, isolate=True)
     assert len(reading.load(csv(), isolate=True)) == 6
 
 

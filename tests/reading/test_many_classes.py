@@ -94,10 +94,10 @@ def test_thousands_of_columns(tmp_path, what):
         more = rng.choice(list("abc"), size=(60, 3000))
         frame = frame.join(pd.DataFrame(more, columns=[f"c_{j}" for j in range(3000)]))
     frame.to_csv(tmp_path / "wide.csv", index=False)
-    assert len(lore.load(tmp_path / "wide.csv", apart=True)) == 60
+    assert len(lore.load(tmp_path / "wide.csv", isolate=True)) == 60
 
 
 def test_very_many_classes(tmp_path):
     p, labels = classifier(20, 20_000, 5, 0)
-    read = lore.load(file_of(tmp_path / "a.npz", p, labels), apart=True)
+    read = lore.load(file_of(tmp_path / "a.npz", p, labels), isolate=True)
     assert read.n_classes == 20_000

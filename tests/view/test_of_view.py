@@ -11,7 +11,7 @@ import lore_core as lore
 from lore_core.comparison.effects import compare_rewards
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of, chance_errors_of
+from lore_core.view.inference import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
@@ -152,9 +152,9 @@ def test_the_largest_group_counts_where_all_are_small(view):
 def test_simulating_is_for_the_map_that_is_measured_on(view):
     on = lore.embed(view.dataset.features, "identity")
     n = len(view.evaluation)
-    assert simulating_of(view) == lore.chance.affordable_intervals(n, 2)
-    assert simulating_of(view, on=on) == lore.chance.affordable_intervals(n, 4)
-    assert simulating_of(view.with_(maps={})) == lore.chance.affordable_intervals(n, None)
+    assert simulating_of(view) == lore.inference.affordable_intervals(n, 2)
+    assert simulating_of(view, on=on) == lore.inference.affordable_intervals(n, 4)
+    assert simulating_of(view.with_(maps={})) == lore.inference.affordable_intervals(n, None)
 
 
 def test_rewards_are_held_against_the_first(view):
@@ -170,7 +170,7 @@ def test_rewards_are_held_against_the_first(view):
 
 def test_chance_is_drawn_in_cells_where_single_rows_would_take_too_long(view, monkeypatch):
     assert chance_errors_of(view).n_cells is None
-    monkeypatch.setattr("lore_core.chance.simulation._SWEEP_BUDGET", 1e5)
+    monkeypatch.setattr("lore_core.inference.simulation.SWEEP_BUDGET", 1e5)
     drawn = chance_errors_of(view)
     assert drawn.n_cells < len(view.evaluation)
     assert f"of rows in {drawn.n_cells:,} cells of like rows" in lore.describe_maximum(

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.chance.simulation import NullBand
 from lore_core.data.arrays import Floats, Ints
 from lore_core.figures.browser.landscape import EveryRow, LiveLandscape
 from lore_core.figures.browser.packing import coded_errors, pack, packed_field
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, OutlinedRegion
+from lore_core.inference.simulation import NullBand
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.regions.field import Field, Outline
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.whole_vector import VectorChance
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import rows_words
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.picture import Axis, Dots, Hover, Mark, Panel, PanelPicture, Tint
 from lore_core.figures.style import METHOD_COLORS, Mode
-from lore_core.metrics.vector_error import VectorErrors
+from lore_core.inference.whole_vector import VectorChance
+from lore_core.metrics.local_error import VectorErrors
 
 #: Rows drawn in grey and in colours at most, and classes that have a colour of their own.
 _MAX_GREY, _MAX_COLOURED, _MAX_CLASSES = 3000, 4000, 10
@@ -50,33 +52,23 @@ def class_map_figure(
     wrong = errors.most_wrong
     count = np.bincount(wrong[found], minlength=dataset.n_classes)
     named = [int(k) for k in np.argsort(-count, kind="stable")[:_MAX_CLASSES] if count[k]]
-    grey = _some(np.flatnonzero(~chance.beyond), _MAX_GREY)
+    grey, drawn = _some(np.flatnonzero(~chance.beyond), _MAX_GREY), _some(found, _MAX_COLOURED)
+    few = f"{len(grey):,} of {int((~chance.beyond).sum()):,} drawn"
     marks: list[Mark] = [
-        Dots(
-            coordinates[grey, 0],
-            coordinates[grey, 1],
-            Tint("quiet", 0.35),
-            3,
-            name="not beyond chance",
-            words=[f"{len(grey):,} of {int((~chance.beyond).sum()):,} drawn"] * len(grey),
-            hover=Hover("not beyond chance", lines=("{text}",)),
-        )
+        _dots(coordinates[grey], Tint("quiet", 0.35), 3, "not beyond chance", [few] * len(grey))
     ]
-    drawn = _some(found, _MAX_COLOURED)
-    for place, k in enumerate(named):
-        at = drawn[wrong[drawn] == k]
-        marks.append(_of_class(dataset, coordinates, errors, at, k, place + 1))
+    for place, k in enumerate(named, start=1):
+        at, name = drawn[wrong[drawn] == k], dataset.class_name(k)
+        words = [
+            f"row {row}: {abs(off) * 100:.0f} points {'too often' if off > 0 else 'too seldom'}, "
+            f"predicted {dataset.class_name(int(dataset.predictions[row]))}"
+            for row, off in zip(at, errors.signed[at, k], strict=True)
+        ]
+        tint = Tint(f"m{place % len(METHOD_COLORS['light'])}", 0.85)
+        marks.append(_dots(coordinates[at], tint, 5, name, words, f"{name} most wrong"))
     rest = drawn[~np.isin(wrong[drawn], named)]
     if len(rest):
-        marks.append(
-            Dots(
-                coordinates[rest, 0],
-                coordinates[rest, 1],
-                Tint("ink", 0.7),
-                5,
-                name="other classes",
-            )
-        )
+        marks.append(_dots(coordinates[rest], Tint("ink", 0.7), 5, "other classes"))
     table = pd.DataFrame(
         {
             "row": np.arange(len(wrong)),
@@ -84,7 +76,7 @@ def class_map_figure(
             "y": coordinates[:, 1],
             "most_wrong": [dataset.class_name(int(k)) for k in wrong],
             "signed_error": errors.signed[np.arange(len(wrong)), wrong],
-            "vector_error": errors.length,
+            "vector_error": errors.absolute,
             "n_eff": errors.effective_size,
             "beyond_chance": chance.beyond,
         }
@@ -107,25 +99,12 @@ def class_map_figure(
     return Chart(picture, mode)
 
 
-def _of_class(
-    dataset: Dataset, coordinates: Floats, errors: VectorErrors, at: Ints, k: int, place: int
+def _dots(
+    at: Floats, tint: Tint, size: int, name: str, words: Sequence[str] = (), title: str = ""
 ) -> Dots:
-    name = dataset.class_name(k)
-    off = errors.signed[at, k] * 100
-    lean = np.where(off > 0, "too often", "too seldom")
-    return Dots(
-        coordinates[at, 0],
-        coordinates[at, 1],
-        Tint(f"m{place % len(METHOD_COLORS['light'])}", 0.85),
-        5,
-        name=name,
-        words=[
-            f"row {row}: {abs(value):.0f} points {side}, predicted "
-            f"{dataset.class_name(int(dataset.predictions[row]))}"
-            for row, value, side in zip(at, off, lean, strict=True)
-        ],
-        hover=Hover(f"{name} most wrong", lines=("{text}",)),
-    )
+    """Draw some rows; ``words``: what is said of each, under ``title``."""
+    hover = Hover(title or name, lines=("{text}",)) if words else ()
+    return Dots(at[:, 0], at[:, 1], tint, size, name=name, words=words, hover=hover)
 
 
 def _some(rows: Ints, most: int) -> Ints:

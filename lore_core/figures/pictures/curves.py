@@ -1,4 +1,4 @@
-"""Local errors against the bandwidth, also of all classes; the bandwidth that predicts best."""
+"""Local errors against the bandwidth; the bandwidth that predicts best."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import NullBand
-from lore_core.chance.vector_bands import VectorBand
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import with_points
 from lore_core.figures.chart import Chart
@@ -28,16 +26,18 @@ from lore_core.figures.pictures.picture import (
     chosen_value,
 )
 from lore_core.figures.style import Mode, method_color
+from lore_core.inference.simulation import NullBand
+from lore_core.inference.whole_vector import VectorBand
 from lore_core.mergeable.cell_sums.summaries import BoundedCurve
-from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
+from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread, VectorCurve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
-from lore_core.metrics.catalogue import CURVES
+from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
-from lore_core.metrics.vector_bandwidth import VectorCurve, VectorKey
 
 #: Bandwidths, as every chart over them has them.
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
-Curve = BandwidthCurve | BandwidthSpread | BoundedCurve
+Curve = BandwidthCurve | BandwidthSpread | BoundedCurve | VectorCurve
+Null = NullBand | VectorBand
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
 
@@ -48,18 +48,19 @@ def bandwidth_figure(
     metric: CurveKey = "mlce_supported",
     rows: str,
     gamma: float | None = None,
-    null: tuple[str, NullBand] | None = None,
+    null: tuple[str, Null] | None = None,
     mode: Mode = "light",
     height: int = 420,
 ) -> Chart:
     """One curve for each feature map or method, with both limits (Luo et al. 2022, fig. 1).
 
     ``curves``: by name; of many runs the mean is drawn, in a band of one standard deviation, of
-    sums the bounds are. ``metric``: "mlce_supported", "alce" or "mlce". ``rows``: which these are,
-    in words. ``gamma``: the bandwidth in use, marked. ``null``: name of a curve, and what
-    calibrated data with its confidences would show: drawn as a band. ``mode``, ``height``: look.
+    sums the bounds are. ``metric``: "mlce_supported", "alce" or "mlce", of the whole vector
+    "average" or "largest". ``rows``: which these are, in words. ``gamma``: the bandwidth in use,
+    marked. ``null``: name of a curve, and what calibrated data with its confidences would show:
+    drawn as a band. ``mode``, ``height``: look.
     """
-    about = CURVES[metric]
+    about = (CURVES | VECTOR_CURVES)[metric]
     marks: list[Mark] = []
     tables = [_table(item, metric).assign(curve=label) for label, item in curves.items()]
     if null is not None:
@@ -69,7 +70,7 @@ def bandwidth_figure(
         marks.append(chance_band(chance.gamma, low, high, f"if calibrated{of} (95 %)"))
         columns = {"gamma": chance.gamma, f"{metric}_low": low, f"{metric}_high": high}
         tables.append(pd.DataFrame(columns).assign(curve=f"{name}, if calibrated"))
-    heights = []
+    heights = [*high] if null is not None and metric in VECTOR_CURVES else []
     alpha = 0.12 if len(curves) <= _FEW_BANDS else 0.07
     hover = "γ {x:.3g}", f"{about.title} {{y:.1f}} points", "median {0:.0f} effective neighbours"
     for position, (label, item) in enumerate(curves.items()):
@@ -94,7 +95,7 @@ def bandwidth_figure(
         heights += [*value, getattr(curve, f"{metric}_zero", math.nan)]
     if gamma is not None:
         marks.append(chosen_value(gamma, f"γ = {gamma:g}"))
-    top = max((height for height in heights if np.isfinite(height)), default=1.0)
+    top = max((height for height in heights if np.isfinite(height)), default=1.0) or 0.01
     y = Axis(about.title, "points", from_zero=True, span=(0, 1.1 * float(top)))
     picture = PanelPicture(
         title=f"{about.title} against bandwidth",
@@ -111,7 +112,7 @@ def bandwidth_figure(
 
 def _with_band(
     item: Curve, metric: CurveKey
-) -> tuple[BandwidthCurve, tuple[str, Floats, Floats] | None]:
+) -> tuple[BandwidthCurve | VectorCurve, tuple[str, Floats, Floats] | None]:
     """Return the curve that is drawn, and what the band around it shows, with its ends."""
     if isinstance(item, BandwidthSpread):
         mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
@@ -123,12 +124,12 @@ def _with_band(
 
 
 def _limits(
-    curve: BandwidthCurve, about: OverBandwidths, color: str, *, in_words: bool
+    curve: BandwidthCurve | VectorCurve, about: OverBandwidths, color: str, *, in_words: bool
 ) -> list[Rule]:
     """Draw a stub at each side where a limit is reached."""
     sides = (
         (about.at_zero, getattr(curve, f"{about.key}_zero", math.nan), (0.0, 0.15)),
-        (about.at_infinity, getattr(curve, f"{about.key}_infinity"), (0.85, 1.0)),
+        (about.at_infinity, getattr(curve, f"{about.key}_infinity", math.nan), (0.85, 1.0)),
     )
     return [
         Rule(
@@ -156,16 +157,15 @@ def _table(item: Curve, metric: CurveKey) -> pd.DataFrame:
 def _how_to_read(
     about: OverBandwidths,
     curves: Mapping[str, Curve],
-    null: tuple[str, NullBand] | None,
+    null: tuple[str, Null] | None,
 ) -> str:
     left = (
         "Far left each row stands alone (its own right or wrong)"
         if about.at_zero
         else "Further left no row has so many"
     )
-    said = (
-        f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike. Read it "
-        "in between; dotted stubs are limits."
+    said = f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike." + (
+        " Read it in between; dotted stubs are limits." if about.at_infinity else ""
     )
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
     if n_runs:
@@ -174,7 +174,7 @@ def _how_to_read(
         said += " Bands: where the exact curve surely is."
     if null is not None:
         said += (
-            f" Grey: where the whole curve stays, with 95 %, if every confidence is right "
+            f" Grey: where the whole curve stays, with 95 %, if every {about.of} is right "
             f"({null[1].n_draws} simulations)."
         )
     return said
@@ -186,12 +186,11 @@ def suggestion_figure(
     rows: str,
     in_use: tuple[float, int] | None = None,
     mode: Mode = "light",
-    height: int = 320,
 ) -> Chart:
     """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
 
     ``rows``: which it was chosen on, in words. ``in_use``: γ and number of bins in use, marked
-    where they were tried. ``mode``, ``height``: look.
+    where they were tried. ``mode``: theme.
     """
     gammas, best = suggestion.gammas, suggestion.gamma
     marks: list[Mark] = []
@@ -230,81 +229,6 @@ def suggestion_figure(
         table=pd.concat(tables, ignore_index=True),
         panels=(Panel(GAMMA, Axis("leave-one-out NLL, nats"), marks),),
         legend=len(suggestion.tried_bins) > 1,
+        height=320,
     )
-    return Chart(picture, mode, height)
-
-
-_VECTOR_TITLES: dict[VectorKey, str] = {
-    "average": "average error of the whole vector",
-    "largest": "largest error of the whole vector",
-}
-_VECTOR_MEANINGS: dict[VectorKey, str] = {
-    "average": "root mean square over the rows with ten effective neighbours or more",
-    "largest": "of the rows with ten effective neighbours or more",
-}
-
-
-def vector_curve_figure(
-    curve: VectorCurve,
-    band: VectorBand | None = None,
-    *,
-    metric: VectorKey = "average",
-    rows: str,
-    gamma: float | None = None,
-    mode: Mode = "light",
-    height: int = 420,
-) -> Chart:
-    """Average or largest local error of the whole vector over γ, less its noise.
-
-    ``band``: what models whose every probability is right show, drawn as a band. ``rows``: which
-    these are, in words. ``gamma``: the bandwidth in use, marked. ``mode``, ``height``: look.
-    """
-    title = _VECTOR_TITLES[metric].capitalize()
-    value, table = curve.of(metric), curve.frame()
-    known = np.isfinite(value)
-    top = float(value[known].max(initial=0.0))
-    marks: list[Mark] = []
-    how_to_read = (
-        f"{title}, {_VECTOR_MEANINGS[metric]}: how far the local mean of all probabilities is from "
-        "that of the true classes, less its noise. Further left no row has so many neighbours; far "
-        "right all rows of a bin count alike."
-    )
-    if band is not None:
-        level = band.level(metric)
-        table["if_right_below"] = level
-        top = max(top, float(level[known].max(initial=0.0)))
-        name = "if every probability is right (95 %)"
-        low = np.where(known, 0.0, np.nan)
-        marks.append(chance_band(curve.gamma, low, level, name))
-        how_to_read += (
-            " Grey: where the whole curve stays, with 95 %, if every probability is right "
-            f"({band.n_draws} simulations)."
-        )
-    marks.append(
-        Line(
-            curve.gamma,
-            value,
-            Tint("accent"),
-            name="these rows",
-            dots=True,
-            hover=Hover(
-                title,
-                lines=("γ {x:.3g}", "{y:.1f} points", "on {0:,.0f} rows"),
-            ),
-            columns=[curve.supported.sum(axis=1).astype(float)],
-        )
-    )
-    if gamma is not None:
-        marks.append(chosen_value(gamma, f"γ = {gamma:g}"))
-    y = Axis(title, "points", from_zero=True, span=(0, 1.1 * (top or 0.01)))
-    picture = PanelPicture(
-        title=f"{title} against bandwidth",
-        subtitle=rows,
-        how_to_read=how_to_read,
-        alt=f"{title} against bandwidth; {rows}",
-        name=f"vector-{metric}-vs-bandwidth",
-        table=table,
-        panels=(Panel(GAMMA, y, marks),),
-        legend=band is not None,
-    )
-    return Chart(picture, mode, height)
+    return Chart(picture, mode)

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
@@ -29,6 +28,7 @@ from lore_core.figures.pictures.picture import (
     pieces,
 )
 from lore_core.figures.style import Mode, method_color
+from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import CATALOGUE, ECE, MAX_GROUPWISE, MCE, unit_of, words_of
 from lore_core.metrics.metric import Metric
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import NullErrors
 from lore_core.comparison.tables import stacked
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import batches_words, percent, with_points
@@ -28,6 +27,7 @@ from lore_core.figures.pictures.picture import (
     shortened,
 )
 from lore_core.figures.style import Mode, method_color
+from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.rewards import RewardCurve
 
@@ -197,13 +197,12 @@ def movement_figure(
     level: float,
     rows: str,
     mode: Mode = "light",
-    height: int = 460,
 ) -> Chart:
     """Supported MLCE over ALCE and ECE, batch by batch, and which batches are marked.
 
     ``movement``: of :func:`~lore_core.mergeable.partitions.batches.movement_frame`, a row a batch.
-    ``level``: batches with p up to this are marked. ``rows``: which these are, in words. ``mode``,
-    ``height``: look.
+    ``level``: batches with p up to this are marked. ``rows``: which these are, in words. ``mode``:
+    theme.
     """
     at = np.arange(len(movement), dtype=np.float64)
     names = [shortened(name, _MAX_LETTERS) for name in movement["batch"]]
@@ -239,5 +238,6 @@ def movement_figure(
         panels=tuple(panels),
         gap=0.08,
         legend=True,
+        height=460,
     )
-    return Chart(picture, mode, height)
+    return Chart(picture, mode)

@@ -24,8 +24,8 @@ from lore_core.figures.pictures.picture import (
     pieces,
 )
 from lore_core.figures.style import Mode
-from lore_core.metrics.corp import IsotonicReliability
 from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.metrics.without_bins import IsotonicReliability
 
 #: Bars leave a little room between them.
 _FULL = 0.92

@@ -44,15 +44,13 @@ def variable_figure(
     curve: pd.DataFrame | None = None,
     overall: float | None = None,
     mode: Mode = "light",
-    height: int = 460,
 ) -> Chart:
     """Bars of the gap for each part of a variable, with intervals and the rows behind them.
 
     ``table``: from :func:`~lore_core.regions.gap_along`; a number stands upright over its number
     line, names are listed from top to bottom. ``name``: the variable. ``rows``: which these are, in
     words. ``curve``: from :func:`~lore_core.regions.variables.gaps.smooth_gap`, of a number.
-    ``overall``: gap of all rows, as a line to hold the bars against. ``mode``, ``height``: look; a
-    list of names is as high as it needs to be.
+    ``overall``: gap of all rows, as a line to hold the bars against. ``mode``: theme.
     """
     is_number = bool((table["border"] != "").any())
     gap, variable = table["gap"].to_numpy(), shortened(name, _LONGEST_VARIABLE)
@@ -104,9 +102,10 @@ def variable_figure(
         table=table.drop(columns="border"),
         panels=panels,
         gap=0.04,
+        height=460 if is_number else 130 + 30 * max(len(table), 3),
         still=True,
     )
-    return Chart(picture, mode, height if is_number else 130 + 30 * max(len(table), 3))
+    return Chart(picture, mode)
 
 
 def _places(table: pd.DataFrame) -> Floats:

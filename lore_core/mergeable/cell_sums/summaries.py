@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.simulation import NullErrors
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import percent
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_positive
+from lore_core.inference.simulation import NullErrors
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.mergeable.cell_sums.kernel_bounds import Bounded, BoundedNumber
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight
@@ -270,7 +270,7 @@ def null_errors_of_sums(
     bin_index : int, optional
         Confidence bin whose CDF is wanted; by default that of all rows.
     random_state, progress
-        See :func:`~lore_core.chance.null_errors`.
+        See :func:`~lore_core.inference.null_errors`.
 
     Notes
     -----

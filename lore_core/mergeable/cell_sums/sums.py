@@ -263,9 +263,10 @@ class LocalErrorSums:
         """What each confidence bin promised and what it got: exact up to 2^−31."""
         count, right, promised = self.of_bins
         low, high = wilson_interval(right, count)
+        mass = count.astype(np.float64)
         with np.errstate(invalid="ignore"):
             return ReliabilityTable(
-                self.bins, count, promised * UNIT / count, right / count, low, high
+                self.bins, count, promised * UNIT / count, right / count, low, high, mass, mass
             )
 
     @property

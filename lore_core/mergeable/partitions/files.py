@@ -27,9 +27,9 @@ from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import read_rows
-from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import check_parts
+from lore_core.reading.roles import guess
 
 _SUFFIXES = (".parquet", ".pq")
 #: Rows of a part: what is lost at most where a run is stopped, or a worker.

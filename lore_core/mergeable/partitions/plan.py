@@ -26,8 +26,8 @@ from lore_core.reading.arrow_tables import Extract
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.file_rows import read_rows
-from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
+from lore_core.reading.roles import guess
 
 #: Rows the map and bins of equal mass are made of, from so many places of the files.
 SAMPLE_ROWS = 100_000

@@ -17,8 +17,8 @@ from lore_core.reading.arrow_tables import Extract, join_tables
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.file_rows import read_rows, splits_in
-from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
+from lore_core.reading.roles import guess
 
 _BATCH_ROWS = 2**17
 

@@ -233,13 +233,6 @@ def find_places(
         is which words of texts name.
     random_state : int
         Seed of the halves.
-    progress : callable, optional
-        Called with the share done.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
 
     Notes
     -----

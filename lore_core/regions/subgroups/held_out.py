@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights, linearised
+from lore_core.inference.significance import holm
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.regions.selection import region_report
 from lore_core.regions.subgroups.average import Against, Excess

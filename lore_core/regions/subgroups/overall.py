@@ -82,8 +82,7 @@ def overall_gap(
     least, most = table.accuracy_low - table.confidence, table.confidence - table.accuracy_high
     bound = np.maximum(np.maximum(least, most), 0.0)
     size = np.abs(table.gap) if not np.nansum(bound) else bound
-    mass = table.count if table.mass is None else table.mass
-    worst = int(np.nanargmax(np.where(table.count > 0, mass * size, np.nan)))
+    worst = int(np.nanargmax(np.where(table.count > 0, table.mass * size, np.nan)))
     error = table.expected_calibration_error
     index = table.bins.assign(c)
     drawn = (

@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
+from lore_core.inference.significance import holm
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
 from lore_core.regions.variables.attributes import telling_attributes
@@ -41,31 +41,17 @@ def gap_along(
 ) -> pd.DataFrame:
     """Mean confidence − accuracy for each part of a number, or each name of a column.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    values : Attribute or array-like of shape (n,)
-        The column, or one that is cut already (:func:`~lore_core.regions.variables.cutting.cut`).
-    n_bins : int
-        Numbers are cut at quantiles into so many parts of about equal size; ties stay together.
-    max_names : int
-        Of more names than this the rarest are put together as ``"other"``.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0; parts are cut by rows.
+    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,): the
+    column, or one that is cut already (:func:`~lore_core.regions.variables.cutting.cut`).
+    ``n_bins``: numbers are cut at quantiles into so many parts of about equal size; ties stay
+    together. ``max_names``: of more names than this the rarest are put together as ``"other"``.
+    ``weights`` (n,): what each row counts for, above 0; parts are cut by rows.
 
-    Returns
-    -------
-    DataFrame
-        One row a part, in the order of the values, missing and other last: ``value`` (in words),
-        ``border`` (to the next part of a number, in words, else empty), ``rows, confidence,
-        accuracy, gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round).
-        Parts without rows are left out.
-
-    Raises
-    ------
-    InputError
-        If the lengths disagree or a number is out of range.
+    Returns one row a part, in the order of the values, missing and other last: ``value`` (in
+    words), ``border`` (to the next part of a number, in words, else empty), ``rows, confidence,
+    accuracy, gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round). Parts
+    without rows are left out. Raises InputError if the lengths disagree or a number is out of
+    range.
     """
     attribute = _attribute(values, n_bins, max_names)
     c, a = as_rows(confidence, outcome, values=attribute.codes)
@@ -169,26 +155,16 @@ def rank_variables(
 ) -> pd.DataFrame:
     """Rank all columns by the evidence that the gap differs along them: where to look first.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows. The true class, columns that tell it or which rows are right, and identifiers are
-        left out: along the answer even a calibrated model looks wrong.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    n_bins : int
-        Most parts of a number; fewer where there are too few rows to tell so many apart.
+    ``dataset``: rows. The true class, columns that tell it or which rows are right, and identifiers
+    are left out: along the answer even a calibrated model looks wrong. ``target``: see
+    :meth:`~lore_core.data.dataset.Dataset.target`. ``n_bins``: most parts of a number; fewer where
+    there are too few rows to tell so many apart.
 
-    Returns
-    -------
-    DataFrame
-        Strongest evidence first: ``variable, origin, parts`` (tested), ``chi2, dof, p_value,
-        p_adjusted`` (Holm, for all variables ranked), ``spread`` (standard deviation of the true
-        gaps over the parts), and of the part that is surely furthest off, whose 95 % interval ends
-        furthest from 0, ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
+    Returns strongest evidence first: ``variable, origin, parts`` (tested), ``chi2, dof, p_value,
+    p_adjusted`` (Holm, for all variables ranked), ``spread`` (standard deviation of the true gaps
+    over the parts), and of the part that is surely furthest off, whose 95 % interval ends furthest
+    from 0, ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
 
-    Notes
-    -----
     Cochran's Q of the parts' gaps g_b: Q = Σ_b w_b (g_b − ḡ)² with 1/w_b = Σ_{i∈b} q_i (1 − q_i) /
     n_b² and ḡ their weighted mean; χ² with one degree of freedom less than parts if the gap is the
     same everywhere. q is the accuracy at the row's confidence (15 equal-mass bins), not that of the

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import lore_core as lore
-from lore_core.chance import NullBand
 from lore_core.comparison import conclude_bandwidths
+from lore_core.inference import NullBand
 
 
 def made(draws, gammas):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lore_core import InputError, local_significance, reliability_table
-from lore_core.chance.simulation import null_errors
 from lore_core.data.binning import confidence_bins
+from lore_core.inference.simulation import null_errors
 from lore_core.mergeable import (
     LocalErrorSums,
     bandwidth_curve_of_sums,

@@ -7,9 +7,9 @@ import pytest
 from brute import slce
 
 import lore_core as lore
-from lore_core.chance import intervals
+from lore_core.inference import intervals
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.central_interval import central_interval
+from lore_core.metrics.means import central_interval
 
 
 def _planted(seed, n=600, shift=0.0):
@@ -26,16 +26,19 @@ def test_inversion_by_hand():
     truth = np.array([0.0, 1.0, 2.0])
     low, high = np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])
     # Values up to 1 are what no error at all shows; 1.5 needs between 0.5 and 1.5.
-    assert intervals._inverted(0.7, truth, low, high) == (0.0, pytest.approx(0.4))
-    assert intervals._inverted(1.5, truth, low, high) == (pytest.approx(0.5), pytest.approx(1.5))
-    assert intervals._inverted(0.1, truth, low, high) == (0.0, 0.0)
+    assert intervals.inverted_interval(0.7, truth, low, high) == (0.0, pytest.approx(0.4))
+    assert intervals.inverted_interval(1.5, truth, low, high) == (
+        pytest.approx(0.5),
+        pytest.approx(1.5),
+    )
+    assert intervals.inverted_interval(0.1, truth, low, high) == (0.0, 0.0)
     # Nothing of this pattern makes 9.
-    assert intervals._inverted(9.0, truth, low, high) is None
+    assert intervals.inverted_interval(9.0, truth, low, high) is None
 
 
 def test_shrinking_by_hand():
     gap, noise = np.array([0.2, -0.2, 0.1, 0.0]), np.array([0.01, 0.01, 0.04, 0.01])
-    np.testing.assert_allclose(intervals._shrunk(gap, noise), [0.15, -0.15, 0.0, 0.0])
+    np.testing.assert_allclose(intervals.shrunk_gap(gap, noise), [0.15, -0.15, 0.0, 0.0])
 
 
 def test_values_are_the_metrics():
@@ -124,7 +127,7 @@ def test_bins_with_many_rows_are_drawn_as_a_whole(monkeypatch):
     outcome = (rng.random(6_000) < confidence - 0.01).astype(float)
     found = {}
     for many in (1, 10_000):
-        monkeypatch.setattr(intervals, "_MANY", many)
+        monkeypatch.setattr(intervals, "MANY_ROWS", many)
         found[many] = lore.calibration_intervals(confidence, outcome, n_bins=10, n_draws=2_000)
     ends = ["low", "high"]
     np.testing.assert_allclose(found[1][ends], found[10_000][ends], rtol=0.03, atol=1e-4)

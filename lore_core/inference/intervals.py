@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,11 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights, weighed
+from lore_core.inference.simulation import affordable_null_draws
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
-from lore_core.metrics.central_interval import TIE, central_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.metrics.means import TIE, central_interval
 
 #: Simulations of each true error tried.
 N_SIMULATED = 60
@@ -39,10 +41,12 @@ _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
 _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and none at all.
-MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
+_MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _COLUMNS = 64
 #: Bins with so many rows are not drawn row by row: the number of right ones among them is.
-_MANY = 5_000
+MANY_ROWS = 5_000
+#: Rows × methods whose global metrics alone are simulated within some seconds.
+_MOST_ROWS = 3_000_000
 _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
 #: What a reader must know of them.
 ABOUT_INTERVALS = (
@@ -95,11 +99,6 @@ def calibration_intervals(
         One row a metric: ``value`` (as observed), ``low``, ``high``: of the true error. Chance adds
         to what is observed, so the value may lie above its own interval.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
-
     Notes
     -----
     The true error of row i is taken to be t·e_i with a pattern e and an unknown size t ≥ 0;
@@ -121,7 +120,7 @@ def calibration_intervals(
     n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
     rng = np.random.default_rng(random_state)
-    few = np.bincount(index)[index] < _MANY
+    few = np.bincount(index)[index] < MANY_ROWS
     uniform = rng.random((n_draws, len(c) if embedding is not None else np.count_nonzero(few)))
     each = uniform if uniform.shape[1] < len(c) or few.all() else uniform[:, few]
     jobs: list[tuple[tuple[str, ...], Errors, list[Pattern]]] = [
@@ -149,7 +148,7 @@ def calibration_intervals(
                 done += 1
                 tell(progress, done / steps, "intervals")
             for k in concerned:
-                inside = _inverted(
+                inside = inverted_interval(
                     observed[k],
                     np.array([item[k] for item in truth]),
                     np.array([low[k] for low, _ in bounds]),
@@ -207,7 +206,7 @@ def _global_parts(
         drawn = expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6
         drawn = np.clip(np.rint(drawn) if weights is None else drawn, 0, mass[:, None])
         row_by_row = member @ (by_row < accuracy[few, None]).astype(float)
-        right = np.where(count[:, None] < _MANY, row_by_row, drawn)
+        right = np.where(count[:, None] < MANY_ROWS, row_by_row, drawn)
         return metric(np.column_stack([expected, right]))
 
     gap = total(c - a) / size
@@ -216,7 +215,7 @@ def _global_parts(
     largest = np.where(np.arange(len(gap)) == np.abs(gap).argmax(), gap, 0.0)
     return errors, [
         (even[index], (0,)),
-        *((_shrunk(gap, b * noise)[index], (0, 1)) for b in _NOISE),
+        *((shrunk_gap(gap, b * noise)[index], (0, 1)) for b in _NOISE),
         (largest[index], (1,)),
     ]
 
@@ -264,17 +263,17 @@ def _local_parts(
 
     even = np.sign(signed) * metric((c - a)[:, None])[0]
     known = tuple(range(1 + len(maxima)))
-    return errors, [(even, known[1:]), *((_shrunk(signed, b * noise), known) for b in _NOISE)]
+    return errors, [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
 
 
-def _shrunk(gap: Floats, noise: Floats) -> Floats:
+def shrunk_gap(gap: Floats, noise: Floats) -> Floats:
     """Shrink gaps toward 0 by the share of their square that noise explains."""
     square = gap**2
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(square > 0, gap * np.maximum(0.0, 1.0 - noise / square), 0.0)
 
 
-def _inverted(
+def inverted_interval(
     observed: float, truth: Floats, low: Floats, high: Floats
 ) -> tuple[float, float] | None:
     """Return the smallest and largest truth whose middle range holds the observed value, if any."""
@@ -288,3 +287,20 @@ def _inverted(
         return 0.0, 0.0
     smallest = 0.0 if observed <= high[0] else float(np.interp(observed, high, truth))
     return smallest, max(smallest, float(np.interp(observed, low, truth)))
+
+
+def affordable_intervals(
+    n_rows: int, n_dimensions: int | None, *, n_methods: int = 1
+) -> dict[str, Any]:
+    """Return the intervals that fit an interactive wait (some seconds).
+
+    ``n_dimensions``: of the embedding of local metrics; None without. Returns ``n_draws,
+    local_intervals`` as :func:`~lore_core.comparison.summary.summarize` takes them: where local
+    metrics are too dear only global ones are simulated; where these are, ``n_draws`` is 0.
+    """
+    # Every true error tried is as dear as one bandwidth of a band.
+    local = n_dimensions is not None and (
+        affordable_null_draws(n_rows, n_dimensions, _MOST_TRIED * n_methods) >= N_SIMULATED
+    )
+    few = n_rows * n_methods <= _MOST_ROWS
+    return {"n_draws": N_SIMULATED if few else 0, "local_intervals": local}

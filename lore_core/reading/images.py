@@ -1,10 +1,11 @@
-"""Images in files beside a table: a column of their names becomes thumbnails."""
+"""Images beside rows as thumbnails: of a column that holds them, or of files that one names."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,11 @@ from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import counted, short
 from lore_core.reading.raw_file import RawFile
-from lore_core.reading.saved_datasets import SIDE, thumbnail
 
+#: Pixels of a side of the thumbnails that images become.
+SIDE = 32
+#: Images of more pixels are not opened: a small file can claim any size.
+_MAX_PIXELS = 64_000_000
 #: What columns of names are called; ``file_name`` is that of Hugging Face's ``metadata.csv``.
 _CALLED = (
     "file_name", "filename", "image", "image_path", "image_file", "image_name", "img", "img_path",
@@ -35,7 +39,7 @@ class ImageFiles:
 
     column: str  #: Whose names they are
     paths: tuple[Path, ...]  #: Each file once
-    of_row: NDArray[np.int64]  #: (n,); its place in ``paths``, −1 without
+    of_row: NDArray[np.int64]  #: (n,); its index in ``paths``, −1 without
 
     @property
     def has_image(self) -> Mask:
@@ -62,8 +66,6 @@ def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) ->
     """Find the files that a column names, in the folders of the tables; None where there is none.
 
     ``named``: the column, by a reader; None: any that is called so and whose first file is there.
-
-    Raises InputError if the column was named and names no file, or one outside its folder.
     """
     frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
     roots = [folder.resolve() for folder in dict.fromkeys(folders)]
@@ -82,8 +84,8 @@ def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) ->
     if len(texts) * 3 * SIDE**2 > npz.MAX_BYTES:
         raise InputError(f"'{named}' names {len(texts):,} images, which is more than are read.")
     found = [_inside(str(text), roots, named) for text in texts]
-    places = {path: place for place, path in enumerate(dict.fromkeys(filter(None, found)))}
-    if not places:
+    index = {path: k for k, path in enumerate(dict.fromkeys(filter(None, found)))}
+    if not index:
         raise InputError(
             f"'{named}' names no file of '{roots[0]}': there is no {short(repr(str(texts[0])))}. "
             "Put the table into the folder of the images, or leave them out "
@@ -91,29 +93,55 @@ def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) ->
             if len(texts)
             else f"'{named}' names no images: it is empty."
         )
-    place = np.array([-1 if path is None else places[path] for path in found] + [-1])
-    return ImageFiles(named, tuple(places), place[codes])
+    of_text = np.array([-1 if path is None else index[path] for path in found] + [-1])
+    return ImageFiles(named, tuple(index), of_text[codes])
 
 
 def read_images(raws: Sequence[RawFile]) -> Images:
-    """Decode image files to thumbnails.
+    """Decode image files to thumbnails; errors are those of :func:`thumbnails`."""
+    streams = (raw.open() for raw in raws)
+    return thumbnails("Images in files", streams, len(raws), lambda k: f"'{short(raws[k].name)}'")
 
+
+def thumbnails(
+    what: str, streams: Iterable[BinaryIO | None], count: int, called: Callable[[int], str]
+) -> Images:
+    """Decode images to thumbnails; one that is missing is black.
+
+    ``what`` and ``called`` are for errors: what needs Pillow, and which image the k-th one is.
     Raises InputError at the first that cannot be opened; MissingPackageError without Pillow.
     """
-    require("Images in files", "PIL")
-    made = []
-    for raw in raws:
+    require(what, "PIL")
+    made = np.zeros((count, SIDE, SIDE, 3), dtype=np.uint8)
+    for k, stream in enumerate(streams):
+        if stream is None:
+            continue
         try:
-            with raw.open() as stream:
-                made.append(thumbnail(stream))
-        except InputError:
-            raise
+            with stream:
+                made[k] = _thumbnail(stream)
+        # A damaged image raises whatever its bytes lead to.
         except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
             raise InputError(
-                f"the image '{short(raw.name)}' cannot be opened ({short(error).rstrip('.')}). "
-                "Leave it out, or save it again."
+                f"the image {called(k)} cannot be opened ({short(error).rstrip('.')}). Leave it "
+                "out, or save it again."
             ) from error
-    return np.array(made, dtype=np.uint8).reshape(-1, SIDE, SIDE, 3)
+    return made
+
+
+def _thumbnail(stream: BinaryIO) -> Images:
+    """Decode one image, shape (32, 32, 3)."""
+    from PIL import Image
+
+    try:
+        opened = Image.open(stream)
+    except Image.DecompressionBombError as error:
+        raise ValueError("it claims more pixels than are read") from error
+    with opened as image:
+        if image.width * image.height > _MAX_PIXELS:
+            raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
+        # (Of a JPEG not more than is needed is decoded; of other formats it changes nothing.)
+        image.draft("RGB", (4 * SIDE, 4 * SIDE))
+        return np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
 
 
 def _looks_so(values: pd.Series, name: str, roots: Sequence[Path]) -> bool:
@@ -131,7 +159,7 @@ def _looks_so(values: pd.Series, name: str, roots: Sequence[Path]) -> bool:
 def _inside(text: str, roots: Sequence[Path], column: str) -> Path | None:
     """Return the file of a name below one of the folders; None where there is none.
 
-    Links count as what they lead to. Raises InputError if it leads out of all of them.
+    Links count as what they lead to.
     """
     leads_out = False
     for root in roots:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from brute import bin_index, slce
@@ -58,7 +56,7 @@ def test_supported_rows_only():
 def test_how_many_draws_are_summed_at_once_does_not_matter(monkeypatch):
     c, _, z = _rows()
     together = lore.null_band(c, z, [0.2], n_draws=7)
-    monkeypatch.setattr(sys.modules["lore_core.chance.simulation"], "_MOST_COLUMNS", 2)
+    monkeypatch.setattr("lore_core.inference.simulation.MAX_DRAWS", 2)
     seen = []
     apart = lore.null_band(c, z, [0.2], n_draws=7, progress=lambda share, _: seen.append(share))
     np.testing.assert_allclose(apart.mlce, together.mlce, rtol=1e-12)
@@ -143,7 +141,7 @@ def test_bands_and_affordability():
     assert band.n_draws == 20
     with pytest.raises(lore.InputError, match="'level'"):
         band.band("alce", 1.0)
-    assert lore.chance.affordable_null_draws(10_000, 2) == 200
-    assert lore.chance.affordable_null_draws(10_000_000, 2) == 0
-    assert 40 <= lore.chance.affordable_null_draws(5_000, 50, 10) <= 200
-    assert lore.chance.affordable_null_draws(100_000, 50) == 0
+    assert lore.inference.affordable_null_draws(10_000, 2) == 200
+    assert lore.inference.affordable_null_draws(10_000_000, 2) == 0
+    assert 40 <= lore.inference.affordable_null_draws(5_000, 50, 10) <= 200
+    assert lore.inference.affordable_null_draws(100_000, 50) == 0

@@ -1,7 +1,9 @@
 """Public names of this room."""
 
-from .budget import affordable_intervals as affordable_intervals
-from .intervals import calibration_intervals as calibration_intervals
+from .intervals import (
+    affordable_intervals as affordable_intervals,
+    calibration_intervals as calibration_intervals,
+)
 from .significance import (
     Significance as Significance,
     local_significance as local_significance,
@@ -15,10 +17,11 @@ from .simulation import (
     null_band as null_band,
     null_errors as null_errors,
 )
-from .vector_bands import VectorBand as VectorBand, vector_band as vector_band
 from .whole_vector import (
+    VectorBand as VectorBand,
     VectorChance as VectorChance,
-    classes_by_chance as classes_by_chance,
+    class_table as class_table,
     describe_classes as describe_classes,
+    vector_band as vector_band,
     vector_chance as vector_chance,
 )

@@ -39,19 +39,20 @@ from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
-from lore_core.metrics.central_interval import TIE, central_interval
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
+from lore_core.metrics.means import TIE, central_interval
 from lore_core.metrics.metric import ChanceKey, CurveKey
 
 #: Of rows drawn in cells two values this near are the same: confidences are rounded there.
 _CELL_TIE = 2.0**-29
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
-_MOST_COLUMNS = 64
+#: Draws at once at most, and columns where each has several.
+MAX_DRAWS, MAX_COLUMNS = 64, 256
 #: Work that still feels interactive (some five seconds on two cores), in the units of
 #: `affordable_null_draws`: sorted sweeps, and pairs of rows one by one.
-_SWEEP_BUDGET = 1.5e9
+SWEEP_BUDGET = 1.5e9
 _BLOCKED_BUDGET = 4e10
 
 
@@ -73,9 +74,8 @@ class NullBand:
     def band(self, metric: CurveKey, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the band that a whole curve of a calibrated model stays in, with chance ``level``.
 
-        Low and high, shape (g,), in [0, 1]: as many standard deviations of the draws around their
-        mean, at every bandwidth alike, as (1 − level)/2 of the draws leave on either side
-        somewhere.
+        Low and high, shape (g,), in [0, 1]: the mean of the draws ± as many standard deviations, at
+        every bandwidth alike, as (1 − level)/2 of the draws leave on either side somewhere.
         """
         draws, mean, deviation = self._spread(metric)
         tail = (1 - check_share(level, "level")) / 2
@@ -87,6 +87,10 @@ class NullBand:
         )
         low, high = mean - below * deviation, mean + above * deviation
         return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+    def clear(self, metric: CurveKey, values: Floats) -> Mask:
+        """Mask of the bandwidths where ``values`` (g,) are above the band, shape (g,)."""
+        return np.asarray(values > self.band(metric)[1])
 
     def excess(self, metric: CurveKey, values: Floats) -> Floats:
         """Return how many standard deviations ``values`` (g,) lie above the mean of the draws."""
@@ -124,10 +128,9 @@ class NullErrors:
     def p_value(self, metric: ChanceKey, observed: float) -> float:
         """How often a calibrated model shows the observed value or a larger one.
 
-        (1 + draws above it + half of the draws equal to it) / (1 + b), in (0, 1): under the null
-        model the data are one more draw, so without ties it is exact, not only for large b. Ties
-        are frequent where data are sparse (the MLCE is then the gap of a lone row); counted whole
-        they would make p too large. NaN where the value is not known.
+        (1 + draws above it + half of those equal to it) / (1 + b): the data are one more draw, so
+        without ties it is exact. Ties are frequent where data are sparse (the MLCE is the gap of a
+        lone row); counted whole they would make p too large. NaN where the value is not known.
         """
         draws = getattr(self, metric)
         if not np.isfinite(observed) or not np.isfinite(draws).all():
@@ -161,34 +164,26 @@ def null_band(
 ) -> NullBand:
     """MLCE and ALCE over γ of a model whose confidences are these and right.
 
-    Parameters
-    ----------
-    confidence : array-like of shape (n,)
-        Confidences c in [0, 1]. Outcomes are not needed: they are drawn.
-    embedding : Embedding or array-like of shape (n, d)
-        Coordinates z.
-    gammas : array-like of shape (g,), optional
-        Bandwidths γ > 0; by default :func:`~lore_core.metrics.bandwidth.default_gammas`.
-    n_bins, binning, min_effective_size, weights, progress
-        See :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
-    n_draws : int
-        Sets of outcomes drawn.
-    random_state : int
-        Seed.
+    ``confidence`` (n,): confidences c in [0, 1]. Outcomes are not needed: they are drawn.
+    ``embedding`` (n, d): coordinates z. ``gammas`` (g,): bandwidths γ > 0; by default
+    :func:`~lore_core.metrics.bandwidth.default_gammas`. ``n_bins``, ``binning``,
+    ``min_effective_size``, ``weights``, ``progress``: see
+    :func:`~lore_core.metrics.bandwidth.bandwidth_curve`. ``n_draws``: sets of outcomes drawn.
+    ``random_state``: seed.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     c = as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
-    parts: list[list[Floats]] = [[], [], []]
-    for _, error, supported in _drawn_errors(
-        c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
-    ):
-        parts[0].append(error.max(axis=1))
-        parts[1].append(_supported_maximum(error, supported))
-        parts[2].append(np.average(error, axis=1, weights=w))
-    mlce, mlce_supported, alce = (np.concatenate(part, axis=1).T for part in parts)
-    return NullBand(grid, mlce, mlce_supported, alce)
+    drawn = [
+        _summaries(error, supported, w)
+        for _, error, supported in _drawn_errors(
+            c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
+        )
+    ]
+    return NullBand(
+        grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
+    )
 
 
 def null_errors(
@@ -241,9 +236,7 @@ def null_errors(
             lce = list(threads.map(lambda drawn: _quantiles(drawn[chosen], share), error[0].T))
         of_bin = np.stack([np.bincount(index, weights=weighed(column, w)) for column in gap.T])
         drawn = {
-            "mlce": error[0].max(axis=0),
-            "mlce_supported": _supported_maximum(error, supported)[0],
-            "alce": np.average(error[0], axis=0, weights=w),
+            **{name: of[0] for name, of in _summaries(error, supported, w).items()},
             "ece": np.abs(of_bin).sum(axis=1) / len(c),
             "mce": (np.abs(of_bin) / np.where(count > 0, count, 1)).max(axis=1),
             "lce": np.stack(lce),
@@ -257,23 +250,13 @@ def null_errors(
 def affordable_null_draws(
     n_rows: int, n_dimensions: int, n_gammas: int = 30, *, wanted: int = 200
 ) -> int:
-    """Return how many draws fit an interactive wait of some seconds.
+    """Return how many draws, ``wanted`` at most, fit an interactive wait of some seconds.
 
-    Parameters
-    ----------
-    n_rows, n_dimensions, n_gammas : int
-        Size of the embedding and of the grid of bandwidths.
-    wanted : int
-        Upper limit.
-
-    Returns
-    -------
-    int
-        0 where fewer than 40 would fit: the 5 % on either side would be a draw or two.
+    0 where fewer than 40 would fit: the 5 % on either side would be a draw or two.
     """
     if n_dimensions <= 3:
         per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * n_gammas
-        fits = int(_SWEEP_BUDGET / per_draw)
+        fits = int(SWEEP_BUDGET / per_draw)
     else:
         fits = int(_BLOCKED_BUDGET / (float(n_rows) ** 2 * n_gammas))
     return 0 if fits < 40 else min(wanted, fits)
@@ -282,12 +265,7 @@ def affordable_null_draws(
 def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str:
     """Say in words what the largest local errors are worth: of supported rows first, then of all.
 
-    Parameters
-    ----------
-    errors : LocalErrors
-        The data's local errors.
-    null : NullErrors, optional
-        At the same bandwidth and bins: adds p-values.
+    ``null``: at the same bandwidth and bins: adds p-values.
     """
     supported = errors.supported_maximum()
     rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
@@ -324,12 +302,7 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
     """Say how much of the ECE is chance.
 
-    Parameters
-    ----------
-    reliability : ReliabilityTable
-        The data's bins.
-    null : NullErrors, optional
-        Of the same confidences and bins: adds what a calibrated model shows, and a p-value.
+    ``null``: of the same confidences and bins: adds what a calibrated model shows, and a p-value.
     """
     ece = reliability.expected_calibration_error
     left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
@@ -360,25 +333,72 @@ def _drawn_errors(
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
     z = as_coordinates(embedding)
-    n = check_lengths(embedding=z, confidence=c)
-    n_draws = check_integer(n_draws, "n_draws")
+    check_lengths(embedding=z, confidence=c)
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
     support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
+    for gap, mean in drawn_means(
+        c,
+        z,
+        index,
+        bandwidth,
+        support.mass,
+        weights=weights,
+        n_draws=n_draws,
+        random_state=random_state,
+        progress=progress,
+    ):
+        yield gap, np.abs(mean, out=mean), supported
+
+
+def drawn_means(
+    predicted: Floats,
+    z: Floats,
+    groups: Ints,
+    bandwidth: Floats,
+    mass: Floats,
+    *,
+    weights: Floats | None = None,
+    n_draws: int,
+    random_state: int,
+    progress: Progress | None,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield residuals of outcomes drawn from what is predicted, and their kernel means.
+
+    Of the next b' draws, shape (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many
+    come at a time. ``predicted`` (n,) or (n, K): confidences, of which 0 or 1 is drawn, or
+    probabilities, of which a class is. ``z`` (n, d): coordinates. ``groups`` (n,): bins.
+    ``bandwidth`` (g,): divisors of distances. ``mass`` (g, n): kernel masses.
+    """
+    n_draws = check_integer(n_draws, "n_draws")
+    n, n_columns = len(predicted), predicted[0].size
+    fitting = int(_MEMORY / (8 * predicted.size * len(bandwidth)))
+    at_once = int(np.clip(fitting, 1, np.clip(MAX_COLUMNS // n_columns, 1, MAX_DRAWS)))
     rng = np.random.default_rng(random_state)
-    columns = int(np.clip(_MEMORY / (8 * n * len(gammas)), 1, _MOST_COLUMNS))
-    for start in range(0, n_draws, columns):
-        size = min(columns, n_draws - start)
-        # Draw by draw, so that the draws do not depend on how many are made at once.
-        gap = np.stack([c - (rng.random(n) < c) for _ in range(size)]).T
-        sums = laplacian_sums(
-            z, None, weighed(gap, weights), bandwidth=bandwidth, target_groups=index
+    for start in range(0, n_draws, at_once):
+        size = min(at_once, n_draws - start)
+        # (Draw by draw in memory, as they are summed up.)
+        residual = np.moveaxis(
+            np.stack([_drawn_residual(predicted, rng) for _ in range(size)]), 0, 1
         )
-        np.abs(sums, out=sums)
+        columns = weighed(residual.reshape(n, -1), weights)
+        sums = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=groups)
         # Every row has its whole weight in its own mean, so no mass is small.
-        sums /= support.mass[:, :, None]
-        yield gap, sums, supported
+        sums /= mass[:, :, None]
+        yield residual, sums.reshape(len(bandwidth), *residual.shape)
         tell(progress, (start + size) / n_draws, f"simulation {start + size} of {n_draws}")
+
+
+def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
+    """Return what is predicted less an outcome drawn from it, row by row."""
+    if predicted.ndim == 1:
+        return predicted - (rng.random(len(predicted)) < predicted)
+    upto = np.cumsum(predicted, axis=1)
+    level = rng.random((len(predicted), 1)) * upto[:, -1:]
+    drawn = (upto <= level).sum(axis=1).clip(max=predicted.shape[1] - 1)
+    residual = predicted.copy()
+    residual[np.arange(len(predicted)), drawn] -= 1.0
+    return residual
 
 
 def _quantiles(values: Floats, share: Floats) -> Floats:
@@ -390,7 +410,11 @@ def _quantiles(values: Floats, share: Floats) -> Floats:
     return np.asarray(ordered[low] + (above - ordered[low]) * (place - low))
 
 
-def _supported_maximum(error: Floats, supported: Mask) -> Floats:
-    """Largest error of the supported rows, shape (g, b'); NaN where there is none."""
+def _summaries(error: Floats, supported: Mask, weights: Floats | None) -> dict[str, Floats]:
+    """Summaries of errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
     largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
-    return np.where(np.isfinite(largest), largest, np.nan)
+    return {
+        "mlce": error.max(axis=1),
+        "mlce_supported": np.where(np.isfinite(largest), largest, np.nan),
+        "alce": np.average(error, axis=1, weights=weights),
+    }

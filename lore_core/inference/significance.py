@@ -24,7 +24,7 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_share
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_progress, scaled_bandwidth
 
 #: Skewness below which the normal distribution is used: gamma and Poisson would be enormous.
 _SYMMETRIC = 1e-5
@@ -83,11 +83,6 @@ def local_significance(
     min_effective_size : float
         Rows with a smaller n_eff are not tested.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
-
     Notes
     -----
     *p-values.* A few rare mistakes make S skewed: normal tails would call every single mistake at a
@@ -101,8 +96,7 @@ def local_significance(
     calibrated rows get p ≤ 0.05.
 
     *Many rows* are tested at once, and neighbours share their outcomes, so the false discovery
-    rate is controlled by the procedure of Benjamini and Yekutieli (2001), which holds under any
-    dependence.
+    rate is controlled after Benjamini and Yekutieli (2001), which holds under any dependence.
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     variance = c * (1 - c)
@@ -118,7 +112,7 @@ def local_significance(
         bandwidth=scaled_bandwidth(gamma / np.array([1.0, 2.0, 3.0]), z.shape[1]),
         target_groups=confidence_bins(c, n_bins, binning).assign(c),
         effective_size=False,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     )
     of_order = np.stack([means.mean[order, :, order] for order in range(3)])
     masses = means.mass
@@ -138,10 +132,12 @@ def local_significance(
     adjusted = np.full(len(p), np.nan)
     if tested.any():
         adjusted[tested] = stats.false_discovery_control(p[tested], method="by")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z_scores = np.where(signed == 0, 0.0, signed / error)
     return Significance(
         signed=signed,
         standard_error=error,
-        z=_ratio(signed, error),
+        z=z_scores,
         p_value=p,
         adjusted=adjusted,
         effective_size=size,
@@ -179,6 +175,14 @@ def two_sided_p_value(
     return np.where(np.isnan(value), np.nan, np.where(impossible, 0.0, p))
 
 
-def _ratio(value: Floats, error: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(value == 0, 0.0, value / error)
+def holm(p_values: Floats) -> Floats:
+    """Adjust p-values after Holm: the smallest times their number, the next times one less.
+
+    ``p_values`` (m,): of tests that may depend on each other. Returns shape (m,): in [0, 1]; with
+    those up to α taken for real, the chance of any mistake is at most α.
+    """
+    order = np.argsort(p_values, kind="stable")
+    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return adjusted

@@ -1,0 +1,389 @@
+"""Tests of the whole vector's local errors against models whose every probability is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import Dataset
+from lore_core.data.number_text import p_sentence, points_words, rows_words, share_words
+from lore_core.data.progress import Progress
+from lore_core.data.validation import Points, as_coordinates, check_integer
+from lore_core.inference.simulation import affordable_null_draws, drawn_means
+from lore_core.kernel_sums import laplacian_sums
+from lore_core.metrics.bandwidth import VectorCurve, supported_summaries
+from lore_core.metrics.global_metrics import expected_calibration_error
+from lore_core.metrics.local_error import (
+    VectorErrors,
+    own_noise,
+    own_shares,
+    positive_root,
+    scaled_bandwidth,
+)
+from lore_core.metrics.metric import CurveKey
+
+#: Chance that any row is called beyond it, that any class is, and that the average is, where all is
+#: right.
+ALPHA = 0.05
+#: Simulated models at most and at least.
+_DRAWS, _LEAST_DRAWS = 199, 39
+#: Numbers that are divided at a time.
+_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class VectorChance:
+    """The whole vector's local errors, tested."""
+
+    average: float  #: Root mean square of the vector LCE over supported rows, noise taken off
+    #: What that stays below in 95 % of models whose every probability is right.
+    chance_level: float
+    p_value: float  #: Chance of so large an average there
+    #: The same of the largest vector LCE of a supported row, noise taken off.
+    largest: float
+    largest_level: float
+    largest_p_value: float
+    #: (K,); the same of the root mean square of each class; p-values for all classes together:
+    #: where all is right one of them is 0.05 or less in 5 % of sets.
+    class_average: Floats
+    class_level: Floats
+    class_p_value: Floats
+    #: (n,); rows whose vector LCE is beyond chance: where all is right there is one in 5 % of sets.
+    beyond: Mask
+    n_supported: int
+    n_draws: int
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the average is beyond chance."""
+        return self.p_value <= ALPHA
+
+    @property
+    def sentence(self) -> str:
+        """What the test says of all rows, and of single ones."""
+        if not self.n_supported:
+            return "No row has ten effective neighbours: raise γ."
+        found = int(self.beyond.sum())
+        where = (
+            f"at {rows_words(found)} ({share_words(found / self.n_supported)}) beyond chance by "
+            "themselves"
+            if found
+            else "at no single row beyond chance by itself"
+        )
+        verdict = "beyond chance" if self.is_significant else "not beyond chance"
+        after = f", {where}" if self.is_significant else ""
+        return (
+            f"On {rows_words(self.n_supported)} with ten effective neighbours or more the whole "
+            f"vector is off by {points_words(self.average, 1)} points, less its noise: {verdict} "
+            "(models whose every probability is right stay below "
+            f"{points_words(self.chance_level, 1)} in 95 %; {p_sentence(self.p_value)}){after}."
+        )
+
+
+def vector_chance(
+    dataset: Dataset,
+    embedding: Points,
+    errors: VectorErrors,
+    *,
+    n_draws: int | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> VectorChance:
+    """Test local errors of the whole vector against a model whose every probability is right.
+
+    ``dataset``, ``embedding``: as :func:`~lore_core.metrics.local_error.vector_errors` took them.
+    ``errors``: what it returned. ``n_draws``: simulated models, at least 39; by default as many as
+    can be waited for, 199 at most. ``random_state``: their seed. ``progress``: called with the
+    share done.
+
+    Notes
+    -----
+    True classes are drawn from the probabilities themselves and the squared vector errors computed
+    as if they were the data (the probabilities and neighbours stay). The data are then one more
+    draw, so that P(rank) is exact: p = (1 + draws at least as large) / (1 + draws). Rows are held
+    against the largest of all rows: each squared error over its root mean square among the draws
+    and the data, beyond the 95 % point of the largest of it in every draw. So are classes, by the
+    mean of their squared errors.
+    """
+    known, z = errors.supported(), as_coordinates(embedding)
+    n_classes = dataset.n_classes
+    waited_for = affordable_null_draws(len(known), z.shape[1], n_classes)
+    draws = int(np.clip(waited_for, _LEAST_DRAWS, _DRAWS)) if n_draws is None else n_draws
+    check_integer(draws, "n_draws", minimum=_LEAST_DRAWS)
+    beyond = np.zeros(len(known), dtype=bool)
+    if not known.any():
+        nan, of_none = float("nan"), np.full(n_classes, np.nan)
+        return VectorChance(
+            nan, nan, nan, nan, nan, nan, of_none, of_none, of_none, beyond, 0, draws
+        )
+    squared, of_class = np.empty((draws + 1, int(known.sum()))), np.empty((draws + 1, n_classes))
+    squared[0], of_class[0] = errors.squared[known], errors.class_squared
+    gammas, done = np.array([errors.gamma]), 1
+    for rows, classes in _drawn_squares(
+        dataset, z, gammas, errors.bin_index, known[None], draws, random_state, progress
+    ):
+        upto = done + rows.shape[2]
+        squared[done:upto], of_class[done:upto] = rows[0, known].T, classes[0]
+        done = upto
+    mean, largest = squared.mean(axis=1), squared.max(axis=1)
+    scaled, most = _own_and_furthest(squared)
+    beyond[known] = scaled > upper_level(most)
+    of_classes, furthest = _own_and_furthest(of_class)
+    return VectorChance(
+        average=errors.average,
+        chance_level=float(positive_root(upper_level(mean[1:]))),
+        p_value=_rank(mean),
+        largest=errors.supported_maximum(),
+        largest_level=float(positive_root(upper_level(largest[1:]))),
+        largest_p_value=_rank(largest),
+        class_average=positive_root(errors.class_squared),
+        class_level=positive_root(upper_level(of_class[1:])),
+        class_p_value=(1 + (furthest[:, None] >= of_classes).sum(axis=0)) / (1 + draws),
+        beyond=beyond,
+        n_supported=int(known.sum()),
+        n_draws=draws,
+    )
+
+
+def _drawn_squares(
+    dataset: Dataset,
+    z: Floats,
+    gammas: Floats,
+    groups: Ints,
+    known: Mask,
+    n_draws: int,
+    random_state: int,
+    progress: Progress | None,
+    *,
+    by_class: bool = True,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield ``squared`` (g, n, b') and ``class_squared`` (g, b', K) of b' simulated models.
+
+    ``groups`` (n,): bins. ``known`` (g, n): mask of the supported rows at each bandwidth.
+    """
+    h = scaled_bandwidth(gammas, z.shape[1])
+    mass = laplacian_sums(z, None, np.ones(len(z)), bandwidth=h, target_groups=groups)
+    shares = [
+        own_shares(z, inside, at, groups, float(one))
+        for inside, at, one in zip(known, mass, h, strict=True)
+        if by_class
+    ]
+    for residual, mean in drawn_means(
+        dataset.probabilities,
+        z,
+        groups,
+        h,
+        mass,
+        n_draws=n_draws,
+        random_state=random_state,
+        progress=progress,
+    ):
+        own = np.square(residual, out=residual)
+        square = np.square(mean, out=mean)
+        of_class = [
+            square[g, known[g]].mean(axis=0) - np.tensordot(share, own, 1)
+            for g, share in enumerate(shares)
+        ]
+        yield square.sum(axis=3) - own_noise(z, own, mass, groups, h), np.array(of_class)
+
+
+def _own_and_furthest(values: Floats) -> tuple[Floats, Floats]:
+    """Divide columns (b, m) by their root mean square; what is 0 in all of them stays 0.
+
+    Returns the first row (m,), and the largest of every other row (b − 1,). Some columns at a
+    time: of a million rows all are 320 MB, and three times that in between.
+    """
+    own, furthest = np.empty(values.shape[1]), np.full(len(values) - 1, -np.inf)
+    edges = np.linspace(0, len(own), -(-values.size // _AT_ONCE) + 1).astype(int)
+    for first, end in pairwise(edges):
+        part = values[:, first:end]
+        spread = np.sqrt(np.square(part).mean(axis=0))
+        scaled = np.divide(part, spread, out=np.zeros_like(part), where=spread > 0)
+        own[first:end] = scaled[0]
+        np.maximum(furthest, scaled[1:].max(axis=1), out=furthest)
+    return own, furthest
+
+
+def upper_level(draws: Floats) -> Floats:
+    """Return the smallest value that a share of 5 % of draws (b[, m]), and the data, exceeds."""
+    return np.asarray(np.sort(draws, axis=0)[int(np.ceil((1 - ALPHA) * (len(draws) + 1))) - 1])
+
+
+def _rank(values: Floats) -> float:
+    """Return the share of values (b + 1,) that are at least as large as the first, the data's."""
+    return float((values >= values[0]).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class VectorBand:
+    """Curves of the whole vector over γ: the data's, and those of models that are right."""
+
+    gamma: Floats  #: (g,); bandwidths
+    #: (b + 1, g); as in :class:`~lore_core.metrics.bandwidth.VectorCurve`: first the data's, then
+    #: those of b draws.
+    mean_squared: Floats
+    largest_squared: Floats
+
+    @property
+    def n_draws(self) -> int:
+        """b, the number of draws."""
+        return len(self.mean_squared) - 1
+
+    def band(self, metric: CurveKey) -> tuple[Floats, Floats]:
+        """Return the band that 95 % of curves of a model that is right stay in as a whole.
+
+        Low (0) and high, shape (g,); NaN where no row has ten effective neighbours.
+        """
+        mean, deviation, apart = self._spread(metric)
+        high = np.asarray(positive_root(mean + _limit(apart) * deviation))
+        return np.where(np.isnan(high), np.nan, 0.0), high
+
+    def excess(self, metric: CurveKey, values: Floats) -> Floats:  # noqa: ARG002 -- those of the data
+        """Return how many standard deviations the data lie above the mean of all curves, (g,)."""
+        return np.asarray(self._spread(metric)[2][0])
+
+    def clear(self, metric: CurveKey, values: Floats) -> Mask:  # noqa: ARG002 -- those of the data
+        """Mask of the bandwidths where the data are above the band, shape (g,)."""
+        apart = self._spread(metric)[2]
+        return np.asarray(apart[0] > _limit(apart))
+
+    def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
+        """Return mean, standard deviation, and how many of these each curve lies above the mean."""
+        values = self.mean_squared if metric == "average" else self.largest_squared
+        mean, deviation = values.mean(axis=0), values.std(axis=0)
+        apart = np.divide(values - mean, deviation, out=np.zeros_like(values), where=deviation > 0)
+        return mean, deviation, apart
+
+
+def _limit(apart: Floats) -> Floats:
+    return upper_level(apart[1:].max(axis=1))
+
+
+def vector_band(
+    dataset: Dataset,
+    embedding: Points,
+    curve: VectorCurve,
+    *,
+    n_draws: int = 99,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> VectorBand:
+    """Simulate the whole vector's curve over γ for models whose every probability is right.
+
+    ``dataset``, ``embedding``, ``n_draws``, ``random_state``, ``progress``: see
+    :func:`vector_chance`. ``curve``: what :func:`~lore_core.metrics.bandwidth.vector_curve`
+    returned of these rows.
+
+    Notes
+    -----
+    At every bandwidth a curve is measured in standard deviations of all curves, the data's among
+    them, and the level is as many of these as 5 % of the draws exceed somewhere: where every
+    probability is right, the data do so at any bandwidth with a chance of 5 %.
+    """
+    check_integer(n_draws, "n_draws", minimum=_LEAST_DRAWS)
+    parts = [(curve.mean_squared[:, None], curve.largest_squared[:, None])]
+    parts += [
+        supported_summaries(squared, curve.supported)
+        for squared, _ in _drawn_squares(
+            dataset,
+            as_coordinates(embedding),
+            curve.gamma,
+            curve.bin_index,
+            curve.supported,
+            n_draws,
+            random_state,
+            progress,
+            by_class=False,
+        )
+    ]
+    mean, largest = (np.concatenate(part, axis=1).T for part in zip(*parts, strict=True))
+    return VectorBand(curve.gamma, mean, largest)
+
+
+def class_table(
+    dataset: Dataset,
+    errors: VectorErrors,
+    chance: VectorChance | None = None,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+) -> pd.DataFrame:
+    """Say class by class how far off its probability is, the worst first.
+
+    ``dataset``, ``errors``: rows, and their local errors. ``chance``: the test of these errors.
+    ``n_bins``, ``binning``: bins of each class's own ECE.
+
+    Returns
+    -------
+    DataFrame
+        One row a class: ``promised`` and ``came``, its mean probability and share; ``gap``, their
+        difference; ``ece``, its own ECE, in bins of its own probability as for the target "class
+        k"; over the supported rows ``local``, the root mean square of its SLCE less its noise, and
+        ``alce`` and ``mlce``, noise and all. With ``chance`` also ``chance_level``, what ``local``
+        stays below in 95 % of models whose every probability is right; ``p_value`` for all classes
+        together; ``rows``, in how many of those beyond chance the class is the furthest off.
+    """
+    local = np.abs(errors.signed[errors.supported()])
+    p, n_classes = dataset.probabilities, dataset.n_classes
+    promised = p.mean(axis=0)
+    came = np.bincount(dataset.labels, minlength=n_classes) / len(dataset)
+    columns = {
+        "promised": promised,
+        "came": came,
+        "gap": promised - came,
+        "ece": [
+            expected_calibration_error(p[:, k], dataset.labels == k, n_bins=n_bins, binning=binning)
+            for k in range(n_classes)
+        ],
+        "local": positive_root(errors.class_squared),
+        "alce": local.mean(axis=0) if len(local) else np.nan,
+        "mlce": local.max(axis=0) if len(local) else np.nan,
+    }
+    if chance is not None:
+        columns |= {
+            "chance_level": chance.class_level,
+            "p_value": chance.class_p_value,
+            "rows": np.bincount(errors.most_wrong[chance.beyond], minlength=n_classes),
+        }
+    names = pd.Index([dataset.class_name(k) for k in range(n_classes)], name="class")
+    return pd.DataFrame(columns, names).iloc[np.argsort(-errors.class_squared, kind="stable")]
+
+
+def describe_classes(table: pd.DataFrame) -> str:
+    """Say which class to mend first.
+
+    ``table``: from :func:`class_table`, with what chance shows.
+    """
+    if table["p_value"].isna().all():
+        return ""
+    among = f"all {len(table)} classes taken together"
+    beyond = table[table["p_value"] <= ALPHA]
+    if beyond.empty:
+        return f"No single class is off beyond chance, {among}."
+    worst = beyond.iloc[0]
+    size = (
+        f"{points_words(worst['local'], 1)} points, less its noise (right models stay below "
+        f"{points_words(worst['chance_level'], 1)} in 95 %; {p_sentence(worst['p_value'])}"
+    )
+    if len(table) == 2:
+        return f"Of two classes each is off by what the other is, the other way round: {size})."
+    way = "too often" if worst["gap"] > 0 else "too seldom"
+    text = (
+        f"Mend “{beyond.index[0]}” first: its probability is off by {size}, {among}), over all "
+        f"rows promised {points_words(abs(worst['gap']), 1)} points {way}."
+    )
+    if len(beyond) > 1:
+        text += f" {len(beyond)} of {len(table)} classes are beyond chance."
+    if (found := int(table["rows"].sum())) > 0:
+        name, most = table["rows"].idxmax(), int(table["rows"].max())
+        of_them = "all" if most == found > 1 else f"{most:,}"
+        text += (
+            f" “{name}” is the furthest off at {of_them} of the {rows_words(found)} beyond chance."
+        )
+    return text

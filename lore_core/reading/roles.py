@@ -1,0 +1,433 @@
+"""Roles of columns: guessed by name, shape and, for groups, values; what is left over is noted."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.data.validation import InputError
+from lore_core.reading.columns import Columns, short
+from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
+
+#: Cells of a column that are looked at.
+_SAMPLE_CELLS = 1000
+#: A column of more distinct values than this is no group.
+MAX_GROUP_VALUES = 20
+#: Split word to split; training rows belong to neither.
+SPLIT_WORDS = {
+    word: split
+    for split, words in {
+        CALIBRATION: "calibration calib cal validation valid val dev development",
+        EVALUATION: "evaluation eval test testing holdout held-out",
+        "train": "train training fit",
+    }.items()
+    for word in words.split()
+}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_LABEL = _words(
+    "label labels y_true true_label true_labels target targets y true truth ground_truth gt "
+    "true_class class_label y_test actual class"
+)
+_CORRECT = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
+_SPLIT = ("split", "subset", "fold", "partition", "data_split")
+_PREDICTION = _words(
+    "prediction predictions predicted pred preds y_pred y_hat yhat predicted_label "
+    "predicted_class prediction_label pred_label pred_class"
+)
+_ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
+#: Not "weight" alone, which may be one in kilograms: `check_unused_columns` speaks of that.
+_WEIGHT = tuple(
+    f"{what}_{word}"
+    for what in ("sample", "row", "case", "instance", "survey", "design", "importance")
+    for word in ("weight", "weights")
+)
+_IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
+_PROBABILITIES = ("probs", "probabilities", "p", "proba", "probas", "prob", "y_proba", "y_prob")
+_LOGITS = ("logits", "logit")
+_CONFIDENCE = ("confidence", "confidences", "conf", "max_prob", "max_probability", "top_prob")
+_POSITIVE = _words(
+    "p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive p prob proba probability y_prob "
+    "y_proba probs probabilities positive_probability"
+)
+#: Names that may be P(y = 1) or the confidence of a prediction: the values tell.
+_EITHER = ("p", "prob", "proba", "probability", "probs", "probabilities")
+_SCORE = ("score", "scores", "y_score")
+#: A single probability with such a name needs no word.
+_PLAIN = (*_EITHER, "p_1")
+#: Names that may be those of weights of rows, and of anything else that weighs.
+_MAYBE_WEIGHTS = ("weight", "weights", "w")
+_FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
+_PROBABILITY_FAMILY = re.compile(
+    r"(p|prob|proba|probas|probs|probability)(?:[_\-. ](?!val(?:ue)?$)(.+)|(\d+))", re.IGNORECASE
+)
+_LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
+_NUMBERED_FEATURE = re.compile(
+    r"(?:f|feat|feature|features|emb|embed|embedding|embeddings|x|z|h|hidden|latent|pc|dim)_?\d+",
+    re.IGNORECASE,
+)
+_NAMED_FEATURE = re.compile(r"(?:f|feat|feature|emb|embedding)_.+", re.IGNORECASE)
+
+
+class _Free:
+    """The columns that no role has yet."""
+
+    def __init__(self, columns: Columns, taken: Iterable[str]) -> None:
+        self.columns = columns
+        self.names = [name for name in columns.names if name not in columns.parents]
+        self.take(taken)
+
+    def take(self, names: Iterable[str]) -> None:
+        taken = set(names)
+        self.names = [name for name in self.names if name not in taken]
+
+    def named(self, words: Iterable[str], dimensions: tuple[int, ...] = (1,)) -> str | None:
+        keys = {_key(name): name for name in reversed(self.names)}
+        for word in words:
+            name = keys.get(word)
+            if name is not None and len(self.columns.shapes[name]) in dimensions:
+                return name
+        return None
+
+
+def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
+    """Fill what ``given`` leaves open (``None``) by guesses; roles nobody fits stay ``None``.
+
+    What the user said is checked against the file and never overruled. Features, groups and
+    metadata are tuples (perhaps empty) in the result.
+    """
+    mapping = given = expand(given, columns)
+    # A column given only as a group can still have a role of its own.
+    kept = [names for role, names in given.columns().items() if role not in ("groups", "text")]
+    free = _Free(columns, itertools.chain.from_iterable(kept))
+
+    def fill(role: str, value: str | tuple[str, ...] | None) -> None:
+        nonlocal mapping
+        if getattr(mapping, role) is None and value is not None:
+            changed: dict[str, Any] = {role: value}
+            mapping = dataclasses.replace(mapping, **changed)
+            free.take([value] if isinstance(value, str) else value)
+
+    fill("label", _label(free, given))
+    split = free.named(_SPLIT)
+    if split is not None and (_key(split) == "split" or _is_split(columns, split)):
+        fill("split", split)
+    fill("prediction", free.named(_PREDICTION, (1, 2)))
+    fill("row_id", free.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None))
+    weight = free.named(_WEIGHT)
+    if weight is not None and columns.kinds[weight] in ("whole", "number"):
+        fill("weight", weight)
+    fill("images", _images(free))
+    kind = _kind_of_given(columns, given) if given.probabilities else None
+    if given.probabilities is None:
+        names, kind = _probabilities(free, mapping)
+        fill("probabilities", names or None)
+    mapping = dataclasses.replace(
+        mapping,
+        probability_kind=given.probability_kind or kind,
+        class_names=columns.class_names if given.class_names is None else given.class_names,
+    )
+    if given.features is None:
+        fill("features", _features(free))
+    rest = _rest(free, mapping)
+    if given.groups is None:
+        fill("groups", _groups(columns, rest))
+    metadata = {*rest, *(mapping.groups or ())}
+    fill("metadata", tuple(name for name in columns.names if name in metadata))
+    return mapping
+
+
+def can_be_group(columns: Columns, name: str, values: pd.Series[Any]) -> bool:
+    """Tell whether a column's few distinct values can name groups."""
+    if len(columns.shapes[name]) != 1 or columns.kinds[name] not in ("text", "bool", "whole"):
+        return False
+    try:
+        return int(values.nunique()) <= MAX_GROUP_VALUES
+    except TypeError:
+        return False
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s\-.]+", "_", name.strip().lower())
+
+
+def _is_split(columns: Columns, name: str) -> bool:
+    if columns.kinds[name] != "text":
+        return False
+    words = columns.series(name).dropna().astype(str).str.strip().str.lower().unique()
+    return len(words) > 0 and set(words) <= set(SPLIT_WORDS)
+
+
+def _images(free: _Free) -> str | None:
+    named = free.named(_IMAGES, (3, 4))
+    if named is not None:
+        return named
+    pictures = [
+        name
+        for name in free.names
+        if len(free.columns.shapes[name]) in (3, 4)
+        and free.columns.kinds[name] == "whole"
+        and _key(name) not in _FEATURES
+    ]
+    return pictures[0] if len(pictures) == 1 else None
+
+
+def _label(free: _Free, given: ColumnMapping) -> str | None:
+    """Return the column of true classes; of answers the one that says which are right.
+
+    A log of answers may hold the right answer (``target``) as well: that is a class only where
+    probabilities of classes, or predictions, go with it.
+    """
+    label = free.named(_LABEL, (1, 2))
+    correct = free.named(_CORRECT) if free.named(_CONFIDENCE) else None
+    if label is None or correct is None:
+        return label or correct
+    prediction = given.prediction or free.named(_PREDICTION, (1, 2))
+    classes = dataclasses.replace(given, label=label, prediction=prediction)
+    return label if _probabilities(free, classes)[0] else correct
+
+
+def _probabilities(free: _Free, mapping: ColumnMapping) -> tuple[tuple[str, ...], str | None]:
+    if mapping.label and _key(mapping.label) in _CORRECT:
+        confidence = free.named(_CONFIDENCE) or free.named(_EITHER)
+        return ((confidence,), "correct") if confidence else ((), None)
+    matrix = free.named(_PROBABILITIES, (2,))
+    if matrix is not None:
+        return (matrix,), "positive" if free.columns.flat(matrix) else "probabilities"
+    family = _family(free, _PROBABILITY_FAMILY)
+    if len(family) > 1:
+        return family, "probabilities"
+    # A lone p_0 is not P(y = 1).
+    single = free.named(_POSITIVE) or next(
+        (n for n in family if class_suffixes([n]) != ("0",)), None
+    )
+    if single is not None and not _is_confidence(free.columns, single, mapping):
+        return (single,), "positive"
+    logits = free.named(_LOGITS, (1, 2))
+    if logits is not None:
+        return (logits,), "logits"
+    family = _family(free, _LOGIT_FAMILY)
+    if family:
+        return family, "logits"
+    if mapping.prediction:
+        confidence = free.named(_CONFIDENCE, (1, 2)) or single or free.named(_SCORE, (1, 2))
+        return ((confidence,), "confidence") if confidence else ((), None)
+    score = free.named(_SCORE, (1, 2))
+    return ((score,), "positive") if score else ((), None)
+
+
+def _family(free: _Free, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the largest set of columns ``<prefix>_<class>``, in class order."""
+    families: dict[str, dict[str, str]] = {}
+    for name in free.names:
+        match = pattern.fullmatch(name)
+        if match and len(free.columns.shapes[name]) == 1 and _mostly_numbers(free.columns, name):
+            families.setdefault(match[1].lower(), {})[match[2] or match[3]] = name
+    if not families:
+        return ()
+    family = max(families.values(), key=len)
+    numbered = {suffix: name for suffix, name in family.items() if suffix.isdecimal()}
+    if len(numbered) > 1:
+        return tuple(numbered[suffix] for suffix in sorted(numbered, key=int))
+    return tuple(family.values())
+
+
+def _mostly_numbers(columns: Columns, name: str) -> bool:
+    """Tell a number column with a wrong cell from a text column."""
+    kind = columns.kinds[name]
+    if kind != "text":
+        return kind in ("whole", "number", "bool")
+    sample = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
+    if sample.empty:
+        return True
+    return bool(pd.to_numeric(sample.astype(object), errors="coerce").notna().mean() > 0.5)
+
+
+def _is_confidence(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
+    """Tell the confidence of a prediction from P(y = 1), where a name may mean either."""
+    if not mapping.prediction or not mapping.label or _key(name) not in _EITHER:
+        return False
+    if len(columns.shapes[mapping.label]) != 1:
+        return False
+    if columns.series(mapping.label).nunique() > 2:
+        return True
+    values = pd.to_numeric(columns.series(name), errors="coerce")
+    return bool(np.nanmin(values.to_numpy(dtype=np.float64), initial=1.0) >= 0.5)
+
+
+def _kind_of_given(columns: Columns, given: ColumnMapping) -> str:
+    names = given.probabilities or ()
+    if all(_key(name).startswith("logit") for name in names):
+        return "logits"
+    if len(names) > 1 or not columns.flat(names[0]):
+        return "probabilities"
+    if given.label and _key(given.label) in _CORRECT:
+        return "correct"
+    if given.prediction or _key(names[0]) in _CONFIDENCE:
+        return "confidence"
+    return "positive"
+
+
+def _features(free: _Free) -> tuple[str, ...]:
+    whole = free.named(_FEATURES, (2, 3, 4))
+    if whole is not None:
+        return (whole,)
+    return tuple(
+        name
+        for name in free.names
+        if len(free.columns.shapes[name]) == 1
+        and (
+            (_NUMBERED_FEATURE.fullmatch(name) and _mostly_numbers(free.columns, name))
+            or (_NAMED_FEATURE.fullmatch(name) and free.columns.kinds[name] in ("whole", "number"))
+        )
+    )
+
+
+def _rest(free: _Free, mapping: ColumnMapping) -> list[str]:
+    """Return the columns left for metadata: one value a row, and as many rows as the labels."""
+    columns = free.columns
+    used = {name for names in mapping.columns().values() for name in names}
+    used -= {*(mapping.groups or ()), *(mapping.metadata or ()), mapping.text or ""}
+    # Unused probabilities in another form, and their names, are no news about a row.
+    unused_family = {
+        name for name in free.names if _LOGIT_FAMILY.fullmatch(name) or _key(name) in _LOGITS
+    }
+    key = mapping.label or next(iter(mapping.probabilities or columns.names))
+    length = columns.shapes[key][:1]
+    return [
+        name
+        for name in columns.names
+        if name not in used
+        and name not in unused_family
+        and columns.kinds[name] != "other"
+        and (columns.shapes[name] == length or columns.parents.get(name) == "groups")
+    ]
+
+
+def _groups(columns: Columns, rest: list[str]) -> tuple[str, ...]:
+    """Return the arrays' own groups, and text columns with few values that repeat."""
+    chosen = []
+    for name in rest:
+        parent = columns.parents.get(name)
+        if parent is not None:
+            if parent == "groups":
+                chosen.append(name)
+            continue
+        if columns.kinds[name] != "text" and _key(name) not in ("group", "groups"):
+            continue
+        values = columns.series(name)
+        if can_be_group(columns, name, values) and 1 < values.nunique() < len(values):
+            chosen.append(name)
+    return tuple(chosen)
+
+
+def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
+    """Note what was taken for P(y = 1), and which columns that look like features are none."""
+    used = {name for names in mapping.columns().values() for name in names}
+    used -= {*(mapping.metadata or ()), *(mapping.groups or ())}
+    _check_classes(columns, mapping, used)
+    notes = []
+    for name in columns.names:
+        if name in used or columns.kinds[name] != "text" or len(columns.shapes[name]) != 1:
+            continue
+        if _called_feature(name) and (found := _written_numbers(columns, name)):
+            row, value = found
+            notes.append(
+                f"'{name}' is no feature: it holds text such as {short(repr(value))} "
+                f"({columns.where(row)}). Write its numbers without separators and signs to use it."
+            )
+    for name in columns.names:
+        if name in used or columns.shapes[name] != columns.shapes[str(mapping.label)]:
+            continue
+        if _key(name) in _LABEL and not _says_the_same(columns, name, str(mapping.label)):
+            notes.append(
+                f"'{name}' of '{columns.file}' is kept beside its rows: the true class is taken "
+                f"from '{mapping.label}'."
+            )
+        if name.lower() in _MAYBE_WEIGHTS and not mapping.weight and mapping.weight != "":
+            notes.append(
+                f"'{name}' of '{columns.file}' is not used: every row counts once. If it says what "
+                f'each row counts for, map it as weight (mapping={{"weight": "{name}"}}, --column '
+                f"weight={name}, or its role on the Data page)."
+            )
+    names, kind = mapping.probabilities or (), mapping.probability_kind
+    if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
+        notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")
+    return notes
+
+
+def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:
+    """Refuse a column of one more class that is no numbers: without it the others mean less."""
+    of_used = [found for name in mapping.probabilities or () if (found := _class_column(name))]
+    families = {family for family, _ in of_used}
+    numbered = all(suffix.isdecimal() for _, suffix in of_used)
+    for name in columns.names:
+        found = _class_column(name)
+        if name in used or found is None or (families and found[0] not in families):
+            continue
+        if columns.kinds[name] in ("whole", "number", "bool"):
+            continue
+        if columns.shapes[name] != columns.shapes[str(mapping.label)]:
+            continue
+        cells = columns.series(name)
+        plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
+        is_class = _written_numbers(columns, name) is not None
+        if families and not is_class:
+            is_class = (
+                (numbered and found[1].isdecimal())
+                or 2 * int(plain.sum()) >= max(int(cells.notna().sum()), 1)
+                or found[1] in set(columns.series(str(mapping.label)).astype(str))
+            )
+        if is_class:
+            row = int((cells.isna() | plain).to_numpy().argmin())
+            raise InputError(
+                f"{columns.called(name)} must hold numbers as the other probabilities do; got "
+                f"{short(repr(cells.iloc[row]))} at {columns.where(row)}. Write numbers without "
+                "signs, or call the column otherwise if it is no probability."
+            )
+
+
+def _class_column(name: str) -> tuple[str, str] | None:
+    """Return the family and the class of a column of probabilities or logits: ``p``, ``cat``."""
+    match = _PROBABILITY_FAMILY.fullmatch(name) or _LOGIT_FAMILY.fullmatch(name)
+    return (match[1].lower(), match[2] or match[3]) if match else None
+
+
+def _called_feature(name: str) -> bool:
+    """Tell whether a column is called as features are: ``f_0``, ``emb12``, ``feature_age``."""
+    return bool(_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
+
+
+def _says_the_same(columns: Columns, one: str, other: str) -> bool:
+    """Whether two columns divide the rows alike: numbers of classes and their names, say."""
+    if not (columns.flat(one) and columns.flat(other)):
+        return False
+    first, second = (pd.factorize(columns.series(n).astype(str))[0] for n in (one, other))
+    return bool(np.array_equal(first, second))
+
+
+def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:
+    """Return the first cell that is a number with signs, if most cells are numbers or such."""
+    cells = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
+    if cells.empty:
+        return None
+    plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
+    bare = cells.astype(str).str.strip().str.rstrip("%").str.replace(r"[,' _]", "", regex=True)
+    numbers = pd.to_numeric(bare, errors="coerce").notna()
+    signed = (numbers & ~plain).to_numpy()
+    if not signed.any() or numbers.mean() <= 0.5:
+        return None
+    position = int(np.flatnonzero(signed)[0])
+    row = int(np.flatnonzero(columns.series(name).notna().to_numpy())[position])
+    return row, cells.iloc[position]

@@ -1,0 +1,210 @@
+"""Null models of a view, as far as they can be waited for, and the whole probability vector."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.arrays import Floats
+from lore_core.data.binning import confidence_bins
+from lore_core.data.dataset import Dataset
+from lore_core.data.progress import Progress
+from lore_core.inference.simulation import (
+    NullBand,
+    NullErrors,
+    affordable_null_draws,
+    null_band,
+    null_errors,
+)
+from lore_core.inference.whole_vector import (
+    VectorBand,
+    VectorChance,
+    class_table,
+    vector_band,
+    vector_chance,
+)
+from lore_core.mergeable import LocalErrorSums, null_errors_of_sums
+from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
+from lore_core.mergeable.cell_sums.sums import level_at
+from lore_core.metrics.bandwidth import ROUND_GAMMAS, VectorCurve, vector_curve
+from lore_core.metrics.local_error import VectorErrors, vector_errors
+from lore_core.view.view import View
+
+#: Simulations, where they can be waited for.
+_DRAWS = 200
+#: Of the whole vector: bandwidths of curves, every third of the sliders'; simulated curves, and
+#: where rows or classes are many; rows a curve should have, and has at least.
+_VECTOR_GAMMAS = ROUND_GAMMAS[::3]
+_CURVES, _FEW_CURVES, _ENOUGH_ROWS, LEAST_ROWS = 99, 39, 5_000, 2_000
+#: Work of half a minute on two cores: sorted sweeps of columns, and pairs of rows one by one.
+SWEEP_BUDGET, _PAIRS = 6e9, 1.6e11
+
+
+def chance_errors_of(
+    view: View,
+    *,
+    bin_index: int | None = None,
+    n_draws: int | None = None,
+    progress: Progress | None = None,
+) -> NullErrors | None:
+    """All summaries at the view's γ if every confidence were right; None without simulations.
+
+    ``bin_index``: confidence bin of the CDF; by default all rows. ``n_draws``: simulations; by
+    default 200, or what takes some seconds, which may be none. Where those of each row by itself
+    take longer than that, rows are drawn together with those like them, up to three dimensions.
+    """
+    c, points = view.aimed.confidence, view.points()
+    n_dimensions = points.shape[1]
+    wanted = _DRAWS if n_draws is None else n_draws
+    affordable = affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
+    if affordable < wanted and n_dimensions <= 3 and view.aimed.weights is None:
+        sums = LocalErrorSums.of(
+            c,
+            np.zeros(len(c)),
+            points,
+            bins=confidence_bins(c, **view.bins),
+            at_least_level=level_at(view.gamma, n_dimensions, FINE_ENOUGH_TO_DRAW),
+        )
+        if n_draws is None:
+            wanted = affordable_null_draws(len(sums.cells), n_dimensions, 1, wanted=wanted)
+        if not wanted:
+            return None
+        return null_errors_of_sums(
+            sums,
+            gamma=view.gamma,
+            n_draws=wanted,
+            bin_index=bin_index,
+            random_state=view.seed,
+            progress=progress,
+        )
+    n_draws = affordable if n_draws is None else n_draws
+    if not n_draws:
+        return None
+    within = None
+    if bin_index is not None:
+        within = confidence_bins(c, **view.bins).assign(c) == bin_index
+    return null_errors(
+        c,
+        points,
+        **view.local,
+        n_draws=n_draws,
+        within=within,
+        weights=view.aimed.weights,
+        random_state=view.seed,
+        progress=progress,
+    )
+
+
+def affordable_band(view: View) -> int:
+    """Return how many simulations of a whole curve take some seconds; 0 for none."""
+    points = view.points()
+    return affordable_null_draws(len(points), points.shape[1], len(view.gammas))
+
+
+def chance_band_of(
+    view: View, *, n_draws: int | None = None, progress: Progress | None = None
+) -> NullBand | None:
+    """MLCE and ALCE over γ if every confidence were right; None without simulations.
+
+    ``view``, ``n_draws``, ``progress``: see :func:`chance_errors_of`.
+    """
+    n_draws = affordable_band(view) if n_draws is None else n_draws
+    if not n_draws:
+        return None
+    return null_band(
+        view.aimed.confidence,
+        view.points(),
+        view.gammas,
+        **view.bins,
+        n_draws=n_draws,
+        weights=view.aimed.weights,
+        random_state=view.seed,
+        progress=progress,
+    )
+
+
+def vector_errors_of(view: View, progress: Progress | None = None) -> VectorErrors:
+    """Local errors of the whole vector, of the evaluation rows.
+
+    Raises InputError if they have weights.
+    """
+    return vector_errors(view.evaluation, view.points(), **view.local, progress=progress)
+
+
+def vector_chance_of(
+    view: View, errors: VectorErrors | None = None, *, progress: Progress | None = None
+) -> VectorChance:
+    """Test the whole vector's local errors.
+
+    ``errors``: from :func:`vector_errors_of`, where they are there.
+    """
+    errors = vector_errors_of(view) if errors is None else errors
+    return vector_chance(
+        view.evaluation, view.points(), errors, random_state=view.seed, progress=progress
+    )
+
+
+def classes_of(
+    view: View, errors: VectorErrors, chance: VectorChance | None = None
+) -> pd.DataFrame:
+    """Return every class, the most wrong first, with what chance shows where that is known.
+
+    ``errors``, ``chance``: from :func:`vector_errors_of` and :func:`vector_chance_of`.
+    """
+    return class_table(view.evaluation, errors, chance, **view.bins)
+
+
+def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:
+    """Average and largest local error of the whole vector over γ.
+
+    Of the evaluation rows, or where these are too many to be simulated within half a minute of as
+    many as are not: ``n_rows`` of the curve says how many.
+    """
+    dataset, points = _curve_rows(view)
+    return vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins, progress=progress)
+
+
+def vector_band_of(
+    view: View, *, n_draws: int | None = None, progress: Progress | None = None
+) -> VectorBand:
+    """Simulate :func:`vector_curve_of` for models whose every probability is right.
+
+    ``n_draws``: simulations; by default 99, of few of the rows 39.
+    """
+    dataset, points = _curve_rows(view)
+    if n_draws is None:
+        enough = len(points) >= min(_ENOUGH_ROWS, len(view.evaluation))
+        n_draws = _CURVES if enough else _FEW_CURVES
+    curve = vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins)
+    return vector_band(
+        dataset, points, curve, n_draws=n_draws, random_state=view.seed, progress=progress
+    )
+
+
+def _curve_rows(view: View) -> tuple[Dataset, Floats]:
+    """Return the rows of curves, all or a uniform sample, and their coordinates."""
+    dataset, points = view.evaluation, view.points()
+    most = _most_rows(len(points), points.shape[1], dataset.n_classes)
+    if most == len(points):
+        return dataset, points
+    rng = np.random.default_rng(view.seed)
+    chosen = np.sort(rng.choice(len(points), size=most, replace=False))
+    return dataset.rows(chosen), points[chosen]
+
+
+def _most_rows(n_rows: int, n_dimensions: int, n_classes: int) -> int:
+    """Return of how many rows curves can be waited for."""
+
+    def fitting(n_draws: int) -> int:
+        columns = n_draws * (n_classes + 1) * len(_VECTOR_GAMMAS)
+        if n_dimensions > 3:
+            return int(np.sqrt(_PAIRS / columns))
+        n, power = float(n_rows), n_dimensions - 1
+        while n * np.log2(n + 2) ** power * columns > SWEEP_BUDGET:
+            n /= 1.1
+        return int(n)
+
+    enough = fitting(_CURVES)
+    if enough < min(_ENOUGH_ROWS, n_rows):
+        enough = max(fitting(_FEW_CURVES), LEAST_ROWS)
+    return min(n_rows, enough)
