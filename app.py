@@ -112,7 +112,7 @@ async def _start(_: App) -> AsyncIterator[None]:
     """
     isolation.start_server()
     POOL.warm()
-    run_when_idle(warm_pages)
+    run_when_idle("warm", warm_pages)
     if is_bare:
         link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
         sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from lore_core.dashboard.access import TOKEN, base_path, new_token
-from lore_core.dashboard.server import choose_port, local_url, streamlit_command, wait_until_served
+from lore_core.dashboard.server import ServerSettings, choose_port, local_url, wait_until_served
 
 ROOT = Path(__file__).resolve().parent.parent
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -84,7 +84,7 @@ def serving(log: Path, *data: Path) -> Iterator[tuple[str, int]]:
     """Serve the dashboard; its address and process."""
     port, token = choose_port(), new_token()
     url = local_url(port) + base_path(token)
-    script, arguments = streamlit_command(ROOT / "app.py", list(data), port)
+    script, arguments = ServerSettings(port, data).command(ROOT / "app.py")
     code = f"import runpy; runpy.run_path({script!r})['serve']({arguments!r})"
     with log.open("wb") as stream:
         process = subprocess.Popen(

@@ -16,9 +16,9 @@ import numpy as np
 
 from lore_core.dashboard.access import TOKEN, base_path, new_token
 from lore_core.dashboard.server import (
+    ServerSettings,
     find_app,
     local_url,
-    streamlit_command,
     wait_until_served,
 )
 
@@ -36,7 +36,7 @@ class Server:
             port = probe.getsockname()[1]
         token = new_token()
         self.url = local_url(port) + base_path(token)
-        script, arguments = streamlit_command(find_app(), [], port, kept=kept)
+        script, arguments = ServerSettings(port, cache=kept).command(find_app())
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],

@@ -105,7 +105,7 @@ def app(
     """
     from lore_core.dashboard import server
     from lore_core.dashboard.access import LOCAL_HOSTS
-    from lore_core.dashboard.kept_files import kept_folder
+    from lore_core.dashboard.disk_cache import cache_folder
     from lore_core.data.optional_dependencies import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
@@ -125,26 +125,24 @@ def app(
         say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
     compile_kernels(say)
     is_own = not host_names and listen in LOCAL_HOSTS
-    server.serve(
-        paths,
+    settings = server.ServerSettings(
         chosen,
-        token,
-        open_browser=not headless,
-        notify=say,
-        origins=origins,
-        data_root=data_root,
+        paths,
+        origins,
+        data_root,
         # What others load is theirs: it is not written to this disk unasked.
-        kept=kept_folder() if (is_own if cache is None else cache) else None,
+        cache_folder() if (is_own if cache is None else cache) else None,
         address=listen,
         path_prefix=path_prefix,
         whole=whole,
     )
+    server.serve(settings, token, open_browser=not headless, notify=say)
 
 
 def _token(*, cache: bool, proxied: bool) -> str:
     """Return what links, or the proxy's requests, must hold."""
     from lore_core.dashboard.access import TOKEN, TOKEN_FILE, new_token
-    from lore_core.dashboard.kept_files import kept_folder
+    from lore_core.dashboard.disk_cache import cache_folder
     from lore_core.data.validation import InputError
 
     if proxied and not os.environ.get(TOKEN):
@@ -153,9 +151,9 @@ def _token(*, cache: bool, proxied: bool) -> str:
                 f"with '--host-name' the proxy must know the token: set {TOKEN} in the "
                 "environment, or leave '--no-cache' out. See SECURITY.md."
             )
-        say(f"The proxy must send the token in {kept_folder() / TOKEN_FILE}; see SECURITY.md.")
+        say(f"The proxy must send the token in {cache_folder() / TOKEN_FILE}; see SECURITY.md.")
     try:
-        return new_token(kept_folder() if cache else None)
+        return new_token(cache_folder() if cache else None)
     except InputError as error:
         if proxied:
             raise

@@ -22,16 +22,16 @@ def clean(list_: bool) -> None:
     restart; `lore app --no-cache` keeps nothing.
     """
     from lore_core.dashboard.access import TOKEN_FILE
-    from lore_core.dashboard.kept_files import KeptFiles, kept_folder
+    from lore_core.dashboard.disk_cache import DiskCache, cache_folder
     from lore_core.data.validation import InputError
 
-    files = KeptFiles(kept_folder())
+    files = DiskCache(cache_folder())
     if files.folder.is_symlink():
         raise InputError(
             f"'{files.folder}' must be a folder; it is a link to '{files.folder.readlink()}'. "
             "Nothing was removed: remove the link, or what it leads to, yourself."
         )
-    things, token = files.things(), files.folder / TOKEN_FILE
+    things, token = files.entries(), files.folder / TOKEN_FILE
     if not things and not token.is_file():
         say(f"Nothing is kept in {files.folder}.")
         return

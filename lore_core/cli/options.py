@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lore_core.data.defaults import GAMMA, N_BINS, RUNS_GAMMA
+
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
 
@@ -76,7 +78,7 @@ _GAMMA = click.option(
     type=_POSITIVE,
     metavar="γ",
     help="Bandwidth: how near another row must be to count, in units of the map's scale "
-    "(default: 0.2; 0.4 for a directory of runs).",
+    f"(default: {GAMMA}; {RUNS_GAMMA} for a directory of runs).",
 )
 _ONE_MAP = (
     "Feature map on which rows are near: pca, tsne, umap or identity, with its dimensions as "
@@ -86,7 +88,7 @@ _VIEW = (
         "--bins",
         "n_bins",
         type=click.IntRange(min=1),
-        default=15,
+        default=N_BINS,
         metavar="N",
         help="Confidence bins: only rows in the same one are compared.",
     ),

@@ -1,4 +1,4 @@
-"""Measurements side by side: one summary, methods, groups, runs, and what they come to in words."""
+"""Comparisons of measurements: summaries, methods, groups, runs, and their conclusions in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many unlike datasets: every recalibrator on each, ranks, and which is surely behind another."""
+"""Ranks of recalibrators over many unlike datasets, and tests of which is behind another."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from lore_core.comparison.runs import prepare_runs
 from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.inference.significance import holm
@@ -143,8 +144,8 @@ def benchmark(
     *,
     feature_map: str | Sequence[str] | None = "pca",
     n_components: int = 20,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n_jobs: int | None = None,
     progress: Progress | None = None,

@@ -1,4 +1,4 @@
-"""How far the confidences of a method shipped without rows are from those of the method itself."""
+"""Difference of the confidences of a method shipped without rows from its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What recalibration did to the same rows: their worst places, most probable classes, rewards."""
+"""Effects of recalibration on the same rows: worst places, most probable classes, rewards."""
 
 from __future__ import annotations
 

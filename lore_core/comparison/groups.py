@@ -1,4 +1,4 @@
-"""For whom? Calibration inside each group, with intervals, and the worst group of a method."""
+"""Calibration of each group, with intervals, and the worst group of a method."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import N_BINS
 from lore_core.data.validation import (
     as_confidence,
     as_group_labels,
@@ -29,7 +30,7 @@ def group_report(
     outcome: ArrayLike,
     groups: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     small: int = MIN_GROUP_SIZE,
     weights: ArrayLike | None = None,
@@ -92,7 +93,7 @@ def compare_groups(
     datasets: Mapping[str, Dataset],
     groups: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     min_group_size: int = 1,
 ) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Recalibrators side by side: fitted on calibration rows, measured on evaluation rows."""
+"""Comparison of recalibrators: fitted on calibration rows, measured on evaluation rows."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import Keep
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.result import chosen_map
@@ -209,8 +210,8 @@ def compare(
     calibration_embedding: OnMaps = None,
     evaluation_embedding: OnMaps = None,
     metric_embedding: Points | None = None,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     groups: ArrayLike | None = None,
     min_group_size: int = 1,

@@ -1,4 +1,4 @@
-"""Recalibrate, or retrain? What calibration rows teach, measured on evaluation rows."""
+"""Estimates of what recalibration and retraining could gain, from calibration rows."""
 
 from __future__ import annotations
 

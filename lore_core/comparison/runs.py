@@ -1,4 +1,4 @@
-"""Many runs of one experiment: every recalibrator on every run, mean and spread."""
+"""Comparison of recalibrators over many runs of one experiment, in as many processes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Cancelled, Progress, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import MapName, make_map
@@ -37,8 +38,8 @@ def compare_runs(
     *,
     feature_map: str | Sequence[str] | None = "pca",
     n_components: int = 20,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     group_column: str | Sequence[str] | None = None,
     min_group_size: int = 1,

@@ -1,4 +1,4 @@
-"""What many runs of one experiment come to: means, spreads, differences beyond chance."""
+"""Means, spreads and significant differences over many runs of one experiment."""
 
 from __future__ import annotations
 

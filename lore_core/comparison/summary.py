@@ -1,4 +1,4 @@
-"""All metrics of one set of predictions, and the one sentence they come to."""
+"""Summary of one set of predictions: all metrics, with intervals, and a sentence."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
@@ -68,8 +69,8 @@ def summarize(
     embedding: Points | None = None,
     *,
     target: str | int = TOP_LABEL,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     groups: ArrayLike | None = None,
     min_group_size: int = 1,

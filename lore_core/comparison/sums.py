@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from lore_core.data.defaults import GAMMA
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError
 from lore_core.mergeable.cell_sums.local_values import Weight
@@ -32,7 +33,7 @@ def compare_sums(
     first: LocalErrorSums,
     other: LocalErrorSums,
     *,
-    gamma: float = 0.2,
+    gamma: float = GAMMA,
     progress: Progress | None = None,
 ) -> SumsComparison:
     """Hold the sums of some rows against those of others, on one map and in the same bins.

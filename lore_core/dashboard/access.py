@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from lore_core.dashboard.kept_files import make_private
+from lore_core.dashboard.disk_cache import make_private
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.validation import InputError
 

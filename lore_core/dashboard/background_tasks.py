@@ -9,7 +9,7 @@ import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
 from lore_core.comparison.retraining import GainEstimate
-from lore_core.dashboard.worker import keep_array, serve
+from lore_core.dashboard.worker import keep_array
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
@@ -104,8 +104,9 @@ def small_view() -> View:
     return View(rows, maps={"map": embed(rows.features, "pca", 2, random_state=0)})
 
 
-def warm_worker() -> None:
+def warm_worker(progress: Progress | None = None) -> None:
     """Do a small task, and so load what the first reader would wait for: a second or more."""
+    del progress  # nobody waits for it
     view = small_view()
     made = fit_methods(view, [item.label for item in standard_recalibrators()], None, None)
     simulate_intervals(view, {name: of.confidence for name, of in made.datasets.items()}, None)
@@ -126,8 +127,3 @@ def warm_pages() -> None:
     field_of(view, errors, bin_index=0)
     field_of(view, errors)
     _ = reliability_figure(reliability_of(view), rows=view.rows).figure
-
-
-def main(*, is_long: bool) -> None:
-    """Be a worker of the pool."""
-    serve(warm_worker, is_long=is_long)

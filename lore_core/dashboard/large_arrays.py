@@ -9,6 +9,7 @@ import contextlib
 import copyreg
 import dataclasses
 import io
+import math
 import mmap
 import os
 import pickle
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from lore_core.embedding.result import Embedding
 from lore_core.view.view import View
 
 #: Bytes from which on an array goes into a file, and bytes of the disk that are left alone.
-LARGE_BYTES, _RESERVED_BYTES = 2**22, 2**32
+LARGE_BYTES, _RESERVED_BYTES = 2**18, 2**32
 #: Parts of a dataset that no worker reads, and what is known of one that it need not compute again.
 _UNREAD, _KNOWN = {"images", "has_image", "metadata"}, {"digest", "evaluation", "calibration"}
 
@@ -42,24 +43,13 @@ class _HasArrays(Protocol):
 Holder = TypeVar("Holder", bound=_HasArrays)
 
 
-class Part(NamedTuple):
-    """Where bytes lie in a file."""
+class _Location(NamedTuple):
+    """Where an array lies in a file."""
 
     path: str
     start: int
-    length: int
-
-
-class Pickled(NamedTuple):
-    """A pickled value, and where its large arrays lie."""
-
-    content: bytes
-    parts: list[Part]
-
-    @property
-    def n_file_bytes(self) -> int:
-        """Bytes that lie in files."""
-        return sum(part.length for part in self.parts)
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
 
 
 class ArrayFile:
@@ -78,60 +68,60 @@ class ArrayFile:
             self._number = os.open(path, os.O_RDWR)
         weakref.finalize(self, os.close, self._number)
         self.path = path or f"/proc/{os.getpid()}/fd/{self._number}"
-        self._end = os.fstat(self._number).st_size
         self._lock = threading.Lock()
 
-    def append(self, content: memoryview) -> Part:
-        """Write bytes at the end; OSError where there is no room."""
-        if shutil.disk_usage(self._number).free < len(content) + _RESERVED_BYTES:
-            raise OSError("no room")
-        with self._lock:
-            start = self._end + -self._end % mmap.ALLOCATIONGRANULARITY
-            self._end = start + len(content)
-        done = 0
-        while done < len(content):
-            done += os.pwrite(self._number, content[done:], start + done)
-        return Part(self.path, start, len(content))
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that lie in it."""
+        return os.fstat(self._number).st_size
 
-    def map(self, part: Part) -> memoryview:
-        """Return bytes that were written; they take memory as far as they are looked at."""
-        pages = mmap.mmap(self._number, part.length, access=mmap.ACCESS_READ, offset=part.start)
+    def append(self, array: NDArray[Any]) -> _Location | None:
+        """Write an array at the end; return where, None where there is no room."""
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        try:
+            if shutil.disk_usage(self._number).free < len(content) + _RESERVED_BYTES:
+                return None
+            with self._lock:
+                start = self.n_bytes + -self.n_bytes % mmap.ALLOCATIONGRANULARITY
+                os.ftruncate(self._number, start + len(content))
+            done = 0
+            while done < len(content):
+                done += os.pwrite(self._number, content[done:], start + done)
+        except OSError:
+            return None
+        return _Location(self.path, start, array.dtype, array.shape)
+
+    def map(self, location: _Location) -> NDArray[Any]:
+        """Return an array that was written; it takes memory as far as it is looked at."""
+        skipped = location.start % mmap.ALLOCATIONGRANULARITY
+        length = skipped + math.prod(location.shape) * location.dtype.itemsize
+        start = location.start - skipped
+        pages = mmap.mmap(self._number, length, access=mmap.ACCESS_READ, offset=start)
         address = np.frombuffer(pages, np.uint8).ctypes.data
         with _REGIONS_LOCK:
-            _REGIONS[pages] = _Region(self, address, part)
-        return memoryview(pages)
+            _REGIONS[pages] = _Region(self, start, address)
+        return np.frombuffer(pages, location.dtype, offset=skipped).reshape(location.shape)
 
     def keep(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an equal array that lies in the file; the same where it is small or has no room.
 
         Its memory is there for what is computed next.
         """
-        if array.nbytes < LARGE_BYTES:
-            return array
-        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        try:
-            mapped = self.map(self.append(content.data))
-        except OSError:
-            return array
-        return np.frombuffer(mapped, array.dtype).reshape(array.shape)
+        location = self.append(array) if array.nbytes >= LARGE_BYTES else None
+        return array if location is None else self.map(location)
 
 
 class _Region(NamedTuple):
-    """Where a part of a file is mapped."""
+    """What of a file is mapped, and where."""
 
     file: ArrayFile
+    start: int
     address: int
-    part: Part
 
 
 #: What is mapped.
 _REGIONS: weakref.WeakKeyDictionary[mmap.mmap, _Region] = weakref.WeakKeyDictionary()
 _REGIONS_LOCK = threading.Lock()
-
-
-def _regions() -> list[tuple[mmap.mmap, _Region]]:
-    with _REGIONS_LOCK:
-        return list(_REGIONS.items())
 
 
 def new_file() -> ArrayFile | None:
@@ -160,97 +150,98 @@ def map_arrays(holder: Holder) -> Holder:
 
 def release_pages() -> None:
     """Let the system have the memory of what was looked at in files; it is read again at need."""
-    for pages, _ in _regions():
-        with contextlib.suppress(ValueError):  # closed
-            pages.madvise(mmap.MADV_DONTNEED)
+    with _REGIONS_LOCK:
+        mapped = list(_REGIONS)
+    for pages in mapped:
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
-class ArrayPickler(pickle.Pickler):
-    """Pickles a value, whose large arrays are put into a file unless they lie in one.
+def _region_of(array: NDArray[Any]) -> _Region | None:
+    """Return what of a file an array is a part of; None where it lies in no file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    pages = base.obj if isinstance(base, memoryview) else None
+    return _REGIONS.get(pages) if isinstance(pages, mmap.mmap) else None
 
-    Parameters
-    ----------
-    file : ArrayFile or None
-        Where large arrays are put; None: they are pickled as all others are.
-    name_of : callable
-        Returns by what a value is known to the other process; None: it is pickled.
-    """
 
-    def __init__(self, file: ArrayFile | None, name_of: Callable[[Any], str | None]) -> None:
-        self._stream = io.BytesIO()
-        super().__init__(self._stream, protocol=5, buffer_callback=self._stays)
-        self._file, self._name_of = file, name_of
-        self._parts: list[Part] = []
+class _ArrayPickler(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO, file: ArrayFile | None, shared: Sequence[Any]) -> None:
+        super().__init__(stream, protocol=5)
+        self._file, self._shared = file, shared
+        self._numbers = {id(value): k for k, value in enumerate(shared)}
 
-    def pickled(self, value: Any) -> Pickled:
-        """Pickle a value."""
-        self.dump(value)
-        return Pickled(self._stream.getvalue(), self._parts)
+    def persistent_id(self, value: Any) -> int | tuple[_Location, bool] | None:
+        """Return what stands for a value: its number among those shared, or where an array lies."""
+        if type(value) is not np.ndarray:
+            return self._numbers.get(id(value))
+        if self._file is None or value.nbytes < LARGE_BYTES or value.dtype.hasobject:
+            return None
+        by_column = value.flags.f_contiguous and not value.flags.c_contiguous
+        location = self._locate(value.T if by_column else value)
+        return None if location is None else (location, by_column)
 
-    def persistent_id(self, value: Any) -> str | None:
-        """Return by what the other process knows a value."""
-        return self._name_of(value)
+    def _locate(self, array: NDArray[Any]) -> _Location | None:
+        """Return where an array lies in a file that the other process can open, if need be new."""
+        assert self._file is not None
+        region = _region_of(array) if array.flags.c_contiguous else None
+        if region is None or not (region.file.is_own or region.file is self._file):
+            return self._file.append(array)
+        start = region.start + array.ctypes.data - region.address
+        return _Location(region.file.path, start, array.dtype, array.shape)
 
     def reducer_override(self, value: Any) -> Any:
-        """Leave out what nobody reads there."""
+        """Leave out what is known there, or nobody reads."""
         if not isinstance(value, (Dataset, Embedding, View)):
             return NotImplemented
+        if self._shared and isinstance(value, Dataset):
+            # (Picking the confidences would touch every page of a file that is mapped.)
+            return self._shared[0].with_checked, (value.probabilities, value.confidence)
         # (Other threads may add to what is known of it.)
         names = {item.name for item in dataclasses.fields(value)} | _KNOWN
         state = {name: item for name, item in dict(vars(value)).items() if name in names}
         state |= dict.fromkeys(_UNREAD & state.keys())
         return copyreg.__newobj__, (type(value),), state  # type: ignore[attr-defined]
 
-    def _stays(self, buffer: pickle.PickleBuffer) -> bool:
-        """Whether an array stays where it is pickled; else it is in a file by then."""
-        content = buffer.raw()
-        if self._file is None or content.nbytes < LARGE_BYTES:
-            return True
-        try:
-            self._parts.append(self._found(content) or self._file.append(content))
-        except OSError:
-            return True
-        return False
 
-    def _found(self, content: memoryview) -> Part | None:
-        """Return where some memory lies in a file that the other process can open."""
-        address = np.frombuffer(content, np.uint8).ctypes.data
-        for _, region in _regions():
-            skipped = address - region.address
-            is_inside = skipped >= 0 and skipped + content.nbytes <= region.part.length
-            if is_inside and (region.file.is_own or region.file is self._file):
-                return Part(region.file.path, region.part.start + skipped, content.nbytes)
-        return None
-
-
-class ArrayUnpickler(pickle.Unpickler):
-    """Unpickles what :class:`ArrayPickler` has pickled in another process.
+def pickle_mapped(value: Any, file: ArrayFile | None, shared: Sequence[Any] = ()) -> bytes:
+    """Pickle a value for another process.
 
     Parameters
     ----------
-    pickled : Pickled
+    value : object
+        What is pickled.
     file : ArrayFile or None
-        Where its large arrays may lie.
-    known : callable
-        Returns what is known here by a name.
+        Where its large arrays are put unless they lie in a file; None: they are in the pickle.
+    shared : sequence
+        What the other process has: of it only the number is pickled. Datasets in the value are the
+        rows of the first, with other probabilities.
     """
-
-    def __init__(
-        self, pickled: Pickled, file: ArrayFile | None, known: Callable[[str], Any]
-    ) -> None:
-        files = {} if file is None else {file.path: file}
-        for path in {part.path for part in pickled.parts} - files.keys():
-            files[path] = ArrayFile(path)
-        buffers = [_mapped(files[part.path], part) for part in pickled.parts]
-        super().__init__(io.BytesIO(pickled.content), buffers=buffers)
-        self._known = known
-
-    def persistent_load(self, name: str) -> Any:
-        """Return what is known by a name."""
-        return self._known(name)
+    stream = io.BytesIO()
+    _ArrayPickler(stream, file, shared).dump(value)
+    return stream.getvalue()
 
 
-def _mapped(file: ArrayFile, part: Part) -> memoryview:
-    skipped = part.start % mmap.ALLOCATIONGRANULARITY
-    whole = Part(part.path, part.start - skipped, part.length + skipped)
-    return file.map(whole)[skipped:]
+def unpickle_mapped(content: bytes, file: ArrayFile | None, shared: Sequence[Any] = ()) -> Any:
+    """Return what :func:`pickle_mapped` has pickled in another process.
+
+    ``file``, ``shared``: what they are here.
+    """
+    return _ArrayUnpickler(content, file, shared).load()
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    def __init__(self, content: bytes, file: ArrayFile | None, shared: Sequence[Any]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._files = {} if file is None else {file.path: file}
+        self._shared = shared
+
+    def persistent_load(self, name: int | tuple[_Location, bool]) -> Any:
+        """Return what a name stands for."""
+        if isinstance(name, int):
+            return self._shared[name]
+        location, by_column = name
+        if location.path not in self._files:
+            self._files[location.path] = ArrayFile(location.path)
+        array = self._files[location.path].map(location)
+        return array.T if by_column else array

@@ -19,11 +19,11 @@ import numpy as np
 
 from lore_core.dashboard.access import TOKEN, link_to, new_token
 from lore_core.dashboard.server import (
+    ServerSettings,
     choose_port,
     find_app,
     local_url,
     open_in_browser,
-    streamlit_command,
     wait_until_served,
 )
 from lore_core.data.arrays import Mask
@@ -90,9 +90,10 @@ class Dashboard:
         self._at, token = local_url(port), new_token()
         self.url = link_to(self._at, token)
         self._folder, self._n_rows = folder, n_rows
-        self._told = folder / "marked.npy"
+        self._selection = folder / "selection.npy"
         self._log = folder / "server.log"
-        script, arguments = streamlit_command(find_app(), data, port, told=self._told)
+        settings = ServerSettings(port, data, selection=self._selection)
+        script, arguments = settings.command(find_app())
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
@@ -121,11 +122,7 @@ class Dashboard:
         By lasso or box, by words, as a place or by a class or group; the reader's last look counts.
         No row is while nothing was marked.
         """
-        try:
-            marked = np.load(self._told, allow_pickle=False)
-        except (OSError, ValueError):
-            return np.zeros(self._n_rows, dtype=bool)
-        return np.asarray(marked, dtype=bool)
+        return read_selection(self._selection, self._n_rows)
 
     def stop(self) -> None:
         """End the server and remove its temporary files. Harmless when already stopped."""
@@ -142,8 +139,8 @@ class Dashboard:
 
     def _wait(self) -> None:
         if not wait_until_served(self._at, lambda: self.running):
-            said = self._log.read_text(encoding="utf-8", errors="replace").strip()
-            raise RuntimeError(f"the dashboard did not start at {self._at}. It said: {said}")
+            log = self._log.read_text(encoding="utf-8", errors="replace").strip()
+            raise RuntimeError(f"the dashboard did not start at {self._at}. It said: {log}")
 
     def __enter__(self) -> Self:
         return self
@@ -163,6 +160,14 @@ class Dashboard:
         if not self.running:
             return "LoRe Lens has stopped."
         return f'LoRe Lens: <a href="{self.url}" target="_blank" rel="noopener">{self.url}</a>'
+
+
+def read_selection(path: Path, n_rows: int) -> Mask:
+    """Read which rows are selected; none where nobody has selected any."""
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=bool)
+    except (OSError, ValueError):
+        return np.zeros(n_rows, dtype=bool)
 
 
 def _file_stem(name: str) -> str:

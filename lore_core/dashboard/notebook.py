@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.defaults import GAMMA, N_BINS, STORED_GAMMAS
 from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 
@@ -20,8 +21,8 @@ def landscape(
     embedding: Embedding | None = None,
     *,
     target: str | int = TOP_LABEL,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
 ) -> LandscapeWidget:
     """Show where the confidence is wrong, in a notebook: a map to drag, zoom, play and select on.
@@ -59,7 +60,7 @@ def landscape(
     from lore_core.figures.pictures.picture import shared_limit
     from lore_core.regions.rows import row_table
     from lore_core.view import View
-    from lore_core.view.preview import GAMMAS, preview_rows
+    from lore_core.view.preview import preview_rows
     from lore_core.view.scene import Scene
     from lore_core.view.where import errors_of, reliability_of
 
@@ -71,7 +72,7 @@ def landscape(
         raise InputError(f"'embedding' must have 2 dimensions; got {embedding.n_components}.")
     view = View(dataset, target, gamma, n_bins, binning, {embedding.name.title: embedding})
     scene = Scene(view, errors_of(view), reliability_of(view), None, embedding, view.map_name)
-    gammas = tuple(sorted({*GAMMAS, gamma}))
+    gammas = tuple(sorted({*STORED_GAMMAS, gamma}))
     moving = preview_rows(view, on=embedding)
     fields = tuple(moving.field(item) for item in gammas)
     start = gammas.index(gamma)

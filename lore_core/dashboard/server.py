@@ -17,6 +17,7 @@ import time
 import urllib.request
 import webbrowser
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,34 +27,94 @@ from lore_core.data.validation import InputError, check_integer
 _ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8501
 #: Seconds a server may take to answer before it counts as failed; a cold disk can take ten.
-_START_TIMEOUT = 60.0
+_START_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """What a dashboard is started with."""
+
+    port: int
+    data: Sequence[Path] = ()  #: Files to show; without any the demo
+    #: Scheme, name and port under which a proxy shows it; it answers to no other names but this
+    #: machine's own.
+    origins: Sequence[str] = ()
+    #: Folder below which readers at this machine may name files; None: where it starts.
+    data_root: Path | None = None
+    #: Folder in which what readers load and make outlives the server; None: it does not.
+    cache: Path | None = None
+    selection: Path | None = None  #: File in which it says which rows are selected
+    address: str = _ADDRESS  #: Of this machine, to listen at
+    path_prefix: str = ""  #: What a proxy's address has before the pages
+    whole: Path | None = None  #: Folder with sums of all rows, where ``data`` are a sample of them
+
+    @property
+    def base(self) -> str:
+        """The path prefix with a stroke before it and none after; nothing is nothing."""
+        return f"/{self.path_prefix.strip('/')}".rstrip("/")
+
+    def command(self, app: Path) -> tuple[str, list[str]]:
+        """Return the script that runs Streamlit on ``app``, and its arguments.
+
+        The token is no argument, which other accounts could see: it is ``LORE_TOKEN`` in the
+        environment. The dashboard's own arguments stand after the ``--``.
+        """
+        script = str(app.parent / "pages" / "shared" / "serve.py")
+        names = (urlsplit(origin).hostname or "" for origin in self.origins)
+        own = {
+            "data-root": (self.data_root or Path.cwd()).resolve(),
+            "path-prefix": self.base or None,
+            "cache": self.cache,
+            "selection": self.selection,
+            "whole": self.whole and self.whole.resolve(),
+        }
+        return script, [
+            "run",
+            str(app),
+            # Repeated from .streamlit/config.toml, because these must also win over the user's own
+            # configuration and environment.
+            f"--server.address={self.address}",
+            f"--server.port={self.port}",
+            *(f"--server.allowedHosts={name}" for name in (_ADDRESS, "localhost", *names)),
+            *(f"--server.corsAllowedOrigins={origin}" for origin in self.origins),
+            *_STREAMLIT_SETTINGS,
+            "--",
+            *(text for name, at in own.items() if at for text in (f"--{name}", str(at))),
+            *(text for path in self.data for text in ("--data", str(path.resolve()))),
+        ]
+
+
+_STREAMLIT_SETTINGS = (
+    # The path begins with the prefix and the secret, which the dashboard's middleware takes.
+    "--server.baseUrlPath=",
+    "--browser.gatherUsageStats=false",
+    "--runner.magicEnabled=false",
+    # Programs have the library and the command, which say what they do.
+    "--server.enableAgentApi=false",
+    # Looking through all objects of all readers, 0.2 s that everybody waits for, need not come
+    # after each page: Python does it when many are new.
+    "--runner.postScriptGC=false",
+    # The address is announced, and the browser opened, once and by us.
+    "--server.headless=true",
+    "--logger.hideWelcomeMessage=true",
+    # Its warnings speak to those who write pages, with a stack each; errors are still shown.
+    "--logger.level=error",
+    # Those who edit the sources use `streamlit run app.py`.
+    "--server.fileWatcherType=none",
+)
 
 
 def serve(
-    data: Sequence[Path],
-    port: int,
-    token: str,
-    *,
-    open_browser: bool,
-    notify: Callable[[str], None],
-    origins: Sequence[str] = (),
-    data_root: Path | None = None,
-    kept: Path | None = None,
-    address: str = _ADDRESS,
-    path_prefix: str = "",
-    whole: Path | None = None,
+    settings: ServerSettings, token: str, *, open_browser: bool, notify: Callable[[str], None]
 ) -> None:
-    """Serve the dashboard in this process until it is interrupted; without files the demo.
+    """Serve the dashboard in this process until it is interrupted.
 
-    ``token``: what a link must carry. ``origins`` and what follows: see :func:`streamlit_command`.
-    ``open_browser``: whether to open a tab, where there is a screen. ``notify`` gets one sentence
-    with the address once it answers.
+    ``token``: what a link must carry. ``open_browser``: whether to open a tab, where there is a
+    screen. ``notify`` gets one sentence with the address once it answers.
     """
     os.environ[TOKEN] = token
-    prefix = _clean(path_prefix)
-    here = local_url(port) + prefix
-    link = f"{origins[0]}{prefix}/" if origins else link_to(here, token)
-
+    here, origins = local_url(settings.port) + settings.base, settings.origins
+    link = f"{origins[0]}{settings.base}/" if origins else link_to(here, token)
     bound = threading.Event()
 
     def announce() -> None:
@@ -68,90 +129,11 @@ def serve(
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    script, arguments = streamlit_command(
-        find_app(),
-        data,
-        port,
-        origins,
-        data_root,
-        kept,
-        address=address,
-        path_prefix=path_prefix,
-        whole=whole,
-    )
+    script, arguments = settings.command(find_app())
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
     threading.Thread(target=announce, daemon=True).start()
     run(arguments, bound.set)
-
-
-def streamlit_command(
-    app: Path,
-    data: Sequence[Path],
-    port: int,
-    origins: Sequence[str] = (),
-    data_root: Path | None = None,
-    kept: Path | None = None,
-    told: Path | None = None,
-    address: str = _ADDRESS,
-    path_prefix: str = "",
-    whole: Path | None = None,
-) -> tuple[str, list[str]]:
-    """Return the script that runs Streamlit on ``app``, and its arguments.
-
-    The token is no argument, which other accounts could see: it is ``LORE_TOKEN`` in the
-    environment.
-
-    ``origins``: scheme, name and port under which a proxy shows it; it answers to no other names
-    but this machine's own.
-    ``data_root``: folder below which readers at this machine may name files; None: where it starts.
-    ``kept``: folder in which what readers load and make outlives the server; None: it does not.
-    ``told``: file in which it says which rows are marked.
-    ``address``: of this machine to listen at.
-    ``path_prefix``: what a proxy's address has before the pages.
-    ``whole``: the folder with sums of all rows, where ``data`` are a sample of them.
-    The dashboard's own arguments stand after the ``--``.
-    """
-    script = str(app.parent / "pages" / "shared" / "serve.py")
-    hosts = (_ADDRESS, "localhost", *(urlsplit(origin).hostname or "" for origin in origins))
-    arguments = [
-        "run",
-        str(app),
-        # Repeated from .streamlit/config.toml, because these must also win over the user's own
-        # configuration and environment.
-        f"--server.address={address}",
-        f"--server.port={port}",
-        *(f"--server.allowedHosts={name}" for name in hosts),
-        *(f"--server.corsAllowedOrigins={origin}" for origin in origins),
-        # The path begins with the prefix and the secret, which the dashboard's middleware takes.
-        "--server.baseUrlPath=",
-        "--browser.gatherUsageStats=false",
-        "--runner.magicEnabled=false",
-        # Programs have the library and the command, which say what they do.
-        "--server.enableAgentApi=false",
-        # Looking through all objects of all readers, 0.2 s that everybody waits for, need not come
-        # after each page: Python does it when many are new.
-        "--runner.postScriptGC=false",
-        # The address is announced, and the browser opened, once and by us.
-        "--server.headless=true",
-        "--logger.hideWelcomeMessage=true",
-        # Its warnings speak to those who write pages, with a stack each; errors are still shown.
-        "--logger.level=error",
-        # Those who edit the sources use `streamlit run app.py`.
-        "--server.fileWatcherType=none",
-    ]
-    arguments += ["--", "--data-root", str((data_root or Path.cwd()).resolve())]
-    if path_prefix:
-        arguments += ["--path-prefix", _clean(path_prefix)]
-    if kept is not None:
-        arguments += ["--kept", str(kept)]
-    if told is not None:
-        arguments += ["--told", str(told)]
-    if whole is not None:
-        arguments += ["--whole", str(whole.resolve())]
-    for path in data:
-        arguments += ["--data", str(path.resolve())]
-    return script, arguments
 
 
 def public_origin(name: str) -> str:
@@ -166,11 +148,6 @@ def public_origin(name: str) -> str:
             f"the browser's address shows: https://lens.example.com:8443; got {name!r}."
         )
     return origin
-
-
-def _clean(path_prefix: str) -> str:
-    """Return a path with a stroke before it and none after; nothing is nothing."""
-    return f"/{path_prefix.strip('/')}".rstrip("/")
 
 
 def find_app() -> Path:
@@ -191,25 +168,25 @@ def choose_port(port: int | None = None) -> int:
 
     Raises InputError if the port asked for is out of range or taken.
     """
-    if port is not None:
-        check_integer(port, "port", maximum=65535)
-        if not _is_free(port):
-            raise InputError(
-                f"port {port} is taken or not allowed. Choose another, or leave it out: "
-                "then a free one is found."
-            )
-        return port
-    for candidate in range(DEFAULT_PORT, DEFAULT_PORT + 200):
-        if _is_free(candidate):
-            return candidate
-    raise InputError(f"no port from {DEFAULT_PORT} to {DEFAULT_PORT + 199} is free; name one.")
+    if port is None:
+        for candidate in range(DEFAULT_PORT, DEFAULT_PORT + 200):
+            if _is_free(candidate):
+                return candidate
+        raise InputError(f"no port from {DEFAULT_PORT} to {DEFAULT_PORT + 199} is free; name one.")
+    check_integer(port, "port", maximum=65535)
+    if not _is_free(port):
+        raise InputError(
+            f"port {port} is taken or not allowed. Choose another, or leave it out: then a free "
+            "one is found."
+        )
+    return port
 
 
 def wait_until_served(url: str, alive: Callable[[], bool]) -> bool:
     """Wait for the server's health page; False if it died or took longer than a minute."""
     # A proxy for the world outside has no business with this machine's own server.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    deadline = time.monotonic() + _START_TIMEOUT
+    deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and alive():
         with contextlib.suppress(OSError), opener.open(f"{url}/_stcore/health", timeout=2):
             return True

@@ -18,33 +18,23 @@ import sys
 import threading
 import time
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lore_core.dashboard.large_arrays import (
-    ArrayFile,
-    ArrayPickler,
-    ArrayUnpickler,
-    Pickled,
-    new_file,
-    release_pages,
-)
-from lore_core.data.dataset import Dataset
+from lore_core.dashboard.background_tasks import warm_worker
+from lore_core.dashboard.large_arrays import new_file, pickle_mapped, unpickle_mapped
+from lore_core.dashboard.worker import shared_of
 from lore_core.data.validation import InputError
-from lore_core.embedding.result import Embedding
 
-#: What a worker runs; see :mod:`lore_core.dashboard.worker`.
+#: What a worker runs.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-_START += (
-    "from lore_core.dashboard.background_tasks import main; main(is_long=sys.argv[2] == 'long')"
-)
-#: Workers at most, and bytes of data and maps that each of them keeps for its next task.
-_MAX_WORKERS, _KEPT_BYTES = 4, 2**28
+_START += "from lore_core.dashboard.worker import main; main(is_long=sys.argv[2] == 'long')"
+_MAX_WORKERS = 4
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
-#: Seconds after which workers are started that nobody has asked for yet.
-_START_SECONDS = 5.0
+#: Seconds after which workers are started that nobody has asked for yet, and seconds without a task
+#: after which there is time to warm up.
+_START_SECONDS, _IDLE_SECONDS = 5.0, 3.0
 #: Raised where the process, or its pipes, have ended.
 _CLOSED = (OSError, ValueError, EOFError, pickle.UnpicklingError)
 #: What who waits is told.
@@ -78,8 +68,8 @@ class Task:
     ) -> None:
         self.function, self.arguments, self.is_long = function, dict(arguments), is_long
         self.fraction, self.message = 0.0, ""
-        self.readers: list[tuple[str, object]] = []  #: Who wait for it: a session, and its run
-        self.sessions: set[str] = set()  #: Who have asked for it, and may be gone
+        self.n_waiting = 0  #: Pages and threads that wait for it now
+        self.sessions: set[object] = set()  #: Who want it, and may be gone
         self.n_bytes = self.n_file_bytes = 0  #: Of its result: in memory, and in a file
         self.cancelled = False
         self.due = time.monotonic() + _PATIENCE * expected
@@ -143,11 +133,9 @@ class WorkerPool:
         """Start the processes, where there are none yet."""
         with self._news:
             if not self._workers:
-                self._workers = [_Worker() for _ in range(self._n)]
-                self._workers.append(_Worker(is_long=True))
+                self._workers = [_Worker(is_long=k == self._n) for k in range(self._n + 1)]
                 for worker in self._workers:
-                    serve = self._serve_long if worker is self._workers[-1] else self._serve
-                    threading.Thread(target=serve, args=(worker,), daemon=True).start()
+                    threading.Thread(target=self._serve, args=(worker,), daemon=True).start()
 
     @property
     def is_warm(self) -> bool:
@@ -186,148 +174,119 @@ class WorkerPool:
     def _line(self, *, is_long: bool) -> list[Task]:
         # What nobody waits for any more is done when there is nothing else to do.
         line = [task for task in self._waiting if task.is_long == is_long]
-        return sorted(line, key=lambda task: (not task.readers, task.due))
+        return sorted(line, key=lambda task: (not task.n_waiting, task.due))
 
     def _serve(self, worker: _Worker) -> None:
-        with self._news:
+        """Give a worker one task after the other."""
+        if not worker.is_long:
             # The first page of a fresh server needs the processors that they take as they start.
-            self._news.wait_for(lambda: self._line(is_long=False), _START_SECONDS)
-        worker.start()
+            self._wait(worker, _START_SECONDS)
+            worker.start()
+            if not self._wait(worker, _IDLE_SECONDS):
+                worker.run(Task(warm_worker, {}), threads=1)
         while True:
+            self._wait(worker)
             with self._news:
-                task = self._next(is_long=False)
-                self._busy += 1
+                if not (line := self._line(is_long=worker.is_long)):
+                    continue  # another worker has taken it
+                self._waiting.remove(line[0])
+                if not worker.is_long:
+                    self._busy += 1
                 # (The last of several takes what the others will leave free.)
-                threads = 1 if self._busy > 1 and self._line(is_long=False) else self._n
-            try:
-                worker.run(task, threads=threads)
-            finally:
+                threads = 1 if self._busy > 1 and line[1:] else self._n
+            if worker.is_long:
+                worker.run(line[0], threads=os.cpu_count() or 1)
+                worker.end()  # nobody may want another for hours
+            else:
+                worker.run(line[0], threads=threads)
                 with self._news:
                     self._busy -= 1
 
-    def _serve_long(self, worker: _Worker) -> None:
-        while True:
-            with self._news:
-                task = self._next(is_long=True)
-            worker.start()
-            worker.run(task, threads=os.cpu_count() or 1)
-            worker.end()  # nobody may want another for hours
-
-    def _next(self, *, is_long: bool) -> Task:
-        self._news.wait_for(lambda: self._line(is_long=is_long))
-        task = self._line(is_long=is_long)[0]
-        self._waiting.remove(task)
-        return task
+    def _wait(self, worker: _Worker, seconds: float | None = None) -> bool:
+        """Wait until there is a task for a worker; return whether there is."""
+        with self._news:
+            return self._news.wait_for(lambda: bool(self._line(is_long=worker.is_long)), seconds)
 
 
 class _Worker:
-    """One process, what it keeps, and what it does."""
+    """One process and what it does; ``is_long``: whether its tasks take a minute or more."""
 
-    def __init__(self, *, is_long: bool = False) -> None:
-        self._kind = "long" if is_long else "short"
+    def __init__(self, *, is_long: bool) -> None:
+        self.is_long = is_long
         self._process: subprocess.Popen[bytes] | None = None
-        #: Bytes of each thing that it keeps, by its digest; used last comes last
-        self._kept: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
         self._task: Task | None = None
 
-    def start(self) -> None:
-        if self._process is not None and self._process.stdout is not None:
-            self._process.stdout.close()
-        self._kept.clear()
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _START, json.dumps(sys.path), self._kind],
-            # Threads that spin while they wait would steal the processor from the pages.
-            env={"OMP_WAIT_POLICY": "passive"} | os.environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # A Ctrl-C here reaches it as the end of its input. (In a session of its own Linux would
-            # give it as much of the processors as all pages, whatever its priority.)
-            process_group=0 if os.name == "posix" else None,
-        )
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the process, unless it is there."""
+        if self._process is None:
+            kind = "long" if self.is_long else "short"
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START, json.dumps(sys.path), kind],
+                # Threads that spin while they wait would steal the processor from the pages.
+                env={"OMP_WAIT_POLICY": "passive"} | os.environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # A Ctrl-C here reaches it as the end of its input. (In a session of its own Linux
+                # would give it as much of the processors as all pages, whatever its priority.)
+                process_group=0 if os.name == "posix" else None,
+            )
+        return self._process
 
     def end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
             with contextlib.suppress(OSError):  # what it did not take is lost
-                self._process.stdin and self._process.stdin.close()
+                process.stdin and process.stdin.close()
+                process.stdout and process.stdout.close()
 
     def stop(self, task: Task) -> None:
-        if self._task is task and self._process is not None:
-            self._process.kill()
+        """End the process if it is at work on a task."""
+        with self._lock:
+            if self._task is task and self._process is not None:
+                self._process.kill()
 
     def run(self, task: Task, *, threads: int) -> None:
         """Do a task; one that ends the process ends nothing else."""
-        self._task, start = task, time.monotonic()
-        if task.cancelled:
-            self.stop(task)
-        known: dict[str, Any] = {}
-        file = new_file()
+        with self._lock:
+            self._task = task
+        start, result, error, has_ended = time.monotonic(), None, None, False
         try:
-            self._send(task, threads, file, known)
-            release_pages()  # of what was looked at only to be sent
-            answer = self._answer(task)
-            self._task, task.seconds = None, time.monotonic() - start
-            if isinstance(answer, Pickled):
-                task.n_bytes, task.n_file_bytes = len(answer.content), answer.n_file_bytes
-                task.end(ArrayUnpickler(answer, file, known.__getitem__).load())
-            else:
-                task.end(error=InputError(answer))
-        except Exception as error:
-            self._task = None
-            if not isinstance(error, _CLOSED):
+            result = self._result(task, threads)
+        except InputError as problem:
+            error = problem
+        except Exception as problem:
+            error, has_ended = InputError(_CANCELLED if task.cancelled else _ENDED), True
+            if not isinstance(problem, _CLOSED):
                 traceback.print_exc()  # a bug
+        with self._lock:
+            self._task = None
+        task.seconds = time.monotonic() - start
+        task.end(result, error)
+        if has_ended or task.cancelled:
             self.end()
-            self.start()
-            task.end(error=InputError(_CANCELLED if task.cancelled else _ENDED))
+            with contextlib.suppress(OSError):  # the next task tries again
+                self.start()
 
-    def _answer(self, task: Task) -> Pickled | str:
-        """Take note of its progress until there is a result, or the reason why there is none."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        while True:
-            said = pickle.load(self._process.stdout)
-            if not isinstance(said, tuple) or isinstance(said, Pickled):
-                return said
-            task.fraction, task.message = said
-
-    def _send(
-        self, task: Task, threads: int, file: ArrayFile | None, known: dict[str, Any]
-    ) -> None:
-        """Ask for a task, and hand over what the process lacks for it; ``known``: all of that."""
-        lacking: dict[str, Pickled] = {}
-
-        def name_of(value: Any) -> str | None:
-            if not isinstance(value, (Dataset, Embedding)):
-                return None
-            name = value.digest
-            known[name] = value
-            if name not in self._kept and name not in lacking:
-                lacking[name] = ArrayPickler(file, lambda _: None).pickled(value)
-            return name
-
-        pickled = ArrayPickler(file, name_of).pickled((task.function, task.arguments))
-        self._kept |= {
-            name: len(item.content) + item.n_file_bytes for name, item in lacking.items()
-        }
-        for name in known:
-            self._kept.move_to_end(name)
-        forgotten = self._forget(known)
-        path = None if file is None else file.path
-        assert self._process is not None
-        assert self._process.stdin is not None
-        message = (pickled, lacking, forgotten, threads, path)
-        pickle.dump(message, self._process.stdin)
-        self._process.stdin.flush()
-
-    def _forget(self, known: Mapping[str, Any]) -> list[str]:
-        """Return what it need not keep any longer: what was used longest ago."""
-        forgotten: list[str] = []
-        for name in [name for name in self._kept if name not in known]:
-            if sum(self._kept.values()) > _KEPT_BYTES:
-                del self._kept[name]
-                forgotten.append(name)
-        return forgotten
+    def _result(self, task: Task, threads: int) -> Any:
+        """Ask for a task, take note of its progress, and return what comes of it."""
+        process, file = self.start(), new_file()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if task.cancelled:
+            raise InputError(_CANCELLED)
+        content = pickle_mapped((task.function, task.arguments), file)
+        pickle.dump((content, file and file.path, threads), process.stdin)
+        process.stdin.flush()
+        while isinstance(message := pickle.load(process.stdout), tuple):
+            task.fraction, task.message = message
+        if isinstance(message, str):
+            raise InputError(message)
+        task.n_bytes, task.n_file_bytes = len(message), 0 if file is None else file.n_bytes
+        return unpickle_mapped(message, file, shared_of(task.arguments))
 
 
 POOL = WorkerPool()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
+from lore_core.data.defaults import N_BINS
 from lore_core.data.number_text import HUNDREDTHS, decimal, percent
 from lore_core.data.validation import InputError, as_confidence, check_integer
 from lore_core.data.weights import weighed
@@ -66,7 +67,7 @@ def check_binning(value: Binning) -> Binning:
 
 
 def confidence_bins(
-    confidence: ArrayLike, n_bins: int = 15, binning: Binning = "equal-width"
+    confidence: ArrayLike, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> ConfidenceBins:
     """Choose confidence bins.
 

@@ -1,4 +1,4 @@
-"""Data to try the product on: real classifiers with a known fault, and a planted error."""
+"""Demo data: real classifiers with a known fault, and rows with a planted error."""
 
 from __future__ import annotations
 

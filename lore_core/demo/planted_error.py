@@ -1,4 +1,4 @@
-"""Rows whose true calibration error is known at every point, in any number."""
+"""Synthetic rows whose true calibration error is known at every point, in any number."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
     Points,
@@ -60,8 +61,8 @@ def calibration_intervals(
     outcome: ArrayLike,
     embedding: Points | None = None,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     bins: ConfidenceBins | None = None,
     weights: ArrayLike | None = None,

@@ -20,6 +20,7 @@ from scipy import special, stats
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_share
 from lore_core.data.weights import as_weights
@@ -67,8 +68,8 @@ def local_significance(
     outcome: ArrayLike,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     weights: ArrayLike | None = None,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import (
     interval_words,
     neighbours_words,
@@ -154,7 +155,7 @@ def null_band(
     embedding: Points,
     gammas: ArrayLike | None = None,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n_draws: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
@@ -190,8 +191,8 @@ def null_errors(
     confidence: ArrayLike,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n_draws: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,

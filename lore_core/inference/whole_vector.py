@@ -12,6 +12,7 @@ import pandas as pd
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import N_BINS
 from lore_core.data.number_text import p_sentence, points_words, rows_words, share_words
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_coordinates, check_integer
@@ -311,7 +312,7 @@ def class_table(
     errors: VectorErrors,
     chance: VectorChance | None = None,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
 ) -> pd.DataFrame:
     """Say class by class how far off its probability is, the worst first.

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import LARGEST_GAMMA, LEAST_GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, weighed
@@ -29,23 +30,13 @@ from lore_core.metrics.local_error import (
     vector_rows,
 )
 
-#: Bandwidths that are easily said, ten a decade where it matters: the steps of a slider.
-ROUND_GAMMAS = (
-    *(
-        round(step * decade, 6)
-        for decade in (0.01, 0.1, 1.0)
-        for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
-    ),
-    *(10.0, 20.0, 50.0, 100.0),
-)
-
 
 def default_gammas(n: int = 30) -> Floats:
     """Return ``n`` bandwidths from 0.01 to 100, evenly spaced on a log axis.
 
     On an embedding of unit scale this spans both limits of the LCE.
     """
-    return np.geomspace(0.01, 100.0, n)
+    return np.geomspace(LEAST_GAMMA, LARGEST_GAMMA, n)
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,7 @@ def bandwidth_curve(
     embedding: Points,
     gammas: ArrayLike | None = None,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     exclude_self: bool = False,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
@@ -250,7 +241,7 @@ def vector_curve(
     embedding: Points,
     gammas: ArrayLike | None = None,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     progress: Progress | None = None,
 ) -> VectorCurve:

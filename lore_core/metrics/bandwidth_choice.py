@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
+from lore_core.data.defaults import N_BINS
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, Points, as_confidence, as_placed_rows
@@ -51,7 +52,7 @@ def suggest_bandwidth(
     embedding: Points,
     gammas: ArrayLike | None = None,
     *,
-    n_bins: int | Sequence[int] = 15,
+    n_bins: int | Sequence[int] = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
     progress: Progress | None = None,

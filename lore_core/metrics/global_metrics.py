@@ -12,6 +12,7 @@ from scipy import special
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.defaults import N_BINS
 from lore_core.data.validation import (
     InputError,
     as_group_labels,
@@ -222,7 +223,7 @@ def reliability_table(
     confidence: ArrayLike,
     outcome: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     within: Mask | None = None,
     weights: ArrayLike | None = None,
@@ -257,7 +258,7 @@ def expected_calibration_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
 ) -> float:
@@ -273,7 +274,7 @@ def maximum_calibration_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
 ) -> float:
@@ -290,7 +291,7 @@ def groupwise_calibration_error(
     outcome: ArrayLike,
     groups: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
@@ -355,7 +356,7 @@ def groupwise_maximum_calibration_error(
     outcome: ArrayLike,
     groups: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     min_group_size: int = 1,
     weights: ArrayLike | None = None,

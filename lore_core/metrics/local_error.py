@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
@@ -127,8 +128,8 @@ def local_errors(
     outcome: ArrayLike,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     exclude_self: bool = False,
     weights: ArrayLike | None = None,
@@ -230,8 +231,8 @@ def local_calibration_error(
     outcome: ArrayLike,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     signed: bool = False,
     exclude_self: bool = False,
@@ -340,8 +341,8 @@ def vector_errors(
     dataset: Dataset,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     progress: Progress | None = None,
 ) -> VectorErrors:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
 from lore_core.data.weights import chosen_weights, linearised, weighed
 from lore_core.kernel_sums import KernelMeans, laplacian_means
@@ -48,8 +49,8 @@ class Measured:
     embedding: Points | None = None
     #: See :func:`~lore_core.comparison.summary.summarize`.
     target: str | int = TOP_LABEL
-    gamma: float = 0.2
-    n_bins: int = 15
+    gamma: float = GAMMA
+    n_bins: int = N_BINS
     binning: Binning = "equal-width"
     groups: ArrayLike | None = None
     min_group_size: int = 1

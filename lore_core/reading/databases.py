@@ -40,6 +40,7 @@ _CLOSED = {
 }
 #: Where an SQLite database says how it is written: with a rollback journal, or by way of a log.
 _MODE, _WITHOUT_LOG, _BY_LOG = slice(18, 20), b"\x01\x01", b"\x02\x02"
+_NO_LOG = "was not there"
 #: Bytes of a log before its first page, and before each page.
 _LOG_HEADER, _PAGE_HEADER = 32, 24
 #: Indexes that have an entry for every row of their table.
@@ -111,9 +112,9 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
 
     The file is opened read-only.
     """
-    alone, is_cut = _lacks_log(raw), _has_cut_log(raw)
+    fault = _log_fault(raw)
     try:
-        with _sqlite(raw, alone=alone) as database:
+        with _sqlite(raw, alone=fault == _NO_LOG) as database:
             names = [
                 str(name)
                 for (name,) in database.execute(
@@ -131,12 +132,11 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
             raise _no_query(raw, error.__cause__ or error) from error
         raise damaged(raw, "SQLite database", error) from error
     columns = columns_of_frame(raw, "SQLite", frame)
-    if not alone and not is_cut:
+    if not fault:
         return columns
     note = (
-        f"'{raw.name}' is written by way of a second file, '{raw.name}-wal', which "
-        f"{'was not there' if alone else 'ends too early'}: rows are missing if the database was "
-        "copied while it was in use."
+        f"'{raw.name}' is written by way of a second file, '{raw.name}-wal', which {fault}: rows "
+        "are missing if the database was copied while it was in use."
     )
     return dataclasses.replace(columns, notes=(note,))
 
@@ -187,29 +187,22 @@ def _no_query(raw: RawFile, error: BaseException) -> InputError:
     return InputError(f"the query on '{raw.name}' cannot be run ({reason}). Write a SELECT.")
 
 
-def _lacks_log(raw: RawFile) -> bool:
-    """Whether a database is written by way of a log (WAL), and none is beside it."""
+def _log_fault(raw: RawFile) -> str:
+    """Say what is wrong with the log (WAL) by way of which a database is written."""
     with raw.open() as stream:
-        by_log = stream.read(_MODE.stop)[_MODE] == _BY_LOG
-    if not by_log or isinstance(raw.content, bytes):
-        return by_log
-    log = _log_of(raw.content)
-    return not log.exists() or log.stat().st_size == 0
-
-
-def _has_cut_log(raw: RawFile) -> bool:
-    """Whether the log beside a database does not hold whole pages, as one does that was cut off."""
-    if isinstance(raw.content, bytes) or _lacks_log(raw) or not _log_of(raw.content).exists():
-        return False
-    with _log_of(raw.content).open("rb") as stream:
+        if stream.read(_MODE.stop)[_MODE] != _BY_LOG:
+            return ""
+    if isinstance(raw.content, bytes):
+        return _NO_LOG
+    log = Path(f"{raw.content.resolve()}-wal")
+    if not log.exists() or log.stat().st_size == 0:
+        return _NO_LOG
+    with log.open("rb") as stream:
         head = stream.read(_LOG_HEADER)
         rest = stream.seek(0, os.SEEK_END) - _LOG_HEADER
     page = int.from_bytes(head[8:12], "big")
-    return len(head) < _LOG_HEADER or rest % (_PAGE_HEADER + page) != 0
-
-
-def _log_of(path: Path) -> Path:
-    return Path(f"{path.resolve()}-wal")
+    is_whole = len(head) == _LOG_HEADER and rest % (_PAGE_HEADER + page) == 0
+    return "" if is_whole else "ends too early"
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import InputError
 from lore_core.reading.formats import SUFFIXES, rank_of
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset, raw_file
-from lore_core.reading.roles import SPLIT_WORDS
 from lore_core.reading.saved_datasets import is_saved_dict, splits_of
 
 _CALIBRATION = "calibration|calib|cal|validation|valid|val|dev"
@@ -62,7 +61,7 @@ def sources_of(source: Any) -> list[RawFile]:
     if isinstance(source, (str, os.PathLike)) and Path(source).expanduser().is_dir():
         folder = Path(source).expanduser()
         if is_saved_dict(folder):
-            return splits_of(folder, SPLIT_WORDS)
+            return splits_of(folder)
         return [raw_file(folder)] if is_saved_dataset(folder) else in_directory(folder)
     return [raw_file(source)]
 

@@ -42,6 +42,10 @@ from lore_core.reading.reading_report import (
     ReadingReport,
 )
 
+if sys.platform == "linux":
+    import fcntl
+    import resource
+
 Kind = TypeVar("Kind")
 
 #: Environment variable: GiB of memory a child may take, instead of what the files' size allows.
@@ -54,6 +58,8 @@ _MAX_PERCENT_OF_MEMORY = 60
 _MAX_CHILDREN = 2
 #: Seconds that may pass on a busy machine for every second of work that is allowed.
 _WALL_SECONDS_PER_SECOND = 6.0
+#: Seconds after which a child is killed that has not ended when its time was over.
+_GRACE_SECONDS = 10.0
 _READERS = "lore_core.reading.loading"
 #: Errors that a child can raise here, and the types of their arguments.
 _ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
@@ -73,11 +79,13 @@ _ANSWER = archive_files.Kind(
             (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport),
         ),
     ),
+    has_checksum=False,
 )
 #: Bytes of an answer that are read at a time.
 _PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
-_starting = threading.Lock()
+#: Held while a child is started or waited for: of two threads one would miss how it ended.
+_process_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,11 @@ class Limits:
 
     memory: int  #: Bytes, beyond what Python itself takes; also of its answer
     seconds: float  #: Of processor time
+
+    @property
+    def wall_seconds(self) -> float:
+        """Seconds that may pass on a busy machine."""
+        return _WALL_SECONDS_PER_SECOND * self.seconds
 
     @classmethod
     def of(cls, n_bytes: int) -> Limits:
@@ -103,8 +116,6 @@ class Limits:
 
     def apply(self) -> None:
         """Bound what this process may take from here on; files are written nowhere."""
-        import resource
-
         for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
             resource.setrlimit(kind, (0, 0))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -112,7 +123,7 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         until = math.ceil(time.process_time() + self.seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (until, until + 1))
-        signal.alarm(math.ceil(_WALL_SECONDS_PER_SECOND * self.seconds))
+        signal.alarm(math.ceil(self.wall_seconds))
 
 
 def start_server() -> None:
@@ -170,6 +181,8 @@ def _answer_of(
     child = context.Process(
         target=_run, args=(sender, limits, function, raws, arguments), daemon=True
     )
+    # (The child has an alarm of its own, which what it reads could turn off.)
+    deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
     with receiver:
         try:
             with sender, _without_main():
@@ -179,6 +192,7 @@ def _answer_of(
                 f"'{raws[0].name}' cannot be read: no process could be started for it "
                 f"({error.strerror or error}). Close other programs."
             ) from error
+        deadline.start()
         try:
             content = bytearray()
             with open(receiver.fileno(), "rb", closefd=False) as stream:
@@ -189,8 +203,10 @@ def _answer_of(
         except InputError:
             pass  # it has ended early, or answers more than it may
         finally:
+            deadline.cancel()
             child.kill()
-            child.join()
+    with _process_lock:
+        child.join()
     # (One that ends by itself without an answer had no memory left to give it.)
     return -child.exitcode if child.exitcode and child.exitcode < 0 else signal.SIGKILL
 
@@ -198,7 +214,7 @@ def _answer_of(
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
     """Hide the caller's script, which a child would run again to find what it defines."""
-    with _starting:
+    with _process_lock:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = types.ModuleType("__main__")
         try:
@@ -232,8 +248,6 @@ def _run(
 
 def _end_with_parent() -> None:
     """Let a signal end this process when its parent ends, whatever is running here."""
-    import fcntl
-
     parent = multiprocessing.parent_process()
     assert parent is not None
     fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())

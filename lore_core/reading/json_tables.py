@@ -56,9 +56,8 @@ def open_json(raw: RawFile) -> Columns:
     if log is not None:
         return _columns_of_samples(raw, log["samples"], _count_logged(log))
     records: Sequence[Mapping[str, Any]] = list(_records(raw, text))
-    choices = _is_choice_log(records)
-    if choices:
-        records = list(_rows_of_choices(records))
+    choices = _rows_of_choices(records)
+    records = choices or records
     if _HALF_CHARACTER.search(text):
         try:
             json.dumps(records, ensure_ascii=False).encode()
@@ -147,55 +146,43 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _is_choice_log(records: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether every record holds the log-likelihoods of two choices or more, and the right one.
-
-    As ``lm_eval --log_samples`` writes them: ``"filtered_resps": [["-1.2", "False"], …]``.
-    """
-    return bool(records) and all(
-        _TARGET in record and _likelihoods(record) is not None for record in records
-    )
-
-
-def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield rows of them.
+def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the rows of a sample log of lm-evaluation-harness; None if it is none.
 
     With as many choices everywhere: ``probs`` and ``label``, the right choice. Else ``confidence``,
     that of the most likely choice, and ``correct``.
     """
-    known = [(_softmax(_likelihoods(record)), _index(record)) for record in records]
+    known = []
+    for record in records:
+        choice = _choice(record)
+        if choice is None:
+            return None
+        known.append(choice)
     alike = len({len(p) for p, _ in known}) == 1
+    rows = []
     for record, (p, label) in zip(records, known, strict=True):
         row = {name: value for name, value in record.items() if name not in (*_UNUSED, _TARGET)}
         row["row_id"] = row.pop("doc_id", None)
-        if alike:
-            yield {"label": label, "probs": p.tolist(), **row}
-        else:
-            right = int(p.argmax() == label)
-            yield {"confidence": float(p.max()), "correct": right, **row}
+        made = {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
+        rows.append({**({"label": label, "probs": p.tolist()} if alike else made), **row})
+    return rows or None
 
 
-def _likelihoods(record: Mapping[str, Any]) -> list[float] | None:
+def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
+    """Return the softmax of the log-likelihoods of choices, and which is right; None without.
+
+    As ``lm_eval --log_samples`` writes them: ``"filtered_resps": [["-1.2", "False"], …]``.
+    """
     pairs = record.get(_RESPONSES)
-    if not isinstance(pairs, list) or len(pairs) < 2 or _index(record) is None:
+    if not isinstance(pairs, list) or len(pairs) < 2:
         return None
     try:
-        return [float(likelihood) for likelihood, _ in pairs]
-    except (TypeError, ValueError):
+        likelihoods = np.array([float(likelihood) for likelihood, _ in pairs])
+        label = int(str(record[_TARGET]))
+    except (KeyError, TypeError, ValueError):
         return None
-
-
-def _index(record: Mapping[str, Any]) -> int | None:
-    """Return the index of the right choice; it is written as a number or as its text."""
-    try:
-        return int(str(record[_TARGET]))
-    except (KeyError, ValueError):
-        return None
-
-
-def _softmax(likelihoods: list[float] | None) -> Floats:
-    powers = np.exp(np.array(likelihoods) - max(likelihoods or [0.0]))
-    return np.asarray(powers / powers.sum())
+    powers = np.exp(likelihoods - likelihoods.max())
+    return powers / powers.sum(), label
 
 
 def open_eval(raw: RawFile) -> Columns:
@@ -310,14 +297,7 @@ def _said(text: str | None, sample: Mapping[str, Any]) -> str | None:
 
 def _text(value: object) -> str | None:
     """Return what was asked: a text, or the texts of messages one after the other."""
-    if isinstance(value, list):
-        return "\n".join(filter(None, map(_text, _contents(value)))) or None
-    return None if value is None else str(value)
-
-
-def _contents(messages: list[Any]) -> Iterator[Any]:
-    for message in messages:
-        if isinstance(message, dict):
-            yield message.get("content", message.get("text"))
-        else:
-            yield message
+    if not isinstance(value, list):
+        return None if value is None else str(value)
+    contents = (m.get("content", m.get("text")) if isinstance(m, dict) else m for m in value)
+    return "\n".join(filter(None, map(_text, contents))) or None

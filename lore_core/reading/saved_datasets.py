@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +12,7 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
+from lore_core.reading.roles import SPLIT_WORDS
 
 #: Files that say that a folder is a dataset, or several, by the names of their splits.
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
@@ -27,16 +27,13 @@ def is_saved_dict(folder: Path) -> bool:
     return (folder / _SPLITS).is_file()
 
 
-def splits_of(folder: Path, half_of_word: Mapping[str, str]) -> list[RawFile]:
-    """Return the calibration and the evaluation split of a folder, or the one there is.
-
-    ``half_of_word``: words for the two halves.
-    """
+def splits_of(folder: Path) -> list[RawFile]:
+    """Return the calibration and the evaluation split of a folder, or the one there is."""
     names = _json(folder / _SPLITS).get("splits")
     known = [str(name) for name in names] if isinstance(names, list) else []
     chosen: dict[str, list[str]] = {CALIBRATION: [], EVALUATION: []}
     for name in known:
-        half = half_of_word.get(name.lower())
+        half = SPLIT_WORDS.get(name.lower())
         if half in chosen and Path(name).name == name:
             chosen[half].append(name)
     if not any(chosen.values()) or max(map(len, chosen.values())) > 1:

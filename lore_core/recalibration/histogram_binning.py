@@ -15,6 +15,7 @@ from lore_core.data.binning import (
     check_n_bins,
     confidence_bins,
 )
+from lore_core.data.defaults import N_BINS
 from lore_core.data.rows import Rows
 from lore_core.data.rules import EDGES, Values
 from lore_core.data.validation import OnMaps
@@ -72,7 +73,7 @@ class HistogramBinning(Recalibrator):
     state_type = State
     accuracy_: Floats
 
-    def __init__(self, n_bins: int = 15, binning: Binning = "equal-width") -> None:
+    def __init__(self, n_bins: int = N_BINS, binning: Binning = "equal-width") -> None:
         self.n_bins = n_bins
         self.binning = binning
         self._check_params()

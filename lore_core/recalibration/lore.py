@@ -16,6 +16,7 @@ from lore_core.data.binning import (
     check_n_bins,
     confidence_bins,
 )
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.rows import Rows
 from lore_core.data.rules import EDGES, POSITIVE, STRENGTH, Sizes, Values, refuse
 from lore_core.data.validation import (
@@ -138,8 +139,8 @@ class LoRe(Recalibrator):
 
     def __init__(
         self,
-        gamma: float = 0.2,
-        n_bins: int = 15,
+        gamma: float = GAMMA,
+        n_bins: int = N_BINS,
         binning: Binning = "equal-width",
         *,
         floor: bool = False,

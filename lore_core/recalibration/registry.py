@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from lore_core.data.defaults import GAMMA, N_BINS
+
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
     from lore_core.recalibration.base import Recalibrator
@@ -154,7 +156,7 @@ def saved_class(name: str) -> type[Recalibrator]:
 
 
 def named_recalibrator(
-    name: str, gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
+    name: str, gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> Recalibrator:
     """Return one method, not yet fitted.
 
@@ -181,7 +183,7 @@ def color_numbers() -> dict[str, int]:
 
 
 def standard_recalibrators(
-    gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
+    gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
     """Return one of each method that is compared by default, not yet fitted, in that order.
 
@@ -196,7 +198,7 @@ def standard_recalibrators(
 
 
 def own_recalibrators(
-    gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
+    gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
     """Return one of every method that needs no other library, not yet fitted.
 
@@ -211,7 +213,7 @@ def installed_rivals() -> list[Recalibrator]:
 
 
 def offered_recalibrators(
-    gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
+    gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
     """Return the standard recalibrators, then those of other libraries that are installed."""
     return [*own_recalibrators(gamma, n_bins, binning), *installed_rivals()]

@@ -1,4 +1,4 @@
-"""What a set of rows is made of: the values that are over-represented in it, with intervals."""
+"""Enrichment: the values that are over-represented in a set of rows, with intervals."""
 
 from __future__ import annotations
 

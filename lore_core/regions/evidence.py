@@ -1,4 +1,4 @@
-"""Why does it say that? The neighbours behind one row's local number, by their share of weight."""
+"""The neighbours behind one row's local number, by their share of weight."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import neighbours_words, percent, share_words
 from lore_core.data.validation import (
     InputError,
@@ -82,8 +83,8 @@ def row_evidence(
     calibration: Dataset | None = None,
     calibration_embedding: Points | None = None,
     target: str | int = TOP_LABEL,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n: int = 12,
 ) -> RowEvidence:

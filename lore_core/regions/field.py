@@ -1,4 +1,4 @@
-"""The landscape: the signed error as a raster over a 2-D map."""
+"""Fields: the signed error as a raster over a 2-D map, and outlines of sets of rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import ndimage
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.defaults import GAMMA
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -142,7 +143,7 @@ def error_field(
     outcome: ArrayLike,
     coordinates: Points,
     *,
-    gamma: float = 0.2,
+    gamma: float = GAMMA,
     rows: Mask | None = None,
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import (
     percent,
     points_words,
@@ -45,7 +46,7 @@ class SumsLandscape:
         cls,
         sums: LocalErrorSums,
         *,
-        gamma: float = 0.2,
+        gamma: float = GAMMA,
         bin_index: int | None = None,
         resolution: int = 200,
         progress: Progress | None = None,

@@ -1,4 +1,4 @@
-"""Would recalibrating just these rows help? A preview for one region, with intervals."""
+"""Preview of recalibrating the rows of one region alone, with intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A region drawn on the map: which rows lie in it, and what is true of them."""
+"""Selections drawn on the map: which rows lie in them, and what is true of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bundle on disk: a directory or a ZIP file, there as a whole or not at all."""
+"""Bundles on disk: a directory or a ZIP file, there as a whole or not at all."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from lore_core.data.defaults import STORED_GAMMAS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding
@@ -34,7 +35,7 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field
 from lore_core.report.findings import Findings
-from lore_core.view.preview import GAMMAS, RESOLUTION
+from lore_core.view.preview import RESOLUTION
 from lore_core.view.scene import Scene
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
@@ -211,7 +212,7 @@ def live_landscape(
     table, points = reliability_of(view), view.points(on=on)
     names: dict[int | None, str] = {None: "all confidences together", **_bins(table)}
     counts: dict[int | None, int] = {None: len(points), **dict(enumerate(table.count.tolist()))}
-    gammas = tuple(sorted({*GAMMAS, view.gamma}))
+    gammas = tuple(sorted({*STORED_GAMMAS, view.gamma}))
     fields: dict[int | None, list[Field]] = {number: [] for number in names}
     for k, gamma in enumerate(gammas):
         tell(progress, k / len(gammas), f"landscape at γ = {gamma:g}")

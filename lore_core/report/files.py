@@ -12,6 +12,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.content_digest import content_digest
 from lore_core.data.csv_text import csv_text
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.json_text import as_json
 from lore_core.data.optional_dependencies import require
 from lore_core.data.progress import Progress, part_of, tell
@@ -37,8 +38,8 @@ def write_report(
     *,
     embedding: Embedding | None = None,
     target: str | int = TOP_LABEL,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     methods: tuple[str, ...] | list[str] | None = None,
     group_column: str | None = None,

@@ -1,4 +1,4 @@
-"""Everything a report says, computed: no picture, no file, no word that depends on a page."""
+"""Findings: everything a report says, computed, without pictures, files and page words."""
 
 from __future__ import annotations
 

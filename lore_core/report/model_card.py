@@ -1,4 +1,4 @@
-"""What a model card says of calibration: the front matter that hubs read, and a section of text."""
+"""Text for a model card: the front matter that hubs read, and a section on calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML by the templates beside this module: whatever a name in the data says, it stays text."""
+"""Rendering of the templates beside this module; names in the data stay text."""
 
 from __future__ import annotations
 

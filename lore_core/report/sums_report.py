@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from lore_core import __version__
 from lore_core.data.csv_text import csv_text
+from lore_core.data.defaults import GAMMA
 from lore_core.data.json_text import as_json
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures import (
@@ -53,7 +54,7 @@ class SummedRows:
 def sums_report_files(
     rows: SummedRows,
     *,
-    gamma: float = 0.2,
+    gamma: float = GAMMA,
     n_draws: int = 99,
     random_state: int = 0,
     images: bool = True,

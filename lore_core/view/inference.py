@@ -8,6 +8,7 @@ import pandas as pd
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.data.progress import Progress
 from lore_core.inference.simulation import (
     NullBand,
@@ -26,7 +27,7 @@ from lore_core.inference.whole_vector import (
 from lore_core.mergeable import LocalErrorSums, null_errors_of_sums
 from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.mergeable.cell_sums.sums import level_at
-from lore_core.metrics.bandwidth import ROUND_GAMMAS, VectorCurve, vector_curve
+from lore_core.metrics.bandwidth import VectorCurve, vector_curve
 from lore_core.metrics.local_error import VectorErrors, vector_errors
 from lore_core.view.view import View
 

@@ -19,8 +19,6 @@ _QUANTILES = 64
 RESOLUTION, MAX_ROWS = 128, 100_000
 #: Of a sample so many effective neighbours are enough, if they stand for as many as ever.
 _MIN_EFFECTIVE_SIZE_OF_SAMPLE = 5.0
-#: Bandwidths of a slider behind which there is no server.
-GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 
 
 @dataclass(frozen=True)

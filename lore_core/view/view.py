@@ -13,10 +13,10 @@ import numpy as np
 from lore_core.data.arrays import Floats, as_block
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
+from lore_core.data.defaults import GAMMA, N_BINS, ROUND_GAMMAS
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.data.weights import effective_rows
 from lore_core.embedding.result import Embedding
-from lore_core.metrics.bandwidth import ROUND_GAMMAS
 
 #: What a number can depend on, beside the rows.
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
@@ -67,9 +67,9 @@ class View:
     #: What is being calibrated: the top label, a class, or all classes (of which only the
     #: functions of the whole vector say anything).
     target: str | int = TOP_LABEL
-    gamma: float = 0.2  #: Bandwidth γ > 0
+    gamma: float = GAMMA  #: Bandwidth γ > 0
     #: Confidence bins.
-    n_bins: int = 15
+    n_bins: int = N_BINS
     binning: Binning = "equal-width"
     #: All rows on feature maps, by name; the kernel works on the first. Empty: only what is global
     #: can be said.

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from lore_core.comparison import conclude_bandwidths
+from lore_core.data.defaults import TRIED_BINS
 from lore_core.data.number_text import decimal, rows_words
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
@@ -25,8 +26,6 @@ from pages.shared.session import current
 from pages.shared.tasks import is_ready
 from pages.shared.whole import whole_curve
 
-#: Numbers of confidence bins tried besides the one in use.
-_TRIED_BINS = (1, 5, 10, 15, 30, 50)
 #: Seconds the curve waits for what chance shows.
 _SOON = 0.3
 
@@ -122,7 +121,7 @@ whole_curve(view, metric)
 simulating = st.container()
 
 st.subheader("Settings suggested by the data", anchor=False)
-tried = tuple(sorted({*_TRIED_BINS, view.n_bins}))
+tried = tuple(sorted({*TRIED_BINS, view.n_bins}))
 best = compute.suggestion(view, tried)
 if best is None:
     st.info(

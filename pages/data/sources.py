@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from lore_core import InputError, reading
-from lore_core.dashboard.kept_files import KEPT_FOR
+from lore_core.dashboard.disk_cache import MAX_AGE_SECONDS
 from lore_core.data.text_features import with_text_features
 from lore_core.data.texts import text_columns
 from lore_core.reading.file_pairs import sources_of
@@ -19,8 +19,6 @@ from lore_core.reading.reading_report import NO_FEATURES
 from pages.shared.controls import in_session, one_of
 from pages.shared.files import arguments, check_inside, is_local, named_path, states_of
 from pages.shared.header import plain, show_error
-from pages.shared.loaded import Loaded
-from pages.shared.on_disk import kept_files, problem
 from pages.shared.session import (
     READ_MAPPING,
     Failure,
@@ -34,7 +32,7 @@ from pages.shared.session import (
     load_startup_data,
     note_failure,
 )
-from pages.shared.store import kept_for
+from pages.shared.store import Loaded, disk_cache, max_age, store
 
 #: What the files that were last read hold, and which they were.
 OVERVIEW = "_overview"
@@ -63,12 +61,12 @@ def choose() -> tuple[list[Any], str] | None:
 
 
 def _what_is_kept() -> str:
-    if kept_files() is None:
+    if disk_cache() is None:
         return (
             "What you load stays in the memory of this server, where its link finds it for "
-            f"{kept_for() / 3600:.0f} h after its last use. Nothing of it is kept on a disk."
+            f"{max_age() / 3600:.0f} h after its last use. Nothing of it is kept on a disk."
         )
-    failed = problem()
+    failed = store().problem
     if failed is not None:
         return (
             "What was loaded or made last could not be kept on disk, and is gone after a restart "
@@ -76,8 +74,9 @@ def _what_is_kept() -> str:
         )
     return (
         "What you load, and the maps and reports you make, are kept on the disk of the machine "
-        f"this runs on for {KEPT_FOR / 86_400:.0f} days after their last use, so that the link "
-        "works after a restart. `lore clean` removes them; `lore app --no-cache` keeps nothing."
+        f"this runs on for {MAX_AGE_SECONDS / 86_400:.0f} days after their last use, so that the "
+        "link works after a restart. `lore clean` removes them; `lore app --no-cache` keeps "
+        "nothing."
     )
 
 

@@ -43,16 +43,8 @@ _unfinished: set[FieldParts] = set()
 class FieldParts:
     """What a slider shows, in packed parts: the nearest γ first, and each part the same for all.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at, whichever its γ.
-    bin_index : int or None
-        The confidence bin; None for all rows.
-    on : Embedding
-        The map of the picture.
-    search : PlaceSearch or None
-        The places shown; None where they are not looked for.
+    ``view``: what is looked at, whichever its γ. ``bin_index``: None for all rows. ``on``: the map
+    of the picture. ``search``: the places shown; None where they are not looked for.
     """
 
     def __init__(

@@ -49,8 +49,7 @@ from pages.shared.places import (
     title_of,
     titles_of,
 )
-from pages.shared.rows import tell_marked
-from pages.shared.session import current
+from pages.shared.session import current, export_selection
 from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
@@ -180,7 +179,7 @@ if search is not None:
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
 marked = marked_rows(scene, search, chosen_one, words)
-tell_marked(None if marked is None else marked.rows)
+export_selection(None if marked is None else marked.rows)
 drawing = Drawing(
     value,
     layer,

@@ -20,11 +20,10 @@ from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
-from pages.shared.loaded import Loaded
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
 from pages.shared.session import current
-from pages.shared.store import store
+from pages.shared.store import Loaded, store
 from pages.shared.tasks import expected_duration, is_busy, start_job, wait_for
 
 #: Seconds a report takes: its start, times the root of the rows (the more there are, the fewer
@@ -74,7 +73,7 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
         # (Measured as on Recalibrate, where it may have been done already.)
         on = view.embedding if view.is_local else None
         request = compute.fits(view, tuple(methods), grouping, on)
-        result: Comparison = wait_for(request, part_of(progress, 0.0, 0.3))
+        result = wait_for(request, part_of(progress, 0.0, 0.3))
         intervals = compute.intervals(view, result, on)
         if intervals is None:
             return result

@@ -24,7 +24,13 @@ from lore_core.dashboard.background_tasks import (
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
-from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve, VectorErrors
+from lore_core.metrics import (
+    BandwidthCurve,
+    LocalErrors,
+    ReliabilityTable,
+    RewardCurve,
+    VectorErrors,
+)
 from lore_core.regions import (
     Field,
     Outline,
@@ -43,7 +49,7 @@ from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.tasks import Request, await_result
+from pages.shared.tasks import Request, Result, await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
@@ -63,86 +69,78 @@ _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
 _ANY_GAMMA: tuple[Part, ...] = ("n_bins", "binning", "maps", "seed")
 
 
-def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
+def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
     """Keep results, by what they depend on; arguments called ``_…`` are named by another one.
 
     ``entries``: how many of any number of rows; of few rows more, for many readers' sake.
     """
 
     def keep(function: Callable[..., Any]) -> Any:
-        @wraps(function)
-        def of_few_rows(*arguments: Any, **named: Any) -> Any:
-            return function(*arguments, **named)
+        def cache(rows: str, n_entries: int) -> Any:
+            @wraps(function)
+            def computed(*arguments: Any, **named: Any) -> Any:
+                try:
+                    return function(*arguments, **named)
+                finally:
+                    release_pages()  # of what was looked at only for this
+
+            computed.__qualname__ += rows  # by which Streamlit tells functions apart
+            return st.cache_resource(
+                max_entries=n_entries,
+                show_spinner=spinner,
+                hash_funcs={
+                    View: lambda view: view.key(*parts),
+                    Dataset: lambda dataset: dataset.digest,
+                    Embedding: lambda embedding: embedding.digest,
+                    Selection: lambda selection: selection.text,
+                    # What was fitted on a view is told apart by the view and the methods.
+                    Comparison: lambda result: tuple(result.datasets),
+                },
+            )(computed)
+
+        large = cache("", entries)
+        small = cache(" of few rows", max(entries, _ENTRIES))
 
         @wraps(function)
-        def of_many_rows(*arguments: Any, **named: Any) -> Any:
-            try:
-                return function(*arguments, **named)
-            finally:
-                release_pages()  # of what was looked at only for this
-
-        # (Streamlit tells functions apart by their names.)
-        of_few_rows.__qualname__ += " of few rows"
-        large = _cached(entries, spinner, parts)(of_many_rows)
-        small = _cached(max(entries, _ENTRIES), spinner, parts)(of_few_rows)
-
-        @wraps(function)
-        def kept(of: View | Dataset, *arguments: Any, **named: Any) -> Any:
+        def cached(of: View | Dataset, *arguments: Any, **named: Any) -> Any:
             n_rows = len(of if isinstance(of, Dataset) else of.dataset)
             return (small if n_rows <= _FEW_ROWS else large)(of, *arguments, **named)
 
-        def clear() -> None:
-            small.clear()
-            large.clear()
-
-        kept.clear = clear  # type: ignore[attr-defined]
-        return kept
+        cached.clear = lambda: (small.clear(), large.clear())  # type: ignore[attr-defined]
+        return cached
 
     return keep
 
 
-def _cached(entries: int, spinner: str | bool, parts: tuple[Part, ...]) -> Callable[[Any], Any]:
-    return st.cache_resource(
-        max_entries=entries,
-        show_spinner=spinner,
-        hash_funcs={
-            View: lambda view: view.key(*parts),
-            Dataset: lambda dataset: dataset.digest,
-            Embedding: lambda embedding: embedding.digest,
-            Selection: lambda selection: selection.text,
-            # What was fitted on a view is told apart by the view and the methods.
-            Comparison: lambda result: tuple(result.datasets),
-        },
-    )
+reliability = _cached(64, False, *_BINS)(where.reliability_of)
+isotonic = _cached(64, False, "target")(where.isotonic_of)
 
 
-reliability = _kept(64, False, *_BINS)(where.reliability_of)
-isotonic = _kept(64, False, "target")(where.isotonic_of)
-
-
-@_kept(12, "Computing local errors …", *_LOCAL)
+@_cached(12, "Computing local errors …", *_LOCAL)
 def errors(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
     return map_arrays(where.errors_of(view))
 
 
-_curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
-suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
-_halves = _kept(4, False, "target", "seed")(where.view_halves)
-evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
-chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
-ranking = _kept(32, "Looking along every column …", "target")(where.ranking_of)
-along = _kept(64, False, "target")(where.along_of)
-on_grid = _kept(64, False, "target")(where.grid_of)
+_curve = _cached(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
+suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "maps")(
+    where.suggestion_of
+)
+_halves = _cached(4, False, "target", "seed")(where.view_halves)
+evidence = _cached(64, False, *_LOCAL)(where.evidence_of)
+chance_errors = _cached(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
+ranking = _cached(32, "Looking along every column …", "target")(where.ranking_of)
+along = _cached(64, False, "target")(where.along_of)
+on_grid = _cached(64, False, "target")(where.grid_of)
 
 
-@_kept(12, "Looking for places …", *SEARCHED)
+@_cached(12, "Looking for places …", *SEARCHED)
 def places(view: View, against: Against | Literal["auto"] = "auto") -> PlaceSearch:
     """Places of the evaluation rows; ``against``: what they are worse than."""
     return where.places_of(view, halves=_halves(view, against=against))
 
 
-@_kept(64, "Drawing the landscape …", *_LOCAL)
+@_cached(64, "Drawing the landscape …", *_LOCAL)
 def field(
     view: View,
     bin_index: int | None,
@@ -154,13 +152,13 @@ def field(
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
 
-@_kept(8, False, *_LOCAL, "seed")
+@_cached(8, False, *_LOCAL, "seed")
 def scene(view: View, bin_index: int | None, on_map: Embedding, axes: str) -> Scene:
     """Rows of one bin, or all of them, on a map called ``axes``."""
     return Scene(view, errors(view), reliability(view), bin_index, on_map, axes)
 
 
-_overall = _kept(32, "Testing the average …", *_BINS, "seed")(where.overall_of)
+_overall = _cached(32, "Testing the average …", *_BINS, "seed")(where.overall_of)
 
 
 def verdict(view: View, searched: bool) -> Verdict:
@@ -168,7 +166,7 @@ def verdict(view: View, searched: bool) -> Verdict:
     return where.verdict_of(view, places(view) if searched else None, overall=_overall(view))
 
 
-@_kept(64, "Drawing the landscape …", *_FITTED)
+@_cached(64, "Drawing the landscape …", *_FITTED)
 def row_field(
     view: View, key: Hashable, on_map: Embedding, _errors: LocalErrors, _rows: np.ndarray
 ) -> Field:
@@ -177,7 +175,7 @@ def row_field(
     return smoothed_field(_errors.signed, _errors.effective_size, points, rows=_rows)
 
 
-@_kept(128, False)
+@_cached(128, False)
 def region_outline(
     dataset: Dataset, on_map: Embedding, key: Hashable, _inside: np.ndarray
 ) -> Outline:
@@ -185,7 +183,7 @@ def region_outline(
     return rows_outline(on_map.coordinates[dataset.in_split("evaluation")], _inside)
 
 
-@_kept(16, False)
+@_cached(16, False)
 def outlines(
     dataset: Dataset, on_map: Embedding, key: Hashable, _search: PlaceSearch
 ) -> list[tuple[str, Outline]]:
@@ -193,13 +191,13 @@ def outlines(
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
-@_kept(12, "Measuring …", *_BINS)
+@_cached(12, "Measuring …", *_BINS)
 def scores(view: View) -> Summary:
     """Metrics of the evaluation rows that need neither a map nor simulations."""
     return methods.summary_of(view.with_(maps={}), n_draws=0)
 
 
-@_kept(12, "Simulating intervals …")
+@_cached(12, "Simulating intervals …")
 def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with the intervals that can be waited for."""
     found = methods.summary_of(view, errors=errors(view) if view.is_local else None)
@@ -213,30 +211,27 @@ def comparison(
 
     Without the simulated intervals, see :func:`intervals`.
     """
-    result: Comparison = await_result(fits(view, labels, grouping, measured_on))
-    return result
+    return await_result(fits(view, labels, grouping, measured_on))
 
 
 def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
-) -> Request:
+) -> Request[Comparison]:
     """Return the work behind :func:`comparison`."""
     on = None if measured_on is None else measured_on.digest
+    arguments = {"labels": list(labels), "grouping": grouping, "measured_on": measured_on}
     return Request(
         fit_methods,
-        {
-            "view": view,
-            "labels": list(labels),
-            "grouping": grouping,
-            "measured_on": measured_on,
-        },
+        {"view": view, **arguments},
         (view.key(*_FITTED), labels, grouping, on),
         "Fitting the recalibrators",
         _FIT_SECONDS * len(labels) * len(view.dataset),
     )
 
 
-def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Request | None:
+def intervals(
+    view: View, result: Comparison, measured_on: Embedding | None
+) -> Request[dict[str, pd.DataFrame] | None] | None:
     """Return the work that simulates the intervals of :func:`comparison`'s calibration errors.
 
     None where none of them can be waited for.
@@ -245,13 +240,10 @@ def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> 
     if not simulating["n_draws"]:
         return None
     on = None if measured_on is None else measured_on.digest
+    confidences = {name: item.confidence for name, item in result.datasets.items()}
     return Request(
         simulate_intervals,
-        {
-            "view": view,
-            "confidences": {name: item.confidence for name, item in result.datasets.items()},
-            "measured_on": measured_on,
-        },
+        {"view": view, "confidences": confidences, "measured_on": measured_on},
         (view.key(*_FITTED), tuple(result.datasets), on),
         "Simulating intervals",
         _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
@@ -265,7 +257,7 @@ def curve(view: View) -> Any:
     return _curve(view)
 
 
-def chance_request(view: View) -> Request | None:
+def chance_request(view: View) -> Request[Any] | None:
     """Return the work behind :func:`chance_band`; None where it cannot be waited for."""
     if view.target == ALL_CLASSES:
         return vector_request(inference.vector_band_of, view, curve(view).n_rows)
@@ -287,17 +279,13 @@ def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | V
 
 def method_curve_requests(
     view: View, result: Comparison, names: Sequence[str], on_map: Embedding
-) -> list[Request]:
+) -> list[Request[BandwidthCurve]]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
     key = view.key(*_FITTED)
     return [
         Request(
             measure_curve,
-            {
-                "view": view,
-                "confidence": result.datasets[name].confidence,
-                "measured_on": on_map,
-            },
+            {"view": view, "confidence": result.datasets[name].confidence, "measured_on": on_map},
             (key, name, on_map.digest),
             "Computing the curves",
             _CURVE_SECONDS * len(view.evaluation),
@@ -307,7 +295,7 @@ def method_curve_requests(
     ]
 
 
-@_kept(32, "Comparing groups …", *_FITTED)
+@_cached(32, "Comparing groups …", *_FITTED)
 def worst_groups(
     view: View, result: Comparison, by: str, _names: np.ndarray, min_group_size: int
 ) -> pd.DataFrame:
@@ -315,7 +303,7 @@ def worst_groups(
     return compare_groups(result.datasets, _names, **view.bins, min_group_size=min_group_size)
 
 
-@_kept(32, "Measuring groups …", *_FITTED)
+@_cached(32, "Measuring groups …", *_FITTED)
 def group_reports(
     view: View, result: Comparison, by: str, _names: np.ndarray
 ) -> dict[str, pd.DataFrame]:
@@ -323,7 +311,7 @@ def group_reports(
     return methods.group_reports_of(view, result.datasets, _names)
 
 
-@_kept(64, False, *_FITTED)
+@_cached(64, False, *_FITTED)
 def group_reliability(
     view: View, result: Comparison, method: str, by: str, group: str, _rows: np.ndarray
 ) -> ReliabilityTable:
@@ -331,7 +319,7 @@ def group_reliability(
     return where.recalibrated_reliability_of(view, result.datasets[method], _rows)
 
 
-@_kept(64, "Counting rewards …", *_FITTED)
+@_cached(64, "Counting rewards …", *_FITTED)
 def rewards(
     view: View,
     result: Comparison,
@@ -343,7 +331,7 @@ def rewards(
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
 
-def gains_request(view: View) -> Request:
+def gains_request(view: View) -> Request[GainEstimate | None]:
     """Return the work that learns on calibration rows what could be gained."""
     expected = _TAUGHT_SECONDS * len(view.dataset)
     title = "Learning what could be gained"
@@ -352,8 +340,7 @@ def gains_request(view: View) -> Request:
 
 def taught(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
-    learned: GainEstimate | None = await_result(gains_request(view))
-    return learned
+    return await_result(gains_request(view))
 
 
 #: Work on the whole vector: what is said of it, kernel sums of each class, what it depends on.
@@ -369,7 +356,9 @@ _VECTOR_WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
 }
 
 
-def vector_request(function: Callable[..., Any], view: View, n_rows: int | None = None) -> Request:
+def vector_request(
+    function: Callable[..., Result], view: View, n_rows: int | None = None
+) -> Request[Result]:
     """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
     title, columns, parts = _VECTOR_WORK[function]
     n_rows = len(view.evaluation) if n_rows is None else n_rows
@@ -390,19 +379,19 @@ def vector_chance(view: View, place: DeltaGenerator | None = None) -> VectorChan
     return await_result(vector_request(inference.vector_chance_of, view), place)
 
 
-@_kept(32, False, *_FITTED)
+@_cached(32, False, *_FITTED)
 def classes(view: View, _errors: VectorErrors, _chance: VectorChance) -> pd.DataFrame:
     """Every class with what chance shows, the most wrong first."""
     return inference.classes_of(view, _errors, _chance)
 
 
-@_kept(32, False)
+@_cached(32, False)
 def variable_names(dataset: Dataset) -> list[str]:
     """Every column of the evaluation rows."""
     return [PREDICTED, TRUE, *(name for name, _, _ in columns(dataset.evaluation))]
 
 
-@_kept(64, False)
+@_cached(64, False)
 def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str, str]:
     """Two columns, the one of more parts first."""
     first, second = (
@@ -411,16 +400,16 @@ def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str
     return (one, two) if first >= second else (two, one)
 
 
-@_kept(16, False)
+@_cached(16, False)
 def found(dataset: Dataset, words: str) -> np.ndarray:
     """Mask of the rows of a dataset that fit some words."""
     return rows_with(dataset, words)
 
 
-telling = _kept(8, False, "target")(where.telling_of)
+telling = _cached(8, False, "target")(where.telling_of)
 
 
-@_kept(32, False, "target")
+@_cached(32, False, "target")
 def made_of(
     view: View,
     key: Hashable,
@@ -433,7 +422,7 @@ def made_of(
     return composition(view.evaluation, _inside, among=_among, coded=known)
 
 
-@_kept(32, "Recalibrating the region …")
+@_cached(32, "Recalibrating the region …")
 def mended(
     dataset: Dataset, key: Hashable, _fitted_on: np.ndarray, _measured_on: np.ndarray
 ) -> RegionRecalibration:

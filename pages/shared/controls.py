@@ -9,8 +9,8 @@ import streamlit as st
 from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
+from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.figures.style import Mode
-from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
@@ -206,12 +206,8 @@ def asks_for_vector(dataset: Dataset) -> bool:
 class ControlRow:
     """One row of settings, the shared ones and a page's own; where there is no room it wraps.
 
-    Parameters
-    ----------
-    *own : int or "content"
-        Widths of the places for the page's own controls.
-    own_gamma : bool
-        Whether the page's picture has a γ slider of its own; the plain one stands among the rest.
+    ``*own``: widths of the containers for the page's own controls. ``own_gamma``: whether the
+    page's picture has a γ slider of its own; the plain one stands among the rest.
     """
 
     def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:

@@ -26,18 +26,13 @@ _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip")
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the command line says: ``data``, files, and paths or None.
-
-    ``data_root``: below which files may be named. ``kept``: where things are kept on disk.
-    ``path_prefix``: what a proxy's addresses begin with. ``told``: the file that says which rows
-    are marked. ``whole``: the folder with sums of all rows, where ``data`` are a sample of them.
-    """
+    """Return the command line: see :class:`~lore_core.dashboard.server.ServerSettings`."""
     parser = argparse.ArgumentParser(prog="app.py")
     parser.add_argument("--data", action="append", default=[])
     parser.add_argument("--data-root", type=Path)
-    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--cache", type=Path)
     parser.add_argument("--path-prefix", default="")
-    parser.add_argument("--told", type=Path)
+    parser.add_argument("--selection", type=Path)
     parser.add_argument("--whole", type=Path)
     return parser.parse_known_args(sys.argv[1:])[0]
 

@@ -67,7 +67,9 @@ def _words() -> None:
     """Offer what the words mean."""
     with st.popover("Words", icon=":material/menu_book:", type="tertiary", width="content"):
         st.markdown(
-            "\n".join(f"- **{plain(term)}**: {plain(said)}" for term, said in GLOSSARY.items())
+            "\n".join(
+                f"- **{plain(term)}**: {plain(meaning)}" for term, meaning in GLOSSARY.items()
+            )
         )
 
 

@@ -68,7 +68,7 @@ def live_chart(
     shown = charts.setdefault(key, _Shown(chart))
     shown.chart = chart
     shown.address = shown.address or offer(shown)
-    told = {
+    message = {
         "ask": shown.address,
         "script": address_of(_SCRIPT),
         "mode": chart.mode,
@@ -76,7 +76,7 @@ def live_chart(
         "picks": on_pick is not None,
         "settings": {"staticPlot": True} if still else plot_config(chart),
     }
-    content = f'{{"figure":{chart.figure.to_json()},{json.dumps(told)[1:]}'.encode()
+    content = f'{{"figure":{chart.figure.to_json()},{json.dumps(message)[1:]}'.encode()
 
     def picked() -> None:
         number = st.session_state[key].get("picked")

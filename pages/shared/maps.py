@@ -7,6 +7,7 @@ import streamlit as st
 from lore_core import Dataset, Embedding
 from lore_core.dashboard.background_tasks import make_learned_map
 from lore_core.embedding import MapName, estimate_seconds, make_map
+from lore_core.view import View
 from pages.shared.store import store
 from pages.shared.tasks import Request, expected_duration, is_busy, join_job, start_job, wait_for
 
@@ -91,6 +92,16 @@ def instant_map(dataset: Dataset, title: str) -> Embedding:
         embedding = make_map(dataset, MAPS[title])
         store().maps.put((dataset.digest, title), embedding)
     return embedding
+
+
+def plane_of(view: View) -> tuple[str, Embedding] | None:
+    """Return a view's map if it is a plane, else the one of two principal components, if any."""
+    if view.embedding.n_components == 2:
+        return view.map_name, view.embedding
+    plane = MapName("pca", 2).title
+    if plane not in available_maps(view.dataset):
+        return None
+    return plane, instant_map(view.dataset, plane)
 
 
 def find_map(dataset: Dataset, title: str) -> Embedding | None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from collections.abc import Callable
 
 from lore_core.dashboard.large_arrays import release_pages
 from pages.shared.scheduler import run_when_idle
 
-_waiting = threading.Lock()
 #: What of glibc's heap is set, by its ``mallopt``.
 _HEAP_SETTINGS = {
     # One heap for all threads: else each has its own, and what one page has freed is of no use to
@@ -37,12 +35,10 @@ def trim_memory() -> None:
     What another page looks at in a file is found again in no time.
     """
     release_pages()
-    if _waiting.acquire(blocking=False):
-        run_when_idle(_trim)
+    run_when_idle("memory", _trim)
 
 
 def _trim() -> None:
-    _waiting.release()
     release_pages()
     _heap_function("malloc_trim")(0)
 

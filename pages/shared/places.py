@@ -16,7 +16,7 @@ from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.controls import linked
 from pages.shared.live import live_landscape, map_key
-from pages.shared.maps import available_maps, instant_map
+from pages.shared.maps import plane_of
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
@@ -29,7 +29,6 @@ SEEN = "see"
 #: Names a place of the search that the Landscape shows.
 _PARAMETER = "place"
 _CHOSEN = "_place"
-_PLANE = "PCA 2-D"
 
 
 def is_searched(view: View) -> bool:
@@ -110,11 +109,10 @@ def small_map(
 
     ``key``: unique on the page. ``on_place``: gets the number of a place that is clicked, from 0.
     """
-    name, on = view.map_name, view.embedding
-    if on.n_components != 2:
-        if _PLANE not in available_maps(view.dataset):
-            return
-        name, on = _PLANE, instant_map(view.dataset, _PLANE)
+    plane = plane_of(view)
+    if plane is None:
+        return
+    name, on = plane
     scene = compute.scene(view, None, on, name)
     field = compute.field(view, None, on, (), None)
     found = inside = vivid = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,13 @@ import streamlit as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from lore_core import Dataset, InputError
-from lore_core.data.arrays import Mask
-from lore_core.data.atomic_files import replaced_at_once
-from lore_core.data.dataset import EVALUATION
+from lore_core import Dataset
 from lore_core.data.number_text import gap_words, neighbours_words, percent
 from lore_core.figures.svg.drawing import png_url
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions import row_table
 from pages.shared.cells import in_hundredths, points_column, share_column
-from pages.shared.files import arguments
-from pages.shared.session import current
 
 #: Pixels of an enlarged image.
 _SIZE = 160
@@ -40,7 +34,6 @@ _COLUMNS: dict[str, Any] = {
         "effective neighbours", format="%.0f", help=GLOSSARY["effective neighbours, n_eff"]
     ),
 }
-_TOLD = "_told"
 
 
 def picked(what: str) -> Any:
@@ -182,22 +175,3 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
         )
         lines += [f"{name}: {value}" for name, value in known.items()]
         st.text("\n".join(lines))
-
-
-def tell_marked(rows: Mask | None) -> None:
-    """Write which rows of the opened data are marked, where ``lore.launch`` waits for it.
-
-    ``rows``: mask of the evaluation rows; None: none is. Rows of other data are nobody's answer.
-    """
-    given, loaded = arguments(), current()
-    if given.told is None or loaded.source != " + ".join(given.data):
-        return
-    marked = np.zeros(len(loaded.dataset), dtype=bool)
-    if rows is not None:
-        marked[loaded.dataset.in_split(EVALUATION)] = rows
-    # A move of γ marks no other rows: nothing is written for it.
-    if st.session_state.get(_TOLD) == (said := marked.tobytes()):
-        return
-    st.session_state[_TOLD] = said
-    with suppress(InputError), replaced_at_once(given.told) as place, place.open("wb") as file:
-        np.save(file, marked)

@@ -6,8 +6,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 
 from lore_core.data.progress import Cancelled
 from lore_core.kernel_sums.schedule import fewer_threads
@@ -29,6 +32,8 @@ _news = threading.Condition()
 #: When each page that runs began, and those that wait, in their order.
 _runs: list[float] = []
 _waiting: list[_Ticket] = []
+#: What is done when no page runs, by what it is for.
+_idle_work: OrderedDict[Hashable, Callable[[], object]] = OrderedDict()
 #: Whether any page has run.
 _was_seen = threading.Event()
 #: When the page of this thread began.
@@ -134,22 +139,40 @@ def wait_for_pages() -> bool:
         return _news.wait_for(lambda: not _runs, _MOMENT_SECONDS)
 
 
-def run_when_idle(function: Callable[[], object]) -> None:
+def run_when_idle(key: Hashable, function: Callable[[], object]) -> None:
     """Call a function once, in the background, when a page was seen and none has run for seconds.
 
-    Before the first page there is no such time: what it shows is being read in another process.
+    ``key``: what it is for. It takes the place of one for the same; of several the last comes
+    first. Before the first page there is no such time: what it shows is read in another process.
     """
-
-    def wait() -> None:
-        _was_seen.wait()
-        wait_until_idle()
-        lower_priority()
-        function()
-
-    threading.Thread(target=wait, daemon=True).start()
+    with _news:
+        _idle_work.pop(key, None)
+        _idle_work[key] = function
+        _news.notify_all()
+    _start_idle_thread()
 
 
-def wait_until_idle() -> None:
+@cache
+def _start_idle_thread() -> None:
+    threading.Thread(target=_work_when_idle, daemon=True).start()
+
+
+def _work_when_idle() -> None:
+    lower_priority()
+    _was_seen.wait()
+    while True:
+        with _news:
+            _news.wait_for(lambda: _idle_work)
+        _wait_until_idle()
+        with _news:
+            _, function = _idle_work.popitem()
+        try:
+            function()
+        except Exception:  # a bug; the terminal says more
+            traceback.print_exc()
+
+
+def _wait_until_idle() -> None:
     """Wait until no page has run for seconds."""
     with _news:
         while _news.wait_for(lambda: _runs or _waiting, _IDLE_SECONDS):

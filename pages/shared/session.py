@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from lore_core import InputError, demo, reading
 from lore_core.dashboard.large_arrays import map_dataset
+from lore_core.data.arrays import Mask
+from lore_core.data.atomic_files import replaced_at_once
+from lore_core.data.dataset import EVALUATION
 from pages.shared.files import State, arguments, states_of
-from pages.shared.loaded import DEMO, Loaded
-from pages.shared.store import store
+from pages.shared.store import DEMO, Loaded, store
 
 _KEY = "_loaded"
 _PARAMETER = "data"
 _CHANGED = "_files_now"
 _FAILURE = "_failure"
+_EXPORTED = "_exported"
 #: The mapping with which files were last read, or could not be.
 READ_MAPPING = "_read_mapping"
 #: What a reader picked on the data that are shown; it means nothing on others.
@@ -245,3 +250,22 @@ def problem() -> str | None:
     """Return what a reader should know of the data, once."""
     text: str | None = st.session_state.pop("_problem", None)
     return text
+
+
+def export_selection(rows: Mask | None) -> None:
+    """Write which rows of the opened data are selected, where ``lore.launch`` waits for it.
+
+    ``rows``: mask of the evaluation rows; None: none is. Rows of other data are nobody's answer.
+    """
+    path, loaded = arguments().selection, current()
+    if path is None or loaded.source != " + ".join(arguments().data):
+        return
+    selected = np.zeros(len(loaded.dataset), dtype=bool)
+    if rows is not None:
+        selected[loaded.dataset.in_split(EVALUATION)] = rows
+    # A move of γ selects no other rows: nothing is written for it.
+    if st.session_state.get(_EXPORTED) == (content := selected.tobytes()):
+        return
+    st.session_state[_EXPORTED] = content
+    with suppress(InputError), replaced_at_once(path) as written, written.open("wb") as file:
+        np.save(file, selected)

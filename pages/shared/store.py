@@ -1,86 +1,152 @@
-"""Loaded data, finished maps and compared runs, kept for a reload or a second tab to find."""
+"""What readers load and make: in memory for reloads and other tabs, on disk for later servers.
+
+Nothing is on disk unless the command line names a folder for it (``lore app`` does).
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from lore_core import Embedding
-from pages.shared.files import answers_this_machine_only
-from pages.shared.loaded import Loaded, bytes_of
-from pages.shared.on_disk import DATA, MAPS, REPORTS, OnDisk
+from lore_core import Dataset, Embedding, InputError, __version__
+from lore_core.dashboard.disk_cache import DiskCache
+from lore_core.dashboard.large_arrays import map_dataset
+from lore_core.data import dataset_files
+from lore_core.data.archive_files import form_of
+from lore_core.embedding import result as embeddings
+from lore_core.reading import Check
+from pages.shared.files import State, answers_this_machine_only, arguments
 
 Value = TypeVar("Value")
+#: Where the demos come from.
+DEMO = "demo"
 #: Share of the machine's memory that is kept of data.
-_SHARE = 0.25
+_MEMORY_SHARE = 0.25
 #: Seconds without use that end what is kept in memory, and where others are answered, too.
-_KEPT_FOR, _KEPT_FOR_OTHERS = 86_400.0, 3_600.0
+_MAX_AGE_SECONDS, _OTHERS_SECONDS = 86_400.0, 3_600.0
 
 
-def budget() -> float:
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset with a split, and how it came to be."""
+
+    dataset: Dataset  #: Every row; always with a split
+    source: str  #: ``"demo"``, ``"upload"`` or a path
+    #: What was read, what was done on the way, and what to be careful about.
+    facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()  #: What was looked for in it
+    split_by_app: bool = False  #: True where the file named no split and rows were split at random
+    files: State = ()  #: Of this machine, in the state in which they were read
+    demo: str = ""  #: The name of the demo, which any server can make; empty for other data
+
+    @property
+    def key(self) -> str:
+        """What links name these data by."""
+        return self.demo or self.dataset.digest[:20]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes in memory; 0 for the demo, which all readers share."""
+        if self.source == DEMO:
+            return 0
+        arrays = [getattr(self.dataset, item.name) for item in dataclasses.fields(self.dataset)]
+        frames = [part for part in arrays if isinstance(part, pd.DataFrame)]
+        return sum(part.nbytes for part in arrays if isinstance(part, np.ndarray)) + sum(
+            int(frame.memory_usage(index=False, deep=True).sum()) for frame in frames
+        )
+
+
+#: How the disk holds data and maps.
+FORMS = (*dataset_files.FORMS, *embeddings.FORMS, form_of(Check), form_of(Loaded))
+
+
+def disk_cache() -> DiskCache | None:
+    """Return where things are kept on disk; None if they are not to be."""
+    folder = arguments().cache
+    return None if folder is None else DiskCache(folder, FORMS)
+
+
+def memory_budget() -> float:
     """Return how many bytes of data are kept for reloads and second tabs."""
     if not hasattr(os, "sysconf"):
         return 2.0**31
-    return _SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return _MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def kept_for() -> float:
+def max_age() -> float:
     """Return the seconds without use that end what is kept in memory."""
-    return _KEPT_FOR if answers_this_machine_only() else _KEPT_FOR_OTHERS
+    return _MAX_AGE_SECONDS if answers_this_machine_only() else _OTHERS_SECONDS
 
 
-class Kept(Generic[Value]):
-    """The things used last, by their keys, up to ``most`` in all; safe for several sessions.
+class Cache(Generic[Value]):
+    """The things used last, by their keys, up to a limit; safe for several sessions.
 
-    ``weight``: of a thing; by default each counts 1. What was put last is always kept, and nothing
-    for longer than :func:`kept_for` without use. ``on_disk``: where they are kept for longer.
+    ``limit``: of all weights. ``weight``: of a thing; by default each counts 1. ``kind``: of those
+    on disk, where they are kept for longer; by default they are not. What was put last is always
+    kept, and nothing for longer than :func:`max_age` without use.
     """
 
     def __init__(
         self,
-        most: float,
+        limit: float,
         weight: Callable[[Value], float] = lambda _: 1,
-        on_disk: OnDisk[Value] | None = None,
+        kind: str = "",
     ) -> None:
         self._lock = threading.Lock()
-        self.on_disk = on_disk
-        self._most = most
-        self._weight = weight
-        self._used: dict[Hashable, float] = {}
-        self._weights: dict[Hashable, float] = {}
-        self._items: OrderedDict[Hashable, Value] = OrderedDict()
+        self._limit, self._weight, self._kind = limit, weight, kind
+        #: Things with their weight, and when they were used; used last comes last
+        self._items: OrderedDict[Hashable, tuple[Value, float, float]] = OrderedDict()
+        self.problem: str | None = None  #: Why the last thing could not be kept on disk
 
     def put(self, key: Hashable, value: Value) -> None:
         """Keep a thing, whole on the disk too before this returns."""
-        if self.on_disk is not None:
-            self.on_disk.keep(key, value)
         self.hold(key, value)
-
-    def use(self, key: Hashable) -> None:
-        """Note that a thing is in use."""
-        with self._lock:
-            if key in self._items:
-                self._touch(key)
-        if self.on_disk is not None:
-            self.on_disk.use(key)
+        title, disk = _title_on_disk(value), disk_cache()
+        if not self._kind or disk is None or title is None:
+            return
+        # (A file holds bytes as an array.)
+        content = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+        try:
+            disk.put(self._kind, _name(key), title, content)
+            self.problem = None
+        except InputError as error:
+            self.problem = str(error)
 
     def hold(self, key: Hashable, value: Value) -> None:
         """Keep a thing in memory alone."""
         weight = self._weight(value)
         with self._lock:
-            self._items[key] = value
-            self._weights[key] = weight
-            self._touch(key)
+            self._items[key] = value, weight, time.monotonic()
+            self._items.move_to_end(key)
             self._drop_unused()
-            while sum(self._weights.values()) > self._most and len(self._items) > 1:
+            while sum(item[1] for item in self._items.values()) > self._limit:
                 # (Of what weighs nothing there is nothing to gain.)
-                self._drop(next(name for name in self._items if self._weights[name]))
+                heavy = [name for name, item in self._items.items() if item[1] and name != key]
+                if not heavy:
+                    return
+                del self._items[heavy[0]]
+
+    def use(self, key: Hashable) -> None:
+        """Note that a thing is in use."""
+        with self._lock:
+            if key in self._items:
+                self._items[key] = *self._items[key][:2], time.monotonic()
+                self._items.move_to_end(key)
+        disk = disk_cache()
+        if self._kind and disk is not None:
+            disk.touch(self._kind, _name(key))
 
     def get(self, key: Hashable) -> Value | None:
         """Return a thing, or None where it was not made or is gone."""
@@ -89,36 +155,58 @@ class Kept(Generic[Value]):
             held = self._items.get(key)
         if held is not None:
             self.use(key)
-            return held
-        found = None if self.on_disk is None else self.on_disk.find(key)
+            return held[0]
+        found = self._read(key)
         if found is not None:
             self.hold(key, found)
         return found
 
-    def _touch(self, key: Hashable) -> None:
-        self._items.move_to_end(key)
-        self._used[key] = time.monotonic()
+    def _read(self, key: Hashable) -> Any:
+        """Return a thing from the disk, or None where it is not there or not what it was."""
+        disk = disk_cache()
+        content = disk.get(self._kind, _name(key)) if self._kind and disk is not None else None
+        if isinstance(content, Loaded):
+            made = dataclasses.replace(content, dataset=map_dataset(content.dataset))
+            return made if made.key == key else None
+        return content.tobytes() if isinstance(content, np.ndarray) else content
 
     def _drop_unused(self) -> None:
-        before = time.monotonic() - kept_for()
-        for old in [name for name, when in self._used.items() if when < before]:
-            self._drop(old)
+        before = time.monotonic() - max_age()
+        for key in [key for key, item in self._items.items() if item[2] < before]:
+            del self._items[key]
 
-    def _drop(self, key: Hashable) -> None:
-        for held in (self._items, self._weights, self._used):
-            held.pop(key, None)
+
+def _name(key: Hashable) -> str:
+    """Name a thing in words that are the same after a restart, but not of another version."""
+    return f"{__version__} {key!r}"
+
+
+def _title_on_disk(value: object) -> str | None:
+    """Return what a thing is called on disk; None where it is not worth keeping there."""
+    if isinstance(value, Loaded):
+        return None if value.source == DEMO else value.dataset.name
+    if isinstance(value, Embedding):  # others are made on the spot
+        return value.label if value.name.learned else None
+    return "report"
 
 
 class Store:
     """What this server keeps."""
 
     def __init__(self) -> None:
-        self.loaded: Kept[Loaded] = Kept(budget(), bytes_of, DATA)  #: By :attr:`Loaded.key`
+        #: By :attr:`Loaded.key`
+        self.loaded: Cache[Loaded] = Cache(memory_budget(), lambda it: it.n_bytes, "data")
         #: By the digest of the dataset and the map's title
-        self.maps: Kept[Embedding] = Kept(24, on_disk=MAPS)
-        self.runs: Kept[Any] = Kept(12)  #: Comparisons over many runs, with what was asked
-        self.reports: Kept[bytes] = Kept(3, on_disk=REPORTS)  #: Packed
-        self.watched: Kept[Any] = Kept(12)  #: What is known of batches, by their directory
+        self.maps: Cache[Embedding] = Cache(24, kind="map")
+        self.runs: Cache[Any] = Cache(12)  #: Comparisons over many runs, with what was asked
+        self.reports: Cache[bytes] = Cache(3, kind="report")  #: Packed
+        self.watched: Cache[Any] = Cache(12)  #: What is known of batches, by their directory
+
+    @property
+    def problem(self) -> str | None:
+        """Why what was loaded or made last could not be kept on disk, if so."""
+        problems = (kept.problem for kept in (self.loaded, self.maps, self.reports))
+        return next(filter(None, problems), None)
 
 
 @st.cache_resource

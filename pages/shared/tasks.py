@@ -10,10 +10,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit import runtime
@@ -26,6 +26,7 @@ from lore_core.data.progress import Cancelled, Progress, tell
 from pages.shared.header import plain
 from pages.shared.scheduler import lower_priority, release_slot
 
+Result = TypeVar("Result")
 #: Results that are kept: at most so many, and of so many bytes in memory and on the disk.
 _MAX_RESULTS, _MAX_BYTES, _MAX_FILE_BYTES = 256, 2**30, 2**33
 #: Seconds until a reader is told what is waited for, and between two words about it.
@@ -75,9 +76,14 @@ def this_session() -> str:
     return "" if context is None else context.session_id
 
 
-def is_there(session: str) -> bool:
-    """Whether a session has a page open; a page in a tab that is not looked at is open, too."""
-    return not runtime.exists() or runtime.get_instance().is_active_session(session)
+def is_there(session: object) -> bool:
+    """Whether a session has a page open; a page in a tab that is not looked at is open, too.
+
+    What is no session, or has no name, waits in the background, and leaves by itself.
+    """
+    if not isinstance(session, str) or not session or not runtime.exists():
+        return True
+    return runtime.get_instance().is_active_session(session)
 
 
 @cache
@@ -100,21 +106,20 @@ def stop_unwanted(alone: dict[Task, float], now: float) -> None:
     """
     with _LOCK:
         undone = [task for task in (*_TASKS.values(), *_LINE) if not task.ended]
-    for task in [task for task in alone if task not in undone]:
+    for task in alone.keys() - undone:
         del alone[task]
     for task in undone:
-        # (What has no session waits in the background, and stops it by itself.)
-        if any(not session or is_there(session) for session in list(task.sessions)):
+        if any(map(is_there, list(task.sessions))):
             alone.pop(task, None)
         elif now - alone.setdefault(task, now) >= _PATIENCE_SECONDS:
             POOL.cancel(task)
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class Request(Generic[Result]):
     """Some work of the worker pool, as a page asks for it."""
 
-    function: Callable[..., Any]  #: See :class:`~lore_core.dashboard.worker_pool.Task`
+    function: Callable[..., Result]  #: See :class:`~lore_core.dashboard.worker_pool.Task`
     arguments: Mapping[str, Any]
     key: Hashable  #: What its result depends on
     title: str  #: What is done, in words
@@ -133,10 +138,17 @@ class Request:
         return expected_duration(self.title, self.expected)
 
 
-def submit(request: Request, session: str | None = None) -> Task:
+def leave(task: Task, session: object) -> None:
+    """Want a task no longer: it is stopped where no other session does."""
+    task.sessions.discard(session)
+    if not task.ended and not any(other and is_there(other) for other in list(task.sessions)):
+        POOL.cancel(task)
+
+
+def submit(request: Request[Any], session: object = None) -> Task:
     """Return the task, begun if nobody has asked for it before.
 
-    ``session``: whose it is; by default the one whose page runs.
+    ``session``: who wants it; by default the one whose page runs.
     """
     key = request.function, request.key
     with _LOCK:
@@ -162,46 +174,46 @@ def _forget() -> None:
     for key, task in list(_TASKS.items())[:-1]:
         n_bytes = sum(item.n_bytes for item in _TASKS.values())
         n_file_bytes = sum(item.n_file_bytes for item in _TASKS.values())
-        if (
-            len(_TASKS) <= _MAX_RESULTS
-            and n_bytes <= _MAX_BYTES
-            and n_file_bytes <= _MAX_FILE_BYTES
-        ):
+        is_small = n_bytes <= _MAX_BYTES and n_file_bytes <= _MAX_FILE_BYTES
+        if len(_TASKS) <= _MAX_RESULTS and is_small:
             return
         if task.ended:
             del _TASKS[key]
 
 
-def await_result(request: Request, place: DeltaGenerator | None = None) -> Any:
+def await_result(request: Request[Result], container: DeltaGenerator | None = None) -> Result:
     """Return what comes of some work, and say meanwhile how far it is.
 
     Who goes to another page leaves the work to be done; it is there when the page is seen again.
     Who closes the tab does not.
 
-    ``place``: where it is said; by default here.
+    ``container``: where it is said; by default here.
     """
     if _is_stopped(request):
-        _offer(request.title, place)
+        _offer(request.title, container)
     task = submit(request)
     if not task.ended:
         with _waiting(task), release_slot():
-            _watch_task(task, request, place)
-    return task.result()
+            _watch_task(task, request, container)
+    result: Result = task.result()
+    return result
 
 
-def wait_for(request: Request, progress: Progress | None) -> Any:
+def wait_for(request: Request[Result], progress: Progress | None) -> Result:
     """Return what comes of some work, for who waits for it in the background.
 
     ``progress``: told how far it is; where it raises, the work is stopped unless others wait.
     """
-    task = submit(request)
+    myself = object()
+    task = submit(request, myself)
     try:
         with _waiting(task):
             while not task.wait(_POLL_SECONDS):
                 tell(progress, min(task.fraction, 1.0), task.message)
     finally:
-        _cancel_alone(task)
-    return task.result()
+        leave(task, myself)
+    result: Result = task.result()
+    return result
 
 
 def forget_results() -> None:
@@ -213,36 +225,30 @@ def forget_results() -> None:
 @contextmanager
 def _waiting(task: Task) -> Iterator[None]:
     """Count as one who waits for a task."""
-    reader = this_session(), object()
-    task.readers.append(reader)
+    with _LOCK:
+        task.n_waiting += 1
     try:
         yield
     finally:
-        with suppress(ValueError):  # who has cancelled waits no longer
-            task.readers.remove(reader)
+        with _LOCK:
+            task.n_waiting -= 1
 
 
-def _cancel_alone(task: Task) -> None:
-    """Stop a task that nobody waits for."""
-    if not task.readers and not task.ended:
-        POOL.cancel(task)
-
-
-def is_ready(request: Request, seconds: float) -> bool:
+def is_ready(request: Request[Any], seconds: float) -> bool:
     """Begin some work, unless the reader has stopped it, and return whether it soon has ended."""
     return not _is_stopped(request) and submit(request).wait(seconds)
 
 
-def _is_stopped(request: Request) -> bool:
+def _is_stopped(request: Request[Any]) -> bool:
     return bool(st.session_state.get(_STOPPED) == (request.function, request.key))
 
 
-def _watch_task(task: Task, request: Request, place: DeltaGenerator | None) -> None:
+def _watch_task(task: Task, request: Request[Any], container: DeltaGenerator | None) -> None:
     start = time.monotonic()
     if task.wait(_SILENT_SECONDS):
         return
     name, title, expected = request.name, f"**{request.title}**", request.seconds
-    shown = (place or st).empty()
+    shown = (container or st).empty()
     with shown.container(horizontal=True, vertical_alignment="bottom", key=f"awaited_{name}"):
         bar = st.progress(0.0, text=title)
         stop = (request.function, request.key), task
@@ -262,18 +268,14 @@ def _watch_task(task: Task, request: Request, place: DeltaGenerator | None) -> N
 
 
 def _stop(key: Hashable, task: Task) -> None:
-    """Stop work that nobody else waits for, and do not begin it again unasked."""
+    """Stop work that nobody else wants, and do not begin it again unasked."""
     st.session_state[_STOPPED] = key
-    # (The run of the page whose button it was may not have ended yet.)
-    for reader in [item for item in task.readers if item[0] == this_session()]:
-        with suppress(ValueError):
-            task.readers.remove(reader)
-    _cancel_alone(task)
+    leave(task, this_session())
 
 
-def _offer(title: str, place: DeltaGenerator | None) -> None:
+def _offer(title: str, container: DeltaGenerator | None) -> None:
     """Say that something was stopped, let the reader begin it again, and end the page."""
-    with (place or st).container():
+    with (container or st).container():
         st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
         st.button("Begin again", key="begin_again", on_click=_begin_again)
     st.stop()
@@ -408,24 +410,19 @@ def forget_job() -> None:
 def cancel_job() -> None:
     """Stop this session's job at its next step; where others wait for it, too, leave it to them."""
     job = current_job()
-    if job is None or job.ended:
-        return
-    job.sessions.discard(this_session())
-    if any(map(is_there, job.sessions)):
-        forget_job()
-    else:
-        job.cancelled = True
+    if job is not None and not job.ended:
+        leave(job, this_session())
+        if not job.cancelled:
+            forget_job()
 
 
 @st.fragment(run_every=_POLL_SECONDS)
 def _watch_job() -> None:
     job = current_job()
-    if job is None:  # cancelled here, and left to others who wait for it, too
+    if job is None or job.ended:  # or cancelled here, and left to others who wait for it, too
         st.rerun()
-        return
-    if job.ended:
-        st.rerun()
-    show_progress(job)
+    else:
+        show_progress(job)
 
 
 def show_progress(job: Job) -> None:

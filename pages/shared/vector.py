@@ -20,12 +20,11 @@ from pages.shared.cells import in_hundredths, points_column, share_column, show_
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import conclude, plain
-from pages.shared.maps import available_maps, instant_map
+from pages.shared.maps import plane_of
 from pages.shared.tasks import is_ready
 
 #: Seconds the numbers wait for what chance shows.
 _SOON = 0.3
-_PLANE = "PCA 2-D"
 #: Classes that are listed; the file has all.
 _LISTED = 20
 _REST = (
@@ -61,10 +60,8 @@ def show_vector_overview(view: View) -> None:
     st.subheader("Which class to mend first", anchor=False)
     st.markdown(plain(describe_classes(table)))
     _list_classes(table)
-    name, on = view.map_name, view.embedding
-    if on.n_components != 2 and _PLANE in available_maps(view.dataset):
-        name, on = _PLANE, instant_map(view.dataset, _PLANE)
-    if on.n_components == 2:
+    if (plane := plane_of(view)) is not None:
+        name, on = plane
         _map(view, errors, chance, on, name, 460)
     st.caption(unbroken(_REST))
 

@@ -12,7 +12,7 @@ import pytest
 import lore_core as lore
 from lore_core import figures
 from lore_core.cli import main
-from lore_core.metrics.bandwidth import ROUND_GAMMAS
+from lore_core.data.defaults import ROUND_GAMMAS
 
 
 class TestMetrics:

@@ -92,7 +92,7 @@ def workers():
     found = []
     for process in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
-            if any("background_tasks" in word for word in process.cmdline()):
+            if any("dashboard.worker" in word for word in process.cmdline()):
                 found.append(process)
     return found
 
@@ -207,7 +207,7 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
     monkeypatch.setattr(WorkerPool, "warm", lambda self: None)
     line = WorkerPool(1)
     left, long, short = (Task(fit_methods, {}, seconds) for seconds in (0.1, 9.0, 1.0))
-    long.readers = short.readers = [("a reader", 1)]
+    long.n_waiting = short.n_waiting = 1
     another = Task(make_learned_map, {}, is_long=True)
     for task in (left, long, short, another):
         line.submit(task)

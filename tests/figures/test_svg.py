@@ -1,7 +1,9 @@
-"""Static drawings show the picture's numbers at their places, and nothing else loads or runs."""
+"""Static drawings show the numbers at their places, nothing else loads or runs; pixels as PNG."""
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from lore_core.comparison import group_report
 from lore_core.figures import (
@@ -27,7 +30,7 @@ from lore_core.figures.pictures.picture import Axis, Band, Bars, Dots, Line, Pan
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.style import palette
 from lore_core.figures.svg import drawing
-from lore_core.figures.svg.drawing import WIDTH
+from lore_core.figures.svg.drawing import WIDTH, png_url
 from lore_core.inference import null_band
 from lore_core.metrics import reward_curve
 from lore_core.metrics.catalogue import CATALOGUE
@@ -257,3 +260,11 @@ def test_what_an_upright_rule_is_stands_beside_it_where_there_is_room(plain, at,
     assert words.get("class") == side
     apart = float(words.get("x")) - float(line.get("x1"))
     assert apart == (-4 if "end" in side else 4)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (5, 7, 3), (4, 2, 4)])
+@pytest.mark.parametrize("step", [1, 2])
+def test_pixels_come_back(shape, step):
+    pixels = np.random.default_rng(0).integers(0, 255, shape, dtype=np.uint8)[::step]
+    content = base64.b64decode(png_url(pixels).partition(",")[2])
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(content))), pixels)

@@ -11,6 +11,7 @@ import pytest
 
 from lore_core import cli
 from lore_core.dashboard import access, server
+from lore_core.dashboard.server import ServerSettings
 from lore_core.data.validation import InputError
 from lore_core.kernel_sums import compile_once
 from lore_core.reading import load
@@ -23,7 +24,9 @@ def served(monkeypatch, tmp_path):
     monkeypatch.setattr(
         server,
         "serve",
-        lambda data, port, token, **rest: calls.append((data, port, rest | {"token": token})),
+        lambda settings, token, *, open_browser, notify: calls.append(
+            (settings, token, open_browser)
+        ),
     )
     monkeypatch.setattr(compile_once, "compile_kernels", lambda *args, **kwargs: False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -107,10 +110,10 @@ def test_no_traceback_in_a_terminal():
 
 def test_app_opens_the_demo_by_default(served):
     assert cli.main(["app"]) == 0
-    ((data, port, rest),) = served
-    assert data == []
-    assert port >= server.DEFAULT_PORT
-    assert rest["open_browser"] is True
+    ((settings, _, open_browser),) = served
+    assert settings.data == []
+    assert settings.port >= server.DEFAULT_PORT
+    assert open_browser
 
 
 def test_app_takes_several_files_and_no_browser(served, tmp_path):
@@ -119,15 +122,15 @@ def test_app_takes_several_files_and_no_browser(served, tmp_path):
         file.touch()
     paths = [str(file) for file in files]
     cli.main(["app", "--data", *paths[:2], "--data", paths[2], "--no-browser"])
-    ((data, _, rest),) = served
-    assert data == files
-    assert rest["open_browser"] is False
+    ((settings, _, open_browser),) = served
+    assert settings.data == files
+    assert not open_browser
 
 
 def test_a_taken_default_port_is_replaced_and_said(served, taken_port, monkeypatch, capsys):
     monkeypatch.setattr(server, "DEFAULT_PORT", taken_port)
     assert cli.main(["app"]) == 0
-    ((_, port, _),) = served
+    port = served[0][0].port
     assert port > taken_port
     assert capsys.readouterr().out == f"Port {taken_port} is taken; using {port}.\n"
 
@@ -139,29 +142,30 @@ def test_a_taken_port_that_was_asked_for_is_refused(taken_port):
 
 def test_streamlit_gets_files_after_the_dashes_and_serves_this_machine_only(tmp_path):
     data = [tmp_path / "a b.npz", tmp_path / "c.npz"]
-    script, arguments = server.streamlit_command(tmp_path / "app.py", data, 8600)
+    app = tmp_path / "app.py"
+    script, arguments = ServerSettings(8600, data).command(app)
     assert script == str(tmp_path / "pages" / "shared" / "serve.py")
     ours, theirs = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
     assert theirs == [
         *("--data-root", str(Path.cwd())),
         *("--data", str(data[0]), "--data", str(data[1])),
     ]
-    assert ours[:2] == ["run", str(tmp_path / "app.py")]
+    assert ours[:2] == ["run", str(app)]
     assert {"--server.address=127.0.0.1", "--server.port=8600"} <= set(ours)
     assert "--browser.gatherUsageStats=false" in ours
     shown = ["https://lens.example.com:8443"]
-    behind = server.streamlit_command(tmp_path / "app.py", [], 8600, shown, path_prefix="a/b/")[1]
+    behind = ServerSettings(8600, origins=shown, path_prefix="a/b/").command(app)[1]
     assert {f"--server.corsAllowedOrigins={shown[0]}"} <= set(behind)
     assert "--server.allowedHosts=lens.example.com" in behind
     assert behind[-2:] == ["--path-prefix", "/a/b"]
-    elsewhere = server.streamlit_command(tmp_path / "app.py", [], 8600, (), tmp_path)[1]
+    elsewhere = ServerSettings(8600, data_root=tmp_path).command(app)[1]
     assert elsewhere[-2:] == ["--data-root", str(tmp_path)]
 
 
 def test_links_carry_the_same_token_at_the_next_start_unless_nothing_is_kept(served, capsys):
     for arguments in ([], [], ["--no-cache"], ["--no-cache"]):
         cli.main(["app", *arguments])
-    first, second, third, fourth = (rest["token"] for _, _, rest in served)
+    first, second, third, fourth = (token for _, token, _ in served)
     assert first == second
     assert len({first, third, fourth}) == 3
     assert not capsys.readouterr().out
@@ -170,24 +174,24 @@ def test_links_carry_the_same_token_at_the_next_start_unless_nothing_is_kept(ser
 def test_where_no_token_can_be_kept_a_new_one_is_made_and_that_is_said(served, tmp_path, capsys):
     (tmp_path / "cache").write_text("no folder")
     assert cli.main(["app"]) == 0
-    assert len(served[0][2]["token"]) >= 32
+    assert len(served[0][1]) >= 32
     assert "Links will not outlive this start: '" in capsys.readouterr().out
 
 
 def test_behind_a_proxy_the_token_is_one_the_proxy_can_know(served, tmp_path, monkeypatch, capsys):
     behind = ["app", "--host-name", "lens.example.com"]
     assert cli.main(behind) == 0
-    ((_, _, rest),) = served
-    assert rest["origins"] == ["https://lens.example.com"]
-    assert rest["kept"] is None
+    ((settings, token, _),) = served
+    assert settings.origins == ["https://lens.example.com"]
+    assert settings.cache is None
     path = tmp_path / "cache" / "lore-lens" / "kept" / access.TOKEN_FILE
-    assert path.read_text() == rest["token"]
+    assert path.read_text() == token
     assert f"The proxy must send the token in {path}" in capsys.readouterr().out
     assert cli.main([*behind, "--no-cache"]) == 1
     assert "the proxy must know the token: set LORE_TOKEN" in capsys.readouterr().err
     monkeypatch.setenv(access.TOKEN, "a-token-of-the-proxy")
     assert cli.main([*behind, "--no-cache"]) == 0
-    assert served[-1][2]["token"] == "a-token-of-the-proxy"
+    assert served[-1][1] == "a-token-of-the-proxy"
 
 
 def test_the_dashboard_is_found():

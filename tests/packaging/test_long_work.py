@@ -12,7 +12,7 @@ import lore_core as lore
 from benchmarks.attack.reader import Reader
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("launch")]
-MODULE = "lore_core.dashboard.background_tasks"
+MODULE = "lore_core.dashboard.worker"
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="files are read in other processes there"),
 ]
 SECONDS = 2.0
-WORKER = "lore_core.dashboard.background_tasks"
+WORKER = "lore_core.dashboard.worker"
 
 
 def marked(mark):

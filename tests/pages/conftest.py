@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from lore_core import Dataset
 from lore_core.dashboard.worker_pool import POOL
-from pages.shared.loaded import Loaded
-from pages.shared.store import store
+from pages.shared.store import Loaded, store
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGES = ("data", "overview", "landscape", "bandwidth", "recalibrate")

@@ -11,7 +11,7 @@ import streamlit as st
 
 import lore_core as lore
 from lore_core.data.dataset import EVALUATION
-from lore_core.metrics.bandwidth import ROUND_GAMMAS
+from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.metrics.catalogue import TILES
 from pages.shared import compute, tasks
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from types import SimpleNamespace
 
 import pytest
@@ -23,17 +21,22 @@ def asked(monkeypatch):
 
     for module in (prefetch, tasks):
         monkeypatch.setattr(module, "submit", note)
-    monkeypatch.setattr(prefetch, "POOL", SimpleNamespace(is_warm=True))
-    monkeypatch.setattr(prefetch, "_WANTED", OrderedDict())
-    # It is served by the test itself.
-    monkeypatch.setattr(prefetch, "_THREADS", [threading.current_thread()])
     return noted
 
 
+@pytest.fixture
+def wanted(monkeypatch):
+    """What is to be computed when no page runs, by the reader; the test itself does it."""
+    waiting: dict[object, object] = {}
+    monkeypatch.setattr(prefetch, "POOL", SimpleNamespace(is_warm=True))
+    monkeypatch.setattr(prefetch, "run_when_idle", waiting.__setitem__)
+    return waiting
+
+
 @pytest.mark.parametrize("name", ["overview", "landscape", "decisions"])
-def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, name):
+def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, wanted, name):
     page = open_page(name, made(seed=3), gamma=0.5, bins=10)
-    (compute,) = prefetch._WANTED.values()
+    (compute,) = wanted.values()
     asked.clear()
     compute()
     before = set(asked)
@@ -50,44 +53,22 @@ def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, n
         assert set(asked) <= before
 
 
-def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked):
+def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked, wanted):
     open_page("landscape", made(seed=4))
-    (compute,) = prefetch._WANTED.values()
+    (compute,) = wanted.values()
     monkeypatch.setattr(prefetch, "_MAX_SECONDS", 0.0)
     compute()
     assert not asked
 
 
-def test_without_rows_to_fit_on_nothing_is_wanted(open_page, made, asked):
+def test_without_rows_to_fit_on_nothing_is_wanted(open_page, made, wanted):
     open_page("landscape", made(seed=5, calibration=None))
-    assert not prefetch._WANTED
+    assert not wanted
 
 
-def test_of_many_readers_the_last_are_thought_of(open_page, made, monkeypatch, asked):
-    page = open_page("landscape", made(seed=6))
-    for reader in range(2 * prefetch._MAX_READERS):
-        monkeypatch.setattr(prefetch, "this_session", lambda reader=reader: f"reader {reader}")
-        page.run()
-    assert list(prefetch._WANTED) == [
-        f"reader {k}" for k in range(prefetch._MAX_READERS, 2 * prefetch._MAX_READERS)
-    ]
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_what_fails_does_not_end_it(open_page, made, monkeypatch, asked):
-    said = []
-
-    def fails(*of):
-        said.append(of)
-        raise RuntimeError("no such column")
-
-    monkeypatch.setattr(prefetch, "_THREADS", [])
-    monkeypatch.setattr(prefetch, "wait_until_idle", lambda: None)
-    monkeypatch.setattr(prefetch, "_compute", fails)
-    page = open_page("landscape", made(seed=7))
-    for number in range(1, 4):
-        if number > 1:
-            page.run()
-        prefetch._THREADS[0].join(10)
-        assert not prefetch._THREADS[0].is_alive()
-        assert len(said) == number
+def test_of_who_has_left_nothing_is_wanted(open_page, made, monkeypatch, asked, wanted):
+    open_page("landscape", made(seed=6))
+    (compute,) = wanted.values()
+    monkeypatch.setattr(prefetch, "is_there", lambda session: False)
+    compute()
+    assert not asked

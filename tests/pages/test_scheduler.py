@@ -5,61 +5,82 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
 from lore_core.dashboard.background_tasks import warm_pages
 from lore_core.kernel_sums.schedule import thread_count
 from pages.shared import scheduler
 from pages.shared.tasks import Job
 
+SECONDS = 9
 
-def page(seconds, noted, told):
-    def run():
-        with scheduler.page_slot(told.append):
-            noted.append(time.monotonic())
-            time.sleep(seconds)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
+class Page(threading.Thread):
+    """A page that runs until it is released, or waits and was told for how many."""
+
+    def __init__(self, name, order, **options):
+        super().__init__()
+        self.begun, self.released, self.settled = (threading.Event() for _ in range(3))
+        self.n_before = 0
+        self._note, self._options = lambda: order.append(name), options
+        self.start()
+        assert self.settled.wait(SECONDS)
+
+    def tell(self, n_before):
+        self.n_before = n_before
+        self.settled.set()
+
+    def run(self):
+        with scheduler.page_slot(self.tell, **self._options):
+            self._note()
+            self.begun.set()
+            self.settled.set()
+            self.released.wait(SECONDS)
+
+    def end(self):
+        self.released.set()
+        self.join(SECONDS)
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(scheduler, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler, "_LONG_PAGE_SECONDS", 60.0)
+    yield
+    assert scheduler.wait_for_pages()
 
 
 def test_few_pages_run_at_a_time_in_their_order(monkeypatch):
     monkeypatch.setattr(scheduler, "_MAX_PAGES", 2)
-    monkeypatch.setattr(scheduler, "_TELL_SECONDS", 0.05)
-    noted, told = [], []
-    for thread in [page(0.3, noted, told) for _ in range(6)]:
-        thread.join()
-    starts = [when - noted[0] for when in noted]
-    assert starts[1] < 0.25 < starts[2]
-    assert starts[3] < 0.55 < starts[4]
-    assert sorted(told)[-1] == 5  # the last one: three wait before it, two run
-    assert not scheduler._runs
-    assert not scheduler._waiting
+    order = []
+    pages = [Page(number, order) for number in range(6)]
+    assert order == [0, 1]
+    assert pages[-1].n_before == 5  # three wait before it, two run
+    for ended, next_page in zip(pages, pages[2:], strict=False):
+        ended.end()
+        assert next_page.begun.wait(SECONDS)
+    assert order == list(range(6))
+    for page in pages[-2:]:
+        page.end()
 
 
-def test_a_hand_on_a_control_comes_before_new_pages(monkeypatch):
+@pytest.mark.parametrize(
+    ("moment", "expected"),
+    [(60.0, ["γ", "next γ", "new page"]), (0.0, ["new page", "γ", "next γ"])],
+)
+def test_a_hand_on_a_control_comes_before_new_pages(monkeypatch, moment, expected):
+    """Unless these have waited for long."""
     monkeypatch.setattr(scheduler, "_MAX_PAGES", 1)
-    order, started = [], []
-
-    def wait(name, is_step):
-        def run():
-            with scheduler.page_slot(is_step=is_step):
-                order.append(name)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        n_before = len(started)
-        started.append(thread)
-        while len(scheduler._waiting) <= n_before:
-            time.sleep(0.01)
-        return thread
-
-    with scheduler.page_slot():
-        one = wait("new page", False)
-        scheduler._waiting[0].since -= 2 * scheduler._MOMENT_SECONDS  # it has waited for long
-        others = [wait(*which) for which in (("another", False), ("γ", True), ("next γ", True))]
-    for thread in (one, *others):
-        thread.join()
-    assert order == ["new page", "γ", "next γ", "another"]
+    monkeypatch.setattr(scheduler, "_MOMENT_SECONDS", moment)
+    order = []
+    first = Page("first", order)
+    others = [Page(name, order, is_step=name != "new page") for name in ("new page", "γ", "next γ")]
+    for page in others:
+        page.released.set()
+    first.end()
+    for page in others:
+        page.join(SECONDS)
+    assert order == ["first", *expected]
 
 
 def test_with_others_at_work_there_is_no_second_thread():
@@ -73,14 +94,12 @@ def test_with_others_at_work_there_is_no_second_thread():
 
 def test_a_long_page_does_not_hold_up_the_others(monkeypatch):
     monkeypatch.setattr(scheduler, "_MAX_PAGES", 1)
-    monkeypatch.setattr(scheduler, "_LONG_PAGE_SECONDS", 0.2)
-    noted = []
-    long = page(2.0, noted, [])
-    time.sleep(0.05)
-    page(0.0, noted, []).join()
-    assert long.is_alive()
-    assert 0.1 < noted[1] - noted[0] < 1.0
-    long.join()
+    long, other = (Page(name, []) for name in ("long", "other"))
+    assert not other.begun.is_set()
+    monkeypatch.setattr(scheduler, "_LONG_PAGE_SECONDS", 0.0)
+    assert other.begun.wait(SECONDS)
+    for page in (long, other):
+        page.end()
 
 
 def test_a_job_says_how_many_come_before_it():
@@ -98,34 +117,23 @@ def test_a_job_says_how_many_come_before_it():
 
 def test_a_page_that_waits_for_work_elsewhere_lets_others_run(monkeypatch):
     monkeypatch.setattr(scheduler, "_MAX_PAGES", 1)
-    done, noted = threading.Event(), []
-
-    def wait():
-        with scheduler.page_slot(), scheduler.release_slot():
-            done.wait(9)
-
-    waiting = threading.Thread(target=wait)
-    waiting.start()
-    page(0.0, noted, []).join(5)
-    assert noted
-    done.set()
-    waiting.join()
-    assert not scheduler._runs
-    assert not scheduler._waiting
+    with scheduler.page_slot(), scheduler.release_slot():
+        Page("other", order := []).end()
+        assert order == ["other"]
 
 
-def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch):
+def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch, capsys):
     monkeypatch.setattr(scheduler, "_IDLE_SECONDS", 0.05)
-    monkeypatch.setattr(scheduler, "_MOMENT_SECONDS", 0.1)
-    monkeypatch.setattr(scheduler, "_was_seen", threading.Event())
-    done = threading.Event()
-    scheduler.run_when_idle(done.set)
-    assert not done.wait(0.3)  # no page was seen
+    noted, done = [], threading.Event()
     with scheduler.page_slot():
-        with scheduler.page_slot():
-            pass
-        assert not done.wait(0.3)  # one runs
+        scheduler.run_when_idle("one", lambda: (noted.append("one"), done.set()))
+        for name in ("replaced", "another"):
+            scheduler.run_when_idle("key", lambda name=name: noted.append(name))
+        scheduler.run_when_idle("bug", lambda: noted.append("a bug") or 1 / 0)
+        assert not done.wait(0.3)
     assert done.wait(10)
+    assert noted == ["a bug", "another", "one"]
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_an_idle_server_can_warm_up():

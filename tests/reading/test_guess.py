@@ -17,15 +17,7 @@ def test_label_names(text, name):
 
 
 @pytest.mark.parametrize(
-    "columns",
-    [
-        "p_0,p_1",
-        "prob_0,prob_1",
-        "proba_0,proba_1",
-        "p0,p1",
-        "P_0,P_1",
-        "probability_0,probability_1",
-    ],
+    "columns", ["p_0,p_1", "prob_0,prob_1", "proba_0,proba_1", "p0,p1", "P_0,P_1"]
 )
 def test_probability_families(text, columns):
     mapping = guess_mapping(text(f"label,{columns}\n0,.75,.25\n1,.5,.5\n"))

@@ -126,11 +126,7 @@ def test_predictions_beside_probabilities_are_kept_and_differences_said(csv):
 @pytest.mark.parametrize(
     ("labels", "columns", "message"),
     [
-        (
-            [0, 1, 7],
-            "p_0,p_1",
-            r"column 'label' of 'runs.csv'.*indices 0 to 1; got 7 at row 2 \(line 4\)",
-        ),
+        ([0, 1, 7], "p_0,p_1", r"'label' of 'runs.csv'.*0 to 1; got 7 at row 2 \(line 4\)"),
         ([0, -1, 1], "p_0,p_1", r"got -1 at row 1"),
         ([0, 0.5, 1], "p_0,p_1", r"class indices or class names; got 0.5 at row 1 \(line 3\)"),
         (["cat", "cow", "dog"], "p_cat,p_dog", r"one of the classes cat, dog; got 'cow' at row 1"),

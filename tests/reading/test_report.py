@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lore_core.data.dataset import Dataset
-from lore_core.reading import read
+from lore_core.reading import FileFacts, read
 
 
 def test_facts_by_hand(npz):
@@ -21,11 +21,7 @@ def test_facts_by_hand(npz):
     assert report.groups == {"region": {"north": 3, "south": 3}}
     assert report.metadata == ("region", "age")
     assert report.images is None
-    assert (report.files[0].name, report.files[0].format, report.files[0].rows) == (
-        "runs.npz",
-        "NPZ",
-        6,
-    )
+    assert report.files == (FileFacts("runs.npz", "NPZ", 6, ""),)
     assert report.sentences[:4] == [
         "Read 6 rows from 'runs.npz' (NPZ).",
         "6 rows without a split: choose which share fits the recalibrators.",

@@ -1,1 +1,1 @@
-"""What comparisons come to: one sentence each, the same on pages, in reports and in the command."""
+"""Conclusions: one sentence each, the same on pages, in reports and in the command."""

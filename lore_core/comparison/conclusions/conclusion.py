@@ -1,4 +1,4 @@
-"""A sentence that rests on tests, and words several of them share."""
+"""The conclusion: a sentence that rests on tests, and words that several share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For whom the confidence is wrong, and which method mends that without harm to others."""
+"""Conclusion about groups: whose confidence is wrong, and which method helps without harm."""
 
 from __future__ import annotations
 

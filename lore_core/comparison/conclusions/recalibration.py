@@ -1,4 +1,4 @@
-"""Whether recalibration helps: on a proper score, and where the confidence is wrong."""
+"""Conclusion about recalibration: by a proper score, and where the confidence is wrong."""
 
 from __future__ import annotations
 

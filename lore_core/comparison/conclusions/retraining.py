@@ -1,4 +1,4 @@
-"""Recalibrate, or retrain? What each can gain, in words."""
+"""Conclusion about retraining: what it can gain, and what recalibration can."""
 
 from __future__ import annotations
 

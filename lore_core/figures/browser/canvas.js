@@ -35,7 +35,7 @@ function canvasPainter(canvas) {
     pen.scale(1, -1);
     pen.drawImage(small, x0, y0, x1 - x0, y1 - y0);
   };
-  const at = (i) => (rows.z ? [rows.x[i], rows.y[i], rows.z[i]] : [rows.x[i], rows.y[i]]);
+  const at = (i) => placeIn(rows, i);
   const drawRows = (picture, place) => {
     const { space } = picture;
     const n = Math.min(rows.x.length, MAX_ROWS, picture.most);

@@ -95,8 +95,8 @@ function join(root, options) {
   const map = mount(root, {
     ...options,
     send(what, value) {
-      if (what === "detail") askForDetail(map, value);
-      else if (what === "glimpses") askForGlimpses(map, value);
+      if (what === "detail") askAbout(map, { row: value }, map.setDetail);
+      else if (what === "glimpses") askAbout(map, { glimpses: value }, map.setGlimpses);
       else options.send(what, value);
     },
   });
@@ -154,18 +154,11 @@ function supply(map) {
   map.setFields(sliders.get(scene.fields) ?? null);
 }
 
-/** Ask for what is known of a row. */
-async function askForDetail(map, row) {
+/** Ask for what is known of rows, and give it to the map, or null. */
+async function askAbout(map, asked, take) {
   const { address, rows } = map.state.scene;
-  const answer = address && (await ask(address, { rows, row }));
-  if (answer) map.setDetail(unpack(answer));
-}
-
-/** Ask for images or words of rows. */
-async function askForGlimpses(map, glimpses) {
-  const { address, rows } = map.state.scene;
-  const answer = address && (await ask(address, { rows, glimpses }));
-  map.setGlimpses(answer ? unpack(answer) : null);
+  const answer = address && (await ask(address, { rows, ...asked }));
+  take(answer ? unpack(answer) : null);
 }
 
 /** What the shown landscapes lack, with where to ask for it: rows, or the next part of fields. */

@@ -160,9 +160,7 @@ function mount(root, { mode, send }) {
     return index;
   }
 
-  /** Where a row lies on the map. */
-  const placeOf = (row) =>
-    (rows.z ? [rows.x[row], rows.y[row], rows.z[row]] : [rows.x[row], rows.y[row]]);
+  const placeOf = (row) => placeIn(rows, row);
 
   function resize() {
     const [w, h] = [stage.clientWidth, stage.clientHeight];
@@ -439,9 +437,9 @@ function mount(root, { mode, send }) {
       glimpses.take(next?.glimpses);
       if (next) redraw();
     },
-    /** Take what is known of a row. */
+    /** Take what is known of a row; null where nothing came. */
     setDetail(detail) {
-      if (!scene || detail.gamma !== scene.gamma) return;
+      if (!scene || detail?.gamma !== scene.gamma) return;
       details.set(detail.row, detail);
       if (detail.row === pointed) tell(place);
     },

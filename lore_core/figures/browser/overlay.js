@@ -26,13 +26,14 @@ function drawOverlay(canvas, view, what) {
     pieces(region.lines, look.line, region.chosen || region.hot ? 3 : 1.8);
   }
   pen.globalAlpha = 1;
-  pen.strokeStyle = look.line;
-  pen.lineWidth = 1.4;
-  for (const at of what.rings) {
+  const ring = (place, radius, color, width) => {
+    pen.lineWidth = width;
+    pen.strokeStyle = color;
     pen.beginPath();
-    pen.arc(...view.toPixel(...view.flat(at)), 5, 0, 2 * Math.PI);
+    pen.arc(...view.toPixel(...view.flat(place)), radius, 0, 2 * Math.PI);
     pen.stroke();
-  }
+  };
+  for (const at of what.rings) ring(at, 5, look.line, 1.4);
   for (const part of what.selection) {
     // From elsewhere its line would be round other rows.
     if (!isSamePlane(part.axes, view.axes)) continue;
@@ -41,13 +42,6 @@ function drawOverlay(canvas, view, what) {
   }
   pen.setLineDash([]);
   if (what.drawn) outline(pen, what.drawn, look, false);
-  const ring = (place, radius, color, width) => {
-    pen.lineWidth = width;
-    pen.strokeStyle = color;
-    pen.beginPath();
-    pen.arc(...view.toPixel(...view.flat(place)), radius, 0, 2 * Math.PI);
-    pen.stroke();
-  };
   if (what.picked) {
     ring(what.picked, 9, look.halo, 6);
     ring(what.picked, 9, look.accent, 3);

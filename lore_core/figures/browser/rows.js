@@ -129,6 +129,9 @@ function selectedRows(rows, parts, index) {
   return inside;
 }
 
+/** Where a row lies on the map. */
+const placeIn = ({ x, y, z }, i) => (z ? [x[i], y[i], z[i]] : [x[i], y[i]]);
+
 /** Whether what is right and up is the same; null on a flat map. */
 const isSamePlane = (one, other) => String(one) === String(other);
 

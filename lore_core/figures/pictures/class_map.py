@@ -33,20 +33,9 @@ def class_map_figure(
 ) -> Chart:
     """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The rows.
-    coordinates : ndarray of shape (n, 2)
-        The map.
-    errors, chance : VectorErrors and VectorChance
-        Their local errors, and which are beyond chance.
-    rows : str
-        Which rows these are, in words.
-    axes : str
-        Name of the map.
-    mode, height
-        Look.
+    ``coordinates`` (n, 2): the map of the dataset's rows. ``errors``, ``chance``: their local
+    errors, and which are beyond chance. ``rows``: which these are, in words. ``axes``: name of the
+    map. ``mode``, ``height``: look.
     """
     found = np.flatnonzero(chance.beyond)
     wrong = errors.most_wrong

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     beside_title = picture.legend and not picture.free_corner
     listed = [one for one in traces if one["showlegend"] is not False]
     layout = frame(picture, mode, height, len(listed) if beside_title else 0)
-    domains = _domains(picture) if len(shown) > 1 else {}
+    shares = tuple(panel.share for panel in shown)
+    domains = _domains(shares, picture.gap) if len(shown) > 1 else {}
     look = axis(mode) | {"fixedrange": picture.still or None}
     rules = []
     for panel, end in zip(shown, ends, strict=True):
@@ -81,11 +83,11 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     return figure(traces, layout)
 
 
-def _domains(picture: PanelPicture) -> Options:
-    """Return where the axes of the panels lie."""
-    shares = [panel.share for panel in picture.panels]
+@cache  # it takes Plotly longer than all the rest
+def _domains(shares: tuple[float, ...], gap: float) -> Options:
+    """Return where the axes of panels lie, of these shares of the height."""
     laid = make_subplots(
-        len(shares), 1, shared_xaxes=True, row_heights=shares, vertical_spacing=picture.gap
+        len(shares), 1, shared_xaxes=True, row_heights=list(shares), vertical_spacing=gap
     )
     layout: Options = laid.to_plotly_json()["layout"]
     return layout

@@ -88,12 +88,12 @@ class _Frame:
 
     def rule(self, at: float, level: bool, **options: str | float) -> None:
         """Draw a line from side to side, or from top to bottom."""
+        (x0, x1), (y0, y1) = (self.left, self.right), (self.top, self.bottom)
         if level:
-            x0, x1, y0 = self.left, self.right, float(self.py(at))
-            self.drawing.add("line", x1=x0, y1=y0, x2=x1, y2=y0, **options)
+            y0 = y1 = float(self.py(at))
         else:
-            x0, y0, y1 = float(self.px(at)), self.top, self.bottom
-            self.drawing.add("line", x1=x0, y1=y0, x2=x0, y2=y1, **options)
+            x0 = x1 = float(self.px(at))
+        self.drawing.add("line", x1=x0, y1=y0, x2=x1, y2=y1, **options)
 
     def draw_axes(self, panel: Panel, *, lowest: bool) -> None:
         """Draw ticks and titles; those of the horizontal axis below the lowest panel."""
@@ -137,11 +137,9 @@ class _Frame:
 
     def _write_beside(self, mark: Rule) -> None:
         """Write what an upright rule is at its upper end, on the side that has room."""
-        x, y = float(self.px(mark.at)), self.top + 9
-        if x < (self.left + self.right) / 2:
-            self.drawing.add("text", text=mark.text, kind="beside", x=x + 4, y=y)
-        else:
-            self.drawing.add("text", text=mark.text, kind="beside end", x=x - 4, y=y)
+        x = float(self.px(mark.at))
+        kind, x = ("beside", x + 4) if x < (self.left + self.right) / 2 else ("beside end", x - 4)
+        self.drawing.add("text", text=mark.text, kind=kind, x=x, y=self.top + 9)
 
     def _placed(self, x: Numbers, y: Numbers) -> tuple[Floats, Floats]:
         return self.px(x), self.py(y)

@@ -1,4 +1,4 @@
-"""What confidence is worth on average, and whether some rows are worth less than that."""
+"""Averages that rows are compared with, and tests of whether some exceed them."""
 
 from __future__ import annotations
 

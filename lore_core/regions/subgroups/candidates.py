@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -77,17 +77,31 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """A set of rows that looks worse than the average where it was looked for."""
+class Proposal:
+    """A set of the searched half that looks worse than the average: a slice, or a region's rows."""
 
-    inside: Mask  #: (n,); mask of all rows, searched or not
-    sign: int  #: +1: more overconfident than what it is compared with; −1: more underconfident.
-    conditions: Slice  #: Empty for a region of the map
+    interest: float
+    excess: float  #: Mean, > 0: more overconfident than what it is compared with
+    lower_bound: float  #: Of the size of the excess
+    conditions: Slice  #: Empty for a region
+    rows: Ints | None = None  #: Of a region, in the searched half
+
+    @property
+    def sign(self) -> int:
+        """+1: more overconfident than what it is compared with; −1: more underconfident."""
+        return int(np.sign(self.excess))
 
     @property
     def weight(self) -> float:
         """How much its excess counts: what takes fewer words is told first."""
         return WEIGHTS[len(self.conditions)]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate(Proposal):
+    """A proposal among all rows."""
+
+    inside: Mask = field(kw_only=True)  #: (n,); mask of all rows, searched or not
 
 
 def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
@@ -97,22 +111,6 @@ def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
     deviations, beyond 1.645 of them.
     """
     return np.asarray(weight * excess.lower_bound * np.sqrt(excess.n / n_rows))
-
-
-@dataclass(frozen=True, eq=False)
-class _Proposed:
-    """A set of the searched half: a slice, or the rows of a region."""
-
-    interest: float
-    excess: float
-    lower_bound: float
-    conditions: Slice  #: Empty for a region
-    rows: Ints | None = None  #: Of a region, in the searched half
-
-    @property
-    def sign(self) -> int:
-        """+1: more overconfident than what it is compared with; −1: more underconfident."""
-        return int(np.sign(self.excess))
 
 
 def overlap(one: Mask, other: Mask) -> float:
@@ -149,23 +147,21 @@ class SearchedHalf:
         nearest = self._nearest(points) if points is not None and regions else np.empty(0, np.int64)
         pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
-        chosen: list[tuple[_Proposed, Candidate]] = []
+        chosen: list[Candidate] = []
         for item in map(self._merged, pool):
-            new = Candidate(self._mask(item, nearest), item.sign, item.conditions)
+            new = Candidate(**vars(item), inside=self._mask(item, nearest))
             off = self.half.mean(residual, new.inside[self.searched])
-            if new.sign * off < self.min_gap or any(
-                _is_no_news(item, new, *other) for other in chosen
-            ):
+            if new.sign * off < self.min_gap or any(_is_no_news(new, one) for one in chosen):
                 continue
-            chosen.append((item, new))
+            chosen.append(new)
             if len(chosen) == most:
                 break
-        return [candidate for _, candidate in chosen]
+        return chosen
 
     @cached_property
-    def _word_slices(self) -> dict[str, list[tuple[_Proposed, Mask]]]:
+    def _word_slices(self) -> dict[str, list[tuple[Proposal, Mask]]]:
         """Every list of words of each column of texts, with the half's rows that hold it."""
-        found: dict[str, list[tuple[_Proposed, Mask]]] = {}
+        found: dict[str, list[tuple[Proposal, Mask]]] = {}
         for item in self._slices:
             name = words_of(item.conditions, self.half.attributes)
             if name is not None:
@@ -173,7 +169,7 @@ class SearchedHalf:
                 found.setdefault(name, []).append((item, held))
         return found
 
-    def _merged(self, item: _Proposed) -> _Proposed:
+    def _merged(self, item: Proposal) -> Proposal:
         """Return what is told in place of a list of words: the longest around it, as wrong."""
         name = words_of(item.conditions, self.half.attributes)
         if name is None:
@@ -196,7 +192,7 @@ class SearchedHalf:
         return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
 
     @cached_property
-    def _slices(self) -> list[_Proposed]:
+    def _slices(self) -> list[Proposal]:
         """Sets that columns name: whatever the map and the bandwidth, the same."""
         alone = [self._best_slices((k,)) for k in range(len(self.half.attributes))]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
@@ -213,7 +209,7 @@ class SearchedHalf:
         """Every condition of every column by itself."""
         return [self._table((k,)) for k in range(len(self.half.attributes))]
 
-    def _best_slices(self, columns: tuple[int, ...]) -> list[_Proposed]:
+    def _best_slices(self, columns: tuple[int, ...]) -> list[Proposal]:
         slices, excess = self._alone[columns[0]] if len(columns) == 1 else self._table(columns)
         worth = self._interest(excess, len(columns))
         if len(columns) > 1:
@@ -224,14 +220,14 @@ class SearchedHalf:
             worth = np.where(excess.lower_bound > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
         return [
-            _Proposed(
+            Proposal(
                 float(worth[k]), float(excess.mean[k]), float(excess.lower_bound[k]), slices[k]
             )
             for k in best
             if worth[k] > 0
         ]
 
-    def _regions(self, points: Floats, gamma: float) -> Iterator[_Proposed]:
+    def _regions(self, points: Floats, gamma: float) -> Iterator[Proposal]:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
         # (Weights are divided out: they come in again.)
         excess = self.average.moments[:, 1] / self.average.moments[:, 0]
@@ -242,7 +238,7 @@ class SearchedHalf:
             of_node = self.average.of_rows(node.rows)
             worth = float(self._interest(of_node, 0))
             if worth > 0:
-                yield _Proposed(
+                yield Proposal(
                     worth, float(of_node.mean), float(of_node.lower_bound), (), node.rows
                 )
 
@@ -253,7 +249,7 @@ class SearchedHalf:
         nearest[self.searched] = np.arange(len(self.searched))
         return nearest
 
-    def _mask(self, item: _Proposed, nearest: Ints) -> Mask:
+    def _mask(self, item: Proposal, nearest: Ints) -> Mask:
         """Rows of a slice, or those whose nearest searched row is in a region."""
         if item.rows is None:
             holds = [part.holds(self.rows.attributes) for part in item.conditions]
@@ -263,13 +259,13 @@ class SearchedHalf:
         return np.asarray(own[nearest])
 
 
-def _is_no_news(item: _Proposed, new: Candidate, known: _Proposed, around: Candidate) -> bool:
+def _is_no_news(new: Candidate, known: Candidate) -> bool:
     """Whether a set was chosen before, or is a part, in more words, that is not surely worse."""
-    if overlap(new.inside, around.inside) > SAME:
+    if overlap(new.inside, known.inside) > SAME:
         return True
-    part = (new.inside & around.inside).sum() > PART_OF * new.inside.sum()
-    more_words = new.weight <= around.weight and new.sign == around.sign
-    return bool(part) and more_words and item.lower_bound <= abs(known.excess)
+    part = (new.inside & known.inside).sum() > PART_OF * new.inside.sum()
+    more_words = new.weight <= known.weight and new.sign == known.sign
+    return bool(part) and more_words and new.lower_bound <= abs(known.excess)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Places where the confidence is worse than on average: found on one half, tried on the other."""
+"""Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
@@ -199,7 +200,7 @@ def find_places(
     embedding: Any = None,
     *,
     target: str | int = TOP_LABEL,
-    gamma: float = 0.2,
+    gamma: float = GAMMA,
     against: Against | Literal["auto"] = "auto",
     min_rows: int = 20,
     min_gap: float = 0.02,
@@ -287,7 +288,7 @@ class Halves:
         self,
         embedding: Any = None,
         *,
-        gamma: float = 0.2,
+        gamma: float = GAMMA,
         alpha: float = 0.04,
         progress: Progress | None = None,
     ) -> PlaceSearch:

@@ -1,4 +1,4 @@
-"""Candidates tried on rows whose outcomes had no part in choosing them."""
+"""Tests of candidate subgroups on rows whose outcomes had no part in choosing them."""
 
 from __future__ import annotations
 

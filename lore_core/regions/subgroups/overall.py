@@ -1,4 +1,4 @@
-"""Is the confidence right on average, at every level? One test of all rows."""
+"""Test of all rows together: is the confidence right on average, at every level?"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning
+from lore_core.data.defaults import N_BINS
 from lore_core.data.validation import as_rows
 from lore_core.data.weights import as_weights, effective_rows
 from lore_core.metrics.global_metrics import reliability_table, share_interval
@@ -62,7 +63,7 @@ def overall_gap(
     confidence: ArrayLike,
     outcome: ArrayLike,
     *,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
     random_state: int = 0,

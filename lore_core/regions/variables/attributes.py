@@ -1,4 +1,4 @@
-"""What is known about each row of a dataset, column by column; rows chosen by such a column."""
+"""Columns of a dataset, coded; predicates that choose the same rows of any dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One column as a small number of named values: a number by its quantiles, all else by name."""
+"""Cutting of one column into few named values: a number by its quantiles, all else by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Along which variable is the confidence wrong? The signed gap over the values of a column."""
+"""The signed gap over the values of a column, and which columns it differs along."""
 
 from __future__ import annotations
 

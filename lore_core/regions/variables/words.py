@@ -1,4 +1,4 @@
-"""Texts of rows as columns: which words, and which groups of words, stand in them."""
+"""Words of texts as columns: single words, and groups of words found in the same texts."""
 
 from __future__ import annotations
 

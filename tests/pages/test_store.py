@@ -1,4 +1,4 @@
-"""What is kept on disk brings a link back on a fresh server; what is damaged does not."""
+"""What the server keeps, in memory and on disk, and for how long; what is damaged is not there."""
 
 from __future__ import annotations
 
@@ -13,21 +13,104 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.dashboard import kept_files as kept_module
-from lore_core.dashboard.kept_files import KEPT_FOR, KeptFiles
+from lore_core.dashboard import disk_cache
+from lore_core.dashboard.disk_cache import MAX_AGE_SECONDS, DiskCache
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, MapName, make_map
 from lore_core.embedding.maps import LinearMap, NeighbourMap
 from lore_core.reading import Check
-from pages.shared import on_disk
-from pages.shared.loaded import DEMO, Loaded
-from pages.shared.store import Store
+from pages.shared import store as store_module
+from pages.shared.store import DEMO, Cache, Loaded, Store
+
+
+def test_data_are_kept_by_their_bytes(made):
+    small, large = Loaded(made(n=100), "a"), Loaded(made(n=1000), "b")
+    assert large.n_bytes > 9 * small.n_bytes
+    assert Loaded(made(n=1000), DEMO).n_bytes == 0
+    kept: Cache[Loaded] = Cache(15 * small.n_bytes, lambda loaded: loaded.n_bytes)
+    kept.put("demo", Loaded(made(n=100), DEMO))
+    for number in range(8):
+        kept.put(number, small)
+    assert all(kept.get(number) is small for number in range(8))
+    kept.put("one", large)
+    kept.put("two", large)
+    assert kept.get("one") is None  # used longest ago, but for the small ones before it
+    assert kept.get("two") is large
+    assert kept.get("demo") is not None
+
+
+def test_nothing_is_kept_without_end(made, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0])
+    kept: Cache[int] = Cache(5)
+    kept.put("a", 1)
+    now[0] = 100_000.0
+    kept.put("b", 2)
+    assert kept.get("a") is None
+    now[0] = 170_000.0
+    assert kept.get("b") == 2
+    now[0] = 300_000.0
+    assert kept.get("b") is None  # though nobody came in between
+
+
+def test_a_link_to_data_of_others_lives_an_hour(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(store_module, "answers_this_machine_only", lambda: False)
+    kept: Cache[int] = Cache(5)
+    kept.put("a", 1)
+    now[0] = 3_500.0
+    kept.use("a")  # a page that shows them runs
+    now[0] = 7_000.0
+    assert kept.get("a") == 1
+    now[0] = 11_000.0
+    assert kept.get("a") is None
+
+
+def write(path, n):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([2, 1], n)
+    np.savez(path, probs=probs, labels=rng.integers(0, 2, n), features=rng.normal(size=(n, 3)))
+
+
+@pytest.mark.parametrize("way", ["same reader", "by link"])
+def test_a_file_that_changed_on_disk_is_said(open_page, tmp_path, monkeypatch, way):
+    path = tmp_path / "model.npz"
+    write(path, 120)
+    argv = ["app.py", "--data-root", "/", "--data", str(path)]
+    page = open_page("data", arguments=argv)
+    link = page.app.query_params["data"]
+    page.run()
+    assert "changed on disk" not in page.text
+    write(path, 140)
+    os.utime(path, ns=(1, 1))
+    if way == "by link":
+        page = open_page("data", data=link if isinstance(link, str) else link[0], arguments=argv)
+    else:
+        page.run()
+    assert "model.npz changed on disk since it was read" in page.text.replace("\\", "")
+    assert "120 rows" in page.text
+    page.run()
+    assert "changed on disk" not in page.text  # once
+    assert "140 rows" in open_page("data", arguments=argv).text
+    assert sys.argv == argv
+
+
+def test_a_file_that_was_removed_is_said(open_page, tmp_path):
+    path = tmp_path / "model.npz"
+    write(path, 120)
+    page = open_page("data", arguments=["app.py", "--data-root", "/", "--data", str(path)])
+    path.unlink()
+    page.run()
+    assert "model.npz was removed since it was read" in page.text.replace("\\", "")
+    assert "read it again" not in page.text
+    assert "120 rows" in page.text
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    kept = KeptFiles(tmp_path / "cache" / "kept")
-    monkeypatch.setattr(on_disk, "kept_files", lambda: kept)
+    kept = DiskCache(tmp_path / "cache" / "kept", store_module.FORMS)
+    monkeypatch.setattr(store_module, "disk_cache", lambda: kept)
     return kept
 
 
@@ -77,10 +160,10 @@ def test_the_demo_and_maps_made_on_the_spot_are_not_kept(files, made):
     store = Store()
     store.loaded.put("demo", Loaded(made(), DEMO))
     store.maps.put("a", make_map(made(), MapName("pca", 2)))
-    assert files.things() == []
+    assert files.entries() == []
 
 
-@pytest.mark.parametrize("place", [0, 40, -1])
+@pytest.mark.parametrize("place", [0, 40, 9_000])
 def test_a_damaged_file_is_as_if_it_were_not_there(files, made, place):
     first = loaded(made)
     Store().loaded.put(first.key, first)
@@ -94,30 +177,28 @@ def test_a_damaged_file_is_as_if_it_were_not_there(files, made, place):
 
 
 def test_it_is_bounded_in_bytes_and_in_time(tmp_path):
-    kept = KeptFiles(tmp_path / "kept", most=4_000)
+    kept = DiskCache(tmp_path / "kept", max_bytes=6_000)
     for name in "abc":
-        kept.put("data", name, name, {}, {"x": np.zeros(200)})
-        os.utime(kept._place("data", name), (time.time() - 100 + ord(name),) * 2)
-    assert [thing.title for thing in kept.things()] == ["c", "b"]  # 1,600 bytes each, and words
+        kept.put("data", name, name, np.zeros(200))
+        os.utime(kept.path_of("data", name), (time.time() - 100 + ord(name),) * 2)
+    assert [thing.title for thing in kept.entries()] == ["c", "b"]  # 1,600 bytes each, and words
     assert kept.get("data", "b") is not None
-    os.utime(kept._place("data", "c"), (time.time() - KEPT_FOR - 9,) * 2)
+    os.utime(kept.path_of("data", "c"), (time.time() - MAX_AGE_SECONDS - 9,) * 2)
     assert kept.get("data", "c") is None
-    assert [thing.title for thing in kept.things()] == ["b"]
+    assert [thing.title for thing in kept.entries()] == ["b"]
     with pytest.raises(InputError, match="it takes 0 MB, of which the disk has no more"):
-        kept.put("data", "d", "d", {}, {"x": np.zeros(2_000)})
+        kept.put("data", "d", "d", np.zeros(2_000))
 
 
 def test_where_nothing_can_be_kept_it_is_said_and_the_data_are_shown(files, made, monkeypatch):
     def full(place):
         raise InputError(f"'{place.name}' must be writable; got No space left on device.")
 
-    monkeypatch.setattr(kept_module, "replaced_at_once", full)
+    monkeypatch.setattr(disk_cache, "replaced_at_once", full)
     store, first = Store(), loaded(made)
     store.loaded.put(first.key, first)
     assert store.loaded.get(first.key) is first
-    assert "No space left on device" in on_disk.problem()
-    monkeypatch.undo()
-    on_disk.DATA.problem = None
+    assert "No space left on device" in store.problem
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts")
@@ -125,7 +206,7 @@ def test_a_folder_of_another_account_is_not_written(tmp_path):
     (tmp_path / "kept").mkdir()
     os.chown(tmp_path / "kept", 65534, -1)
     with pytest.raises(InputError, match="it is another's"):
-        KeptFiles(tmp_path / "kept").put("data", "a", "a", {}, {})
+        DiskCache(tmp_path / "kept").put("data", "a", "a", "")
 
 
 def clean(cache, *options):
@@ -138,8 +219,8 @@ def clean(cache, *options):
 @pytest.fixture
 def cache(tmp_path):
     """A folder of the user's caches, with one dataset that was kept."""
-    kept = KeptFiles(tmp_path / "lore-lens" / "kept")
-    kept.put("data", "a", "a", {"title": "a"}, {})
+    kept = DiskCache(tmp_path / "lore-lens" / "kept")
+    kept.put("data", "a", "a", "")
     return tmp_path
 
 
@@ -150,8 +231,8 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the cache folde
 @pytest.mark.parametrize("key", ["b", None])
 def test_what_is_no_file_is_neither_waited_for_nor_removed(cache, key):
     """A pipe that nobody writes to; ``key``: whether it has the name of a file that is kept."""
-    kept = KeptFiles(cache / "lore-lens" / "kept")
-    pipe = kept._place("data", key) if key else kept.folder / "report.kept"
+    kept = DiskCache(cache / "lore-lens" / "kept")
+    pipe = kept.path_of("data", key) if key else kept.folder / "report.kept"
     os.mkfifo(pipe)
     code, said = clean(cache, "--list")
     assert (code, said.count("1 dataset:")) == (0, 1)
@@ -160,8 +241,8 @@ def test_what_is_no_file_is_neither_waited_for_nor_removed(cache, key):
     assert (code, said[:18]) == (0, "Removed 1 dataset:")
     assert list(kept.folder.iterdir()) == [pipe]
     if key:  # and what is to be kept by that name takes its place
-        kept.put("data", key, "b", {"title": "b"}, {})
-        assert [thing.title for thing in kept.things()] == ["b"]
+        kept.put("data", key, "b", "")
+        assert [thing.title for thing in kept.entries()] == ["b"]
 
 
 @linux_only
@@ -180,16 +261,16 @@ def test_nothing_is_removed_through_a_link(cache, tmp_path_factory):
 
 @linux_only
 def test_files_of_others_in_the_folder_stay(cache, tmp_path_factory):
-    kept = KeptFiles(cache / "lore-lens" / "kept")
+    kept = DiskCache(cache / "lore-lens" / "kept")
     other = tmp_path_factory.mktemp("other") / "file"
     other.write_text("mine")
     (kept.folder / "notes.kept.txt").write_text("mine")
-    link = kept._place("data", "b")
+    link = kept.path_of("data", "b")
     link.symlink_to(other)
-    assert [thing.title for thing in kept.things()] == ["a"]
+    assert [thing.title for thing in kept.entries()] == ["a"]
     assert kept.get("data", "b") is None
     kept.clear()
     assert sorted(path.name for path in kept.folder.iterdir()) == [link.name, "notes.kept.txt"]
-    kept.put("data", "b", "b", {"title": "b"}, {})
+    kept.put("data", "b", "b", "")
     assert other.read_text() == "mine"
     assert not link.is_symlink()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lore_core.dashboard.launch import Dashboard
+from lore_core.dashboard.launch import read_selection
 from lore_core.data.dataset import EVALUATION
 from lore_core.data.saving import save_npz
 from lore_core.regions.rows import rows_with
@@ -12,16 +12,14 @@ from lore_core.regions.rows import rows_with
 
 def heard(folder, n_rows):
     """What ``Dashboard.selection`` says, without a server."""
-    dashboard = object.__new__(Dashboard)
-    dashboard._told, dashboard._n_rows = folder / "marked.npy", n_rows
-    return dashboard.selection
+    return read_selection(folder / "marked.npy", n_rows)
 
 
 def test_marked_rows_are_told(open_page, made, tmp_path):
     dataset = made()
     save_npz(dataset, tmp_path / "own.npz")
     given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
-    page = open_page("landscape", arguments=[*given, "--told", str(tmp_path / "marked.npy")])
+    page = open_page("landscape", arguments=[*given, "--selection", str(tmp_path / "marked.npy")])
     assert not heard(tmp_path, len(dataset)).any()
     page.app.text_input(key="find").set_value("confidence > 0.7")
     page.run()
@@ -38,7 +36,7 @@ def test_marked_rows_are_told(open_page, made, tmp_path):
 def test_of_other_data_nothing_is_told(open_page, made, tmp_path):
     save_npz(made(), tmp_path / "own.npz")
     given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
-    arguments = [*given, "--told", str(tmp_path / "marked.npy")]
+    arguments = [*given, "--selection", str(tmp_path / "marked.npy")]
     page = open_page("landscape", made(seed=3), arguments=arguments)
     page.app.text_input(key="find").set_value("confidence > 0.7")
     page.run()
