@@ -7,14 +7,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
-from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
@@ -28,6 +27,9 @@ from lore_core.data.validation import (
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import KernelMeans, laplacian_means, laplacian_sums
 from lore_core.kernel_sums.api import means_of_all_and_some
+
+if TYPE_CHECKING:  # it needs pandas, which a process that applies a saved method may not have
+    from lore_core.data.dataset import Dataset
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
