@@ -20,8 +20,7 @@ from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.result import FORMS
 from lore_core.recalibration import registry
 from lore_core.recalibration.cells import CELL_SIZE
-from lore_core.recalibration.dataset_rows import rows_of
-from lore_core.recalibration.fitted_on import FittedOn, Maps
+from lore_core.recalibration.dataset_rows import FittedOn, Maps, rows_of
 
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
