@@ -19,28 +19,21 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Keep
 from lore_core.data.dataset import Dataset
 from lore_core.embedding.result import Embedding
+from lore_core.metrics import LocalErrors
 from lore_core.view.view import View
 
+Holder = TypeVar("Holder", Dataset, LocalErrors)
 #: Bytes from which on an array goes into a file, and bytes of the disk that are left alone.
 LARGE_BYTES, _RESERVED_BYTES = 2**18, 2**32
 #: Parts of a dataset that no worker reads, and what is known of one that it need not compute again.
 _UNREAD, _KNOWN = {"images", "has_image", "metadata"}, {"digest", "evaluation", "calibration"}
-
-
-class _HasArrays(Protocol):
-    def kept(self, keep: Keep, /) -> Self:
-        """Return the same of the arrays that ``keep`` made of these."""
-
-
-Holder = TypeVar("Holder", bound=_HasArrays)
 
 
 class _Location(NamedTuple):

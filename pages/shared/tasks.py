@@ -153,7 +153,7 @@ def submit(request: Request[Any], session: object = None) -> Task:
     key = request.function, request.key
     with _LOCK:
         task = _TASKS.get(key)
-        if task is None or task.failed:
+        if task is None or task.failed or task.cancelled:
             task = Task(
                 request.function, request.arguments, request.seconds, is_long=request.is_long
             )
