@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lore_core.data.archive_files import Form, Kind
-from lore_core.data.atomic_files import replaced_at_once
-from lore_core.data.user_cache import user_cache
+from lore_core.data.atomic_files import replaced_at_once, user_cache
 from lore_core.data.validation import InputError
 
 #: Bytes at most, and at most one in so many of those that are free.

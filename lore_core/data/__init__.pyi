@@ -14,7 +14,7 @@ from .progress import (
     Progress as Progress,
 )
 from .saving import save_npz as save_npz
-from .text_features import (
+from .texts import (
     TextFeatures as TextFeatures,
     with_text_features as with_text_features,
 )

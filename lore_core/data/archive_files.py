@@ -241,7 +241,7 @@ class Kind:
                     f"{self.written_by} has written."
                 ) from error
         if not isinstance(source, (bytes, bytearray)):
-            if source.seekable():
+            if getattr(source, "seekable", bool)():
                 return self._unpack(source, "the file", key)
             source = source.read()
         return self._unpack(io.BytesIO(source), "the file", key, memoryview(source))

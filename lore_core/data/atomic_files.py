@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all; where what can be made again is kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,3 +82,14 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     """
     with replaced_at_once(path) as part:
         part.write_bytes(content)
+
+
+def user_cache() -> Path:
+    """Return this user's folder of LoRe Lens below the system's cache folder; it may not exist."""
+    if sys.platform == "win32":
+        users = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        users = "~/Library/Caches"
+    else:
+        users = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(users).expanduser() / "lore-lens"

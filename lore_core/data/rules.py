@@ -49,7 +49,7 @@ class Rule(Protocol):
 
 def refuse(name: str, rule: str, value: object) -> InputError:
     """Return the error of a part ``name`` that breaks a rule."""
-    text = str(value)
+    text = " ".join(str(value).split())
     return InputError(
         f"the file must hold {rule} as '{name}'; got "
         f"{text if len(text) <= 60 else text[:59] + '…'}. It was changed after it was written; "

@@ -1,12 +1,21 @@
-"""Texts of rows: which columns hold any, and what a word is."""
+"""Texts of rows: which columns hold any, and features of their words where there are no others."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from lore_core.data.dataset import Dataset
+from lore_core.data.archive_files import Kind
+from lore_core.data.arrays import Floats
+from lore_core.data.dataset import CALIBRATION, Dataset
+from lore_core.data.rules import Sizes, Values, refuse, rule_of
+from lore_core.data.validation import InputError, check_integer
 
 #: A word: letters and digits, two at least, one of them a letter; an apostrophe stands within.
 WORD = r"(?u)\b(?=\w*[^\W\d_])\w[\w'’]*\w\b"
@@ -14,6 +23,172 @@ WORD = r"(?u)\b(?=\w*[^\W\d_])\w[\w'’]*\w\b"
 _FEWEST_WORDS, _FEWEST_DISTINCT = 4, 0.3
 #: So many texts tell whether a column holds texts.
 _LOOKED_AT = 2000
+#: What is counted in a text.
+Parts = Literal["words", "characters"]
+_ANALYSERS: dict[str, dict[str, Any]] = {
+    "words": {"analyzer": "word", "ngram_range": (1, 2)},
+    "characters": {"analyzer": "char_wb", "ngram_range": (3, 5)},
+}
+_FILE = Kind("lore-text-features", "text features", "TextFeatures.save()", compressed=True)
+#: Texts that are learnt from, and the most frequent words or runs of characters, at most.
+_LEARNT_FROM, _MOST_TERMS = 100_000, 50_000
+#: Texts that are transformed at a time.
+_CHUNK = 20_000
+
+
+class _Content(TypedDict):
+    """What a file of text features holds."""
+
+    parts: Parts
+    terms: list[str]
+    weights: Annotated[Floats, Values(("t",))]
+    vectors: Annotated[Floats, Values(("d", "t"))]
+
+
+class TextFeatures:
+    """Features of texts: TF-IDF of their words, reduced to its first singular vectors (LSA).
+
+    Near each other are texts that share words, or words that stand in the same texts. An embedding
+    of a language model knows more; this needs none, and is the same on every machine.
+
+    Parameters
+    ----------
+    n_features : int
+        Numbers a text, at least 2; fewer where the texts hold fewer words.
+    parts : {"words", "characters"}
+        What is counted: words and pairs of words, or runs of three to five characters within words,
+        for languages without spaces, short texts and spelling mistakes.
+    random_state : int
+        Seed of the singular vectors.
+
+    Notes
+    -----
+    Weights are (1 + log count) · (1 + log((1 + n) / (1 + rows with the word))); rows of the result
+    have length 1, so that distances follow the cosine, and 0 where no word is known.
+    """
+
+    def __init__(
+        self, n_features: int = 50, *, parts: Parts = "words", random_state: int = 0
+    ) -> None:
+        self.n_features = check_integer(n_features, "n_features", minimum=2)
+        if parts not in _ANALYSERS:
+            raise InputError(f"'parts' must be words or characters; got {parts!r}.")
+        self.parts: Parts = parts
+        self.random_state = random_state
+        self._terms: list[str] = []
+        self._weights: NDArray[np.float64] = np.empty(0)
+        self._vectors: NDArray[np.float64] = np.empty((0, 0))
+
+    def fit(self, texts: Sequence[str]) -> TextFeatures:
+        """Learn words, their weights and the singular vectors.
+
+        ``texts``: the rows'; a missing one (None) is empty. Raises InputError if they hold fewer
+        than three words that occur twice.
+        """
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        known = _clean(texts)
+        some = known[:: max(len(known) // _LEARNT_FROM, 1)]
+        made = TfidfVectorizer(
+            sublinear_tf=True, min_df=2, max_features=_MOST_TERMS, **_ANALYSERS[self.parts]
+        )
+        try:
+            weighted = made.fit_transform(some)
+        except ValueError:  # no word twice
+            weighted = None
+        if weighted is None or weighted.shape[1] < 3:
+            raise InputError(
+                f"the texts must hold words that occur again; of {len(known):,} texts hardly two "
+                "share a word. Name another column, or give an embedding."
+            )
+        count = min(self.n_features, weighted.shape[1] - 1)
+        svd = TruncatedSVD(count, random_state=self.random_state).fit(weighted)
+        self._terms = made.get_feature_names_out().tolist()
+        self._weights = np.asarray(made.idf_, dtype=np.float64)
+        self._vectors = np.asarray(svd.components_, dtype=np.float64)
+        return self
+
+    def transform(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return features, shape (n, d), of these or of other texts.
+
+        Raises InputError if nothing was learnt.
+        """
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        if not self._terms:
+            raise InputError("'transform' needs texts to have been learnt from. Call fit first.")
+        made = TfidfVectorizer(sublinear_tf=True, vocabulary=self._terms, **_ANALYSERS[self.parts])
+        made.idf_ = self._weights
+        known = _clean(texts)
+        features = np.empty((len(known), len(self._vectors)), dtype=np.float32)
+        for start in range(0, len(known), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            places = made.transform(known[part]) @ self._vectors.T
+            length = np.linalg.norm(places, axis=1, keepdims=True)
+            features[part] = places / np.where(length > 0, length, 1.0)
+        return features
+
+    def save(self, path: str | Path) -> None:
+        """Write what was learnt to a file, for new texts; nothing in it is code."""
+        _FILE.write(
+            path,
+            {
+                "parts": self.parts,
+                "terms": self._terms,
+                "weights": self._weights,
+                "vectors": self._vectors,
+            },
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> TextFeatures:
+        """Read a file of :meth:`save`. Raises InputError if it is none, or damaged."""
+        content: _Content = _FILE.read(path)
+        sizes: Sizes = {}
+        rule_of(_Content).check(content, "", sizes)
+        terms, vectors = content["terms"], content["vectors"]
+        if len(set(terms)) != len(terms) or sizes["t"] != len(terms):
+            raise refuse("terms", f"{sizes['t']:,} different texts", len(set(terms)))
+        made = cls(max(len(vectors), 2), parts=content["parts"])
+        made._terms, made._weights, made._vectors = terms, content["weights"], vectors
+        return made
+
+
+def with_text_features(
+    dataset: Dataset, column: str, features: TextFeatures | None = None
+) -> Dataset:
+    """Give a dataset features made of one of its text columns.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows with that column among their metadata.
+    column : str
+        Its name.
+    features : TextFeatures, optional
+        What was learnt from other texts. By default they are learnt from the calibration rows, or
+        from all where there is no split: no outcome has a part in it.
+
+    Raises
+    ------
+    InputError
+        If there is no such column of texts.
+    """
+    if dataset.metadata is None or column not in dataset.metadata:
+        raise InputError(f"'{dataset.name}' must have a text column {column!r}; it has none.")
+    values = dataset.metadata[column]
+    if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
+        raise InputError(f"column {column!r} must hold texts; it holds {values.dtype}.")
+    texts = pd.Series(values.to_numpy(dtype=object))
+    if features is None:
+        learnt = dataset.in_split(CALIBRATION)
+        features = TextFeatures().fit((texts[learnt] if learnt.any() else texts).tolist())
+    return replace(dataset, features=features.transform(texts.tolist()), feature_names=None)
+
+
+def _clean(texts: Sequence[str]) -> list[str]:
+    return ["" if pd.isna(text) else str(text) for text in texts]
 
 
 def is_prose(series: pd.Series[Any]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.rounding import undo_rounding
+from lore_core.data.probabilities import undo_rounding
 
 
 class Placed(Protocol):

@@ -18,7 +18,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.text_features import with_text_features
+from lore_core.data.texts import with_text_features
 from lore_core.data.validation import check_integer
 
 LIBRARIES = ("numpy", "scipy", "pandas", "sklearn")

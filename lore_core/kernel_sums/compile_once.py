@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lore_core.data.user_cache import user_cache
+from lore_core.data.atomic_files import user_cache
 from lore_core.kernel_sums.cache_files import is_damaged, names, remove_damaged, sealed, unsealed
 
 _SOURCES = Path(__file__).resolve().parent

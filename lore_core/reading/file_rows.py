@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.rounding import undo_rounding
+from lore_core.data.probabilities import undo_rounding
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
     check_cells,

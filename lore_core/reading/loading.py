@@ -12,7 +12,7 @@ import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.progress import Progress, tell
-from lore_core.data.text_features import with_text_features
+from lore_core.data.texts import with_text_features
 from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data

@@ -61,7 +61,7 @@ class ColumnMapping:
         The rows' own identifiers; kept as the first metadata column.
     text : str, optional
         A column of texts, kept as metadata. Where there are no features, they are made of its words
-        (:class:`~lore_core.data.text_features.TextFeatures`). Never guessed.
+        (:class:`~lore_core.data.texts.TextFeatures`). Never guessed.
     weight : str, optional
         What each row counts for, 0 or more; rows of weight 0 are left out. A column called
         ``weight`` alone is not guessed: it may be a weight in kilograms.

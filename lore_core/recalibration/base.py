@@ -20,8 +20,7 @@ from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.result import FORMS
 from lore_core.recalibration import registry
 from lore_core.recalibration.cells import CELL_SIZE
-from lore_core.recalibration.dataset_rows import rows_of
-from lore_core.recalibration.fitted_on import FittedOn, Maps
+from lore_core.recalibration.dataset_rows import FittedOn, Maps, rows_of
 
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
@@ -339,10 +338,6 @@ class Recalibrator(ABC):
         name = type(self).__name__
         Text().check(self.label, f"{name}: label", {})
         Number(0, whole=True).check(self.n_rows_, f"{name}: calibration_rows", {})
-        given = self.get_params(deep=False)
-        for setting, parameter in inspect.signature(type(self)).parameters.items():
-            if rule := _SETTINGS.get(type(parameter.default)):
-                rule.check(given[setting], f"{name}: {setting}", {})
         sizes = {"K": n_classes, "calibration_rows": self.n_rows_}
         if self.needs_features:
             sizes["p"] = n_features
@@ -444,7 +439,12 @@ def _parts_of(method: Recalibrator) -> dict[str, Any]:
 
 
 def _built(parts: dict[str, Any]) -> Recalibrator:
-    return registry.saved_class(parts["class"]).restored(
+    kind = registry.saved_class(parts["class"])
+    usual = inspect.signature(kind).parameters
+    for name, value in parts["settings"].items():
+        if name in usual and (rule := _SETTINGS.get(type(usual[name].default))):
+            rule.check(value, f"{kind.__name__}: {name}", {})
+    return kind.restored(
         parts["settings"],
         parts["state"],
         label=parts["label"],

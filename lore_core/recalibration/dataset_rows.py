@@ -1,10 +1,12 @@
-"""A dataset's rows as a recalibrator sees them, with their places on a map and their groups."""
+"""What recalibrators see of a dataset: its rows, their places and groups, and the maps of a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +20,102 @@ from lore_core.data.validation import (
     as_group_labels,
     check_lengths,
 )
-from lore_core.embedding.result import chosen_map
+from lore_core.embedding.result import MAPS, Embedding, chosen_map, maps_by_name
+from lore_core.recalibration.cells import means_of, sizes_of
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
+
+#: Whether a file gets the feature maps, or the maps it gets.
+Maps = bool | Embedding | Mapping[str, Embedding]
+
+
+@dataclass(frozen=True)
+class FittedOn:
+    """Names of what the calibration rows consisted of, and the maps that placed them."""
+
+    class_names: tuple[str, ...]  #: In the order of the probabilities
+    #: In the order of the features; empty where there were none.
+    feature_names: tuple[str, ...] = ()
+    group_columns: tuple[str, ...] = ()  #: The dataset's group columns
+    #: By the name ``fit`` got them under; None: one map without a name. Without coordinates. None
+    #: as a value: plain coordinates, which cannot be computed from features.
+    feature_maps: Mapping[str | None, Embedding | None] = field(default_factory=dict)
+    #: Rows that learned maps place new ones between: the calibration rows, or cells of them.
+    known_rows: int = 0
+
+    @classmethod
+    def of(cls, calibration: Dataset, embedding: OnMaps) -> FittedOn:
+        """Take down the names of a dataset and the maps of an embedding."""
+        groups = calibration.groups
+        return cls(
+            class_names=calibration.class_names,
+            feature_names=calibration.feature_labels,
+            group_columns=() if groups is None else tuple(map(str, groups.columns)),
+            feature_maps={
+                name: item.without_coordinates() if isinstance(item, Embedding) else None
+                for name, item in maps_by_name(embedding).items()
+                if item is not None
+            },
+            known_rows=len(calibration),
+        )
+
+    def in_cells(self, cell: NDArray[np.int64]) -> FittedOn:
+        """Return the same with maps that know the means of cells instead of rows.
+
+        ``cell`` (known_rows,): which cell each row is in, −1 for none.
+        """
+        maps = {
+            name: None if item is None else item.known_by(lambda values: means_of(values, cell))
+            for name, item in self.feature_maps.items()
+        }
+        return dataclasses.replace(self, feature_maps=maps, known_rows=len(sizes_of(cell)))
+
+    def used_maps(self, used: Sequence[str | None]) -> dict[str | None, Embedding | None]:
+        """Return the maps a method uses, in the order ``fit`` got them.
+
+        ``used``: their names; None: the first.
+        """
+        given = self.feature_maps
+        first = next(iter(given), None)
+        meant = {name if name is not None and name in given else first for name in used}
+        return {name: item for name, item in given.items() if name in meant}
+
+    def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
+        """Return the maps a method uses, ``name`` and ``map``, in the order of ``fit``.
+
+        ``used``: their names; None: the first. ``maps``: whether they are wanted; or the maps,
+        where ``fit`` got only their coordinates. A map is None for plain coordinates. Raises
+        InputError if one is missing, holds other rows, or is of a kind that no file can hold.
+        """
+        found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
+        kinds = [type(item.projection) for item in found.values() if item is not None]
+        other = [kind.__name__ for kind in kinds if not issubclass(kind, MAPS)]
+        if other:
+            raise InputError(
+                f"a map of type {other[0]} cannot be applied to new rows from a file. Fit on PCA, "
+                "t-SNE, UMAP or identity features; or save with maps=False and pass "
+                "coordinates=embedding.transform(features) when you predict."
+            )
+        return [{"name": name, "map": item} for name, item in found.items()]
+
+    def _map_to_keep(self, name: str | None, maps: Maps) -> Embedding | None:
+        if isinstance(maps, bool):
+            return self.feature_maps[name] if maps else None
+        if isinstance(maps, Mapping) and name is not None and name not in maps:
+            raise InputError(f"'maps' must hold the map {name!r}; got {list(maps)}.")
+        kept = chosen_map(maps, name)
+        if not isinstance(kept, Embedding):
+            raise InputError(
+                "'maps' must be True, False, an Embedding or a dict of those; got "
+                f"{type(kept).__name__}."
+            )
+        if kept.known_rows not in (0, self.known_rows):
+            raise InputError(
+                f"the {kept.name.title} map must hold the {self.known_rows:,} calibration rows (or "
+                f"cells) alone; it holds {kept.known_rows:,}. Pass embedding.rows(calibration)."
+            )
+        return kept.without_coordinates()
 
 
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:

@@ -8,7 +8,7 @@ from typing import Annotated, BinaryIO, TypedDict
 from lore_core.data.rules import Each, Number, Text, refuse, rule_of
 from lore_core.embedding.result import Embedding
 from lore_core.recalibration.base import KIND, Recalibrator
-from lore_core.recalibration.fitted_on import FittedOn
+from lore_core.recalibration.dataset_rows import FittedOn
 
 
 class NamedMap(TypedDict):

@@ -135,8 +135,8 @@ def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
         yield Held(f"{inside}{method.numbers_in_words}", (), 0, False)
     listed: list[NDArray[Any]] = []
     for name, array in _arrays(state):
-        # Without a base, what is left over are the outcomes.
-        if not any(array is other for other in listed):
+        # Without a base, what is left over are the outcomes; and nothing is listed once.
+        if not any(_is_same(array, other) for other in listed):
             listed.append(array)
             what, single = _disclosed(name, array, state, method)
             yield Held(f"{inside}{what}", array.shape, array.nbytes, single)
@@ -147,6 +147,11 @@ def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
         yield Held(f"{inside}settings that were compared, and how each did", shape, n_bytes, False)
     for part in method.parts(state):
         yield from _of_method(part, f"{inside}{part.label}, a part of it: ")
+
+
+def _is_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    alike = (one.dtype, one.shape) == (other.dtype, other.shape)
+    return one is other or (one.size == 0 and alike)
 
 
 def _arrays(value: Any, name: str = "") -> Iterator[tuple[str, NDArray[Any]]]:

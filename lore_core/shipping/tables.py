@@ -67,7 +67,7 @@ def open_table(path: Path) -> Table:
             f"'{path.name}' must be a .parquet or .csv file to be read in chunks; got "
             f"'{path.suffix}'. Save it as one of those."
         )
-    with _told(path.name):
+    with _errors_in_words(path.name):
         table = _open_parquet(path) if path.suffix.lower() == ".parquet" else _open_csv(path)
     twice = [name for name, count in Counter(table.columns).items() if count > 1]
     if twice:
@@ -76,7 +76,7 @@ def open_table(path: Path) -> Table:
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _errors_in_words(name: str) -> Iterator[None]:
     """Say in words what pyarrow and pandas raise about a damaged file."""
     try:
         yield
@@ -125,7 +125,7 @@ def _open_parquet(path: Path) -> Table:
     def chunks(size: int) -> Iterator[tuple[Chunk, float]]:
         done = 0
         with (
-            _told(path.name),
+            _errors_in_words(path.name),
             pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file,
         ):
             for table in _of_size(file.iter_batches(batch_size=size), size):
@@ -213,7 +213,7 @@ def _open_csv(path: Path) -> Table:
     size_on_disk = max(path.stat().st_size, 1)
 
     def chunks(size: int) -> Iterator[tuple[Chunk, float]]:
-        with _told(path.name), path.open("rb") as file:
+        with _errors_in_words(path.name), path.open("rb") as file:
             # All as text, so that what is not touched comes out as it went in.
             reader = pd.read_csv(
                 file,

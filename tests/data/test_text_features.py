@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks._answer_logs import answer_log, as_dataset
 from lore_core.data.dataset import Dataset
-from lore_core.data.text_features import TextFeatures, with_text_features
+from lore_core.data.texts import TextFeatures, with_text_features
 from lore_core.data.validation import InputError
 
 _TEXTS = [
