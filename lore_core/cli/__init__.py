@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
@@ -11,36 +12,33 @@ from collections.abc import Sequence
 
 import click
 
-from lore_core.cli.lazy_commands import CommandGroup
-
 __all__ = ["lore", "main"]
 
 INPUT_ERROR = 1
 INTERRUPTED = 130
 
-#: Every command by name: its module, and the :class:`click.Command` in it. Imported when it is
-#: used or listed. A command imports what it computes with inside its function, so that help and
-#: shell completion wait for no pandas and no numba. A new command is one line here.
+#: Every command by name: its module. Imported when it is used or listed. A command imports what it
+#: computes with inside its function, so that help and shell completion wait for no pandas and no
+#: numba. A new command is one line here.
 COMMANDS = {
-    "app": "lore_core.cli.app:app",
-    "metrics": "lore_core.cli.metrics:metrics",
-    "landscape": "lore_core.cli.landscape:landscape",
-    "places": "lore_core.cli.places:places",
-    "curve": "lore_core.cli.curve:curve",
-    "variables": "lore_core.cli.variables:variables",
-    "check": "lore_core.cli.check:check",
-    "compare": "lore_core.cli.compare:compare",
-    "bench": "lore_core.cli.bench:bench",
-    "fairness": "lore_core.cli.fairness:fairness",
-    "decisions": "lore_core.cli.decisions:decisions",
-    "report": "lore_core.cli.report:report",
-    "recalibrate": "lore_core.cli.recalibrate:recalibrate",
-    "demo": "lore_core.cli.demo:demo",
-    "watch": "lore_core.cli.watch:watch",
-    "clean": "lore_core.cli.clean:clean",
-    "warmup": "lore_core.cli.warmup:warmup",
+    "app": "app",
+    "metrics": "metrics",
+    "landscape": "landscape",
+    "places": "places",
+    "curve": "curve",
+    "variables": "variables",
+    "check": "check",
+    "compare": "compare",
+    "bench": "bench",
+    "fairness": "fairness",
+    "decisions": "decisions",
+    "report": "report",
+    "recalibrate": "recalibrate",
+    "demo": "upkeep",
+    "watch": "watch",
+    "clean": "upkeep",
+    "warmup": "upkeep",
 }
-
 
 #: Arguments of the library, and the options that become them.
 _TYPED = {
@@ -59,9 +57,25 @@ _TYPED = {
 }
 
 
+class _Group(click.Group):
+    """The commands of :data:`COMMANDS`, in that order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the commands' names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return the command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"lore_core.cli.{COMMANDS[cmd_name]}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
 @click.group(
-    cls=CommandGroup,
-    commands_at=COMMANDS,
+    cls=_Group,
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

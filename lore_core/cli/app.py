@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from lore_core.cli.options import examples
+from lore_core.cli.options import SumsOptions, examples, sums_options
 from lore_core.cli.output import Progress, say
-from lore_core.cli.sums import SumsOptions, is_large, open_whole, sums_options
+from lore_core.cli.source import is_large, open_whole
 
 
 class _DataCommand(click.Command):
@@ -162,10 +162,10 @@ def _token(*, cache: bool, proxied: bool) -> str:
 
 
 def _existing(path: str) -> Path:
-    from lore_core.data.validation import InputError
+    from lore_core.data.validation import InputError, as_path
     from lore_core.reading.formats import SUFFIXES
 
-    place = Path(path).expanduser()
+    place = as_path(path)
     if not place.exists():
         raise InputError(f"'--data' must name a file or directory that exists; got {path!r}.")
     if place.is_file() and place.suffix.lower() not in SUFFIXES:

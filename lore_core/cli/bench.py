@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lore_core.cli.compare import method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import (
-    NumberOptions,
-    Progress,
-    number_options,
-    output_path,
-    say,
-    text_table,
-)
+from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import decimal, p_sentence, p_words
 
 if TYPE_CHECKING:
@@ -37,15 +30,15 @@ _SCORES = ("NLL", "Brier")
 @method_option
 @click.option("--rivals", is_flag=True, help="Also installed recalibrators of other libraries.")
 @click.option("--markdown", metavar="FILE", help="Also write the tables: .md.")
-@number_options("every value, rank and difference")
+@results("every value, rank and difference")
 def bench(
     given: ViewOptions,
     *,
     names: tuple[str, ...],
     rivals: bool,
     markdown: str | None,
-    numbers: NumberOptions,
-) -> None:
+    progress: Progress,
+) -> Output:
     """Rank every recalibrator over the datasets of a directory.
 
     DATA is a directory of pairs <set>_cal.* and <set>_test.*, unlike datasets or one experiment's.
@@ -53,9 +46,10 @@ def bench(
     unlike datasets say little, so methods are ranked within each.
     """
     from lore_core.comparison.benchmark import benchmark
-    from lore_core.data.validation import InputError
+    from lore_core.data.atomic_files import write_bytes
+    from lore_core.data.validation import InputError, as_path
 
-    place = Path(given.data[0]).expanduser()
+    place = as_path(given.data[0])
     if len(given.data) != 1 or not place.is_dir():
         raise InputError(
             f"DATA must be one directory of pairs <set>_cal.* and <set>_test.*; got "
@@ -63,32 +57,24 @@ def bench(
         )
     written = None if markdown is None else output_path(markdown, (".md",), "--markdown")
     local = given.maps != ("none",)
-    methods = methods_of(given, names, rivals, local, 0.2, all_methods=True)
+    methods = methods_of(given, names, local=local, rivals=rivals, all_methods=True)
     if len(methods) < 2:
         raise InputError("'--method' must name two methods or more to rank them; got one.")
-    with Progress() as progress:
-        result = benchmark(
-            place,
-            methods,
-            feature_map=list(given.maps or (_MAP,)) if local else None,
-            gamma=given.gamma or 0.2,
-            n_bins=given.n_bins,
-            binning=given.binning,
-            n_jobs=given.jobs,
-            progress=progress,
-        )
+    result = benchmark(
+        place,
+        methods,
+        feature_map=list(given.maps or (_MAP,)) if local else None,
+        gamma=given.gamma or GAMMA,
+        n_bins=given.n_bins,
+        binning=given.binning,
+        n_jobs=given.jobs,
+        progress=progress,
+    )
     tables = _tables(result)
     if written is not None:
-        from lore_core.data.atomic_files import write_bytes
-
         write_bytes(written, _as_markdown(tables).encode())
-    if numbers.give_result(result):
-        return
-    for said, columns in tables:
-        say(said)
-        say("")
-        say(text_table(columns))
-        say("")
+    text = [part for said, columns in tables for part in (said, text_table(columns))]
+    return Output(result.to_dict(), result.frame(), text)
 
 
 def _tables(result: Benchmark) -> list[tuple[str, dict[str, list[str]]]]:

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import (
-    NumberOptions,
-    Progress,
-    number_options,
-    output_path,
-    records,
-    say,
-    text_table,
-)
+from lore_core.cli.output import Output, Progress, output_path, records, results, text_table
 from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
@@ -80,7 +72,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
 @click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
 @draws_option("Simulations behind intervals (default: what takes some seconds; 0: none).")
-@number_options()
+@results()
 def check(
     given: ViewOptions,
     *,
@@ -88,9 +80,9 @@ def check(
     strict: bool,
     junit: str | None,
     draws: int | None,
-    numbers: NumberOptions,
+    progress: Progress,
     **limits: float | None,
-) -> int:
+) -> Output:
     """Hold a model against limits, as a test of it.
 
     The exit code is 3 where a limit is exceeded for sure: where the value is beyond it, and its
@@ -98,7 +90,9 @@ def check(
     to tell: that is said, and fails with --strict only. A place counts with its gap on rows that
     did not take part in finding it.
     """
-    from lore_core.cli.view import open_view
+    import pandas as pd
+
+    from lore_core.cli.source import open_view
     from lore_core.comparison.tables import check_metrics, check_places, metric_table
     from lore_core.data.validation import InputError
     from lore_core.view.methods import summary_of
@@ -112,34 +106,24 @@ def check(
     if not wanted and max_place is None:
         raise InputError("a limit must be given, such as --max-ece 5 or --max-place 10.")
     path = None if junit is None else output_path(junit, (".xml",), "--junit")
-    with Progress() as progress:
-        view = open_view(given, progress)
-        tables = []
-        if wanted:
-            summary = summary_of(view, n_draws=draws, progress=progress)
-            tables.append(check_metrics(metric_table(summary), wanted))
-        if max_place is not None:
-            found = listed_places(view, places_of(view, progress=progress))
-            tables.append(check_places(found, max_place / HUNDREDTHS))
-    table = _joined(tables)
+    view = open_view(given, progress)
+    tables = []
+    if wanted:
+        summary = summary_of(view, n_draws=draws, progress=progress)
+        tables.append(check_metrics(metric_table(summary), wanted))
+    if max_place is not None:
+        found = listed_places(view, places_of(view, progress=progress))
+        tables.append(check_places(found, max_place / HUNDREDTHS))
+    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
     if path is not None:
         _write_junit(path, view.dataset.name, table.assign(failed=failed))
     content = {**view.settings(), "strict": strict, "checks": records(table)}
-    if not numbers.give(table, content):
-        say(_as_text(table))
-        say("")
-        said = f"{int(failed.sum())} of {len(table)} limits exceeded"
-        if (table["result"] == "not sure").any() and not strict:
-            said += "; “not sure”: beyond the limit, but by no more than chance may be"
-        say(f"{view.dataset.name}, {view.rows}: {said}.")
-    return EXCEEDED if failed.any() else 0
-
-
-def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    import pandas as pd
-
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    said = f"{int(failed.sum())} of {len(table)} limits exceeded"
+    if (table["result"] == "not sure").any() and not strict:
+        said += "; “not sure”: beyond the limit, but by no more than chance may be"
+    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {said}."]
+    return Output(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
 
 
 def _unit(name: str) -> Unit:

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import NumberOptions, Progress, note, number_options, say, text_table
-from lore_core.cli.sums import SumsOptions, other_run, run_of, said_of, settings_of, sums_options
+from lore_core.cli.options import (
+    SumsOptions,
+    ViewOptions,
+    draws_option,
+    examples,
+    sums_options,
+    view_options,
+)
+from lore_core.cli.output import Output, Progress, note, results, text_table
+from lore_core.data.defaults import GAMMA, RUNS_GAMMA
 from lore_core.data.number_text import decimal
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
@@ -17,8 +24,8 @@ if TYPE_CHECKING:
     from lore_core import Comparison, Recalibrator
     from lore_core.view import View
 
-#: Defaults for a directory of runs.
-_RUNS_MAP, _RUNS_GAMMA = "pca-20", 0.4
+#: Map of a directory of runs.
+_RUNS_MAP = "pca-20"
 
 method_option = click.option(
     "--method",
@@ -65,7 +72,7 @@ method_option = click.option(
     "what takes some seconds; 0: none)."
 )
 @sums_options
-@number_options()
+@results()
 def compare(
     given: ViewOptions,
     *,
@@ -77,8 +84,8 @@ def compare(
     all_methods: bool,
     draws: int | None,
     sums: SumsOptions,
-    numbers: NumberOptions,
-) -> None:
+    progress: Progress,
+) -> Output:
     """Hold every recalibrator against the others.
 
     Each is fitted on the calibration rows and measured on the evaluation rows. Of one dataset:
@@ -89,117 +96,98 @@ def compare(
     With --against, DATA and the other rows are summed in the cells of one map, and every metric is
     given with its difference and the bounds that surely hold that.
     """
-    if against:
-        _against(given, against, sums, numbers)
-        return
-    if sums.wanted:
-        from lore_core.data.validation import InputError
+    from lore_core.cli.source import open_view
+    from lore_core.comparison import conclude_recalibration
+    from lore_core.comparison.effects import about_predictions
+    from lore_core.data.validation import InputError, as_path
+    from lore_core.view.where import places_of
 
+    if against:
+        return _against(given, against, sums, progress)
+    if sums.wanted:
         raise InputError(
             "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
             "Recalibrators are compared on rows that fit into memory."
         )
-    place = Path(given.data[0]).expanduser()
-    local = given.maps != ("none",)
+    place = as_path(given.data[0])
     if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
-        _runs(
-            given,
-            place,
-            methods_of(given, names, rivals, local, _RUNS_GAMMA, all_methods),
-            group,
-            min_group_size or 1,
-            numbers,
-        )
-        return
-    from lore_core.cli.view import open_view
-    from lore_core.comparison import conclude_recalibration
-    from lore_core.comparison.effects import about_predictions
-    from lore_core.view.where import places_of
-
-    with Progress() as progress:
-        view = open_view(given, progress)
-        weighted = view.dataset.weights is not None
+        local = given.maps != ("none",)
         methods = methods_of(
-            given, names, rivals, view.is_local, 0.2, all_methods, weighted=weighted
+            given, names, local=local, gamma=RUNS_GAMMA, rivals=rivals, all_methods=all_methods
         )
-        result = compare_one(view, methods, group, min_group_size, draws, progress)
-        said = conclude_recalibration(result, places_of(view, progress=progress))
-    known = {**view.settings(), "maps": list(view.maps), "conclusion": said.sentence}
-    if numbers.give_result(result, **known):
-        return
-    say(said.sentence)
-    say("")
+        return _runs(given, place, methods, group, min_group_size or 1, progress)
+    view = open_view(given, progress)
+    methods = methods_of(
+        given,
+        names,
+        local=view.is_local,
+        rivals=rivals,
+        all_methods=all_methods,
+        weighted=view.dataset.weights is not None,
+    )
+    result = compare_one(
+        view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
+    )
+    said = conclude_recalibration(result, places_of(view, progress=progress))
+    settings = view.settings()
+    known = {**settings, "maps": list(view.maps), "conclusion": said.sentence}
     shown = [item for item in COMPARED if item.name in result.table and not item.unfiltered_maximum]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
-    say(text_table({"": list(result.names.values()), **cells}))
-    say("")
-    say(about_predictions(result.most_probable))
     on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.is_local else ""
-    calibration = view.settings()["calibration_rows"]
-    say(
-        f"{view.dataset.name}: fitted on {calibration:,} calibration rows, measured on "
-        f"{view.rows}{on}."
+    rows = (
+        f"{view.dataset.name}: fitted on {settings['calibration_rows']:,} calibration rows, "
+        f"measured on {view.rows}{on}."
     )
+    text = [
+        said.sentence,
+        text_table({"": list(result.names.values()), **cells}),
+        f"{about_predictions(result.most_probable)}\n{rows}",
+    ]
+    return Output({**known, **result.to_dict()}, result.frame(), text)
 
 
 def _against(
-    given: ViewOptions, against: tuple[str, ...], sums: SumsOptions, numbers: NumberOptions
-) -> None:
+    given: ViewOptions, against: tuple[str, ...], sums: SumsOptions, progress: Progress
+) -> Output:
     """Compare two sets of rows by their sums."""
+    from lore_core.cli.source import open_sums, sum_others
     from lore_core.comparison import compare_sums
     from lore_core.data.number_text import share_words
     from lore_core.data.progress import part_of
+    from lore_core.metrics.tables import metric_columns
 
-    gamma = 0.2 if given.gamma is None else given.gamma
-    with Progress() as progress:
-        first = run_of(given, sums, part_of(progress, 0.0, 0.4), always=True)
-        assert first is not None  # it was asked for
-        other = other_run(against, first.plan, sums, part_of(progress, 0.4, 0.8))
-        found = compare_sums(
-            first.sums, other.sums, gamma=gamma, progress=part_of(progress, 0.8, 1.0)
-        )
+    view = open_sums(given, sums, part_of(progress, 0.0, 0.4))
+    other = sum_others(against, view.run.plan, sums, part_of(progress, 0.4, 0.8)).sums
+    found = compare_sums(view.sums, other, gamma=view.gamma, progress=part_of(progress, 0.8, 1.0))
     table = found.table
     content = {
-        **settings_of(first, given, gamma),
+        **view.settings(),
         "against": list(against),
-        "against_rows": other.sums.n_rows,
+        "against_rows": other.n_rows,
         "metrics": table.set_index("metric").to_dict(orient="index"),
         "share_surely_larger": found.larger,
         "share_surely_smaller": found.smaller,
     }
-    if numbers.give(table, content):
-        return
-    metrics = [CATALOGUE[name] for name in table["metric"]]
-    columns = {
-        "metric": [metric.heading for metric in metrics],
-        "DATA": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
-        "against": [m.text(value) for m, value in zip(metrics, table["other"], strict=True)],
-        "difference": [
-            m.text(value) for m, value in zip(metrics, table["difference"], strict=True)
-        ],
-        "surely": [
-            m.interval_text(low, high) if low < high else ""
-            for m, low, high in zip(metrics, table["at_least"], table["at_most"], strict=True)
-        ],
-    }
-    say(text_table(columns))
-    say("")
-    say(
+    columns = metric_columns(table)
+    headings = {"value": "DATA", "other": "against"}
+    said = (
         f"At {share_words(found.larger)} of the rows of DATA the local error of --against is "
         f"surely larger, at {share_words(found.smaller)} surely smaller, taken at the mean place "
-        "of the cell a row is in. “Surely” is of these rows; it says nothing of chance."
+        "of the cell a row is in. “Surely” is of these rows; it says nothing of chance.\n"
+        f"Against {other.n_rows:,} rows. {view.basis()}"
     )
-    say(f"Against {other.sums.n_rows:,} rows. γ = {gamma:g}. DATA: {said_of(first)}")
+    shown = {headings.get(name, name): column for name, column in columns.items()}
+    return Output(content, table, [text_table(shown), said])
 
 
 def methods_of(
     given: ViewOptions,
     names: tuple[str, ...],
-    rivals: bool,
-    local: bool,
-    gamma: float,
-    all_methods: bool = False,
     *,
+    local: bool,
+    gamma: float = GAMMA,
+    rivals: bool = False,
+    all_methods: bool = False,
     weighted: bool = False,
 ) -> list[Recalibrator]:
     """Recalibrators that were asked for.
@@ -247,9 +235,10 @@ def methods_of(
 def compare_one(
     view: View,
     methods: list[Recalibrator],
-    group: str | None,
-    min_group_size: int | None,
-    draws: int | None,
+    *,
+    group: str | None = None,
+    min_group_size: int | None = None,
+    n_draws: int | None = None,
     progress: Progress,
 ) -> Comparison:
     """Compare on one dataset, as the Recalibrate page does."""
@@ -277,8 +266,8 @@ def compare_one(
     grouping = grouping_of(view.dataset, group, min_group_size)
     # With the local metrics if that takes some seconds, else the global ones alone.
     simulating = simulating_of(view, n_methods=len(methods))
-    if draws is not None:
-        simulating = {"n_draws": draws}
+    if n_draws is not None:
+        simulating = {"n_draws": n_draws}
     return comparison_of(view, methods, simulating, grouping=grouping, progress=progress)
 
 
@@ -288,43 +277,36 @@ def _runs(
     methods: list[Recalibrator],
     group: str | None,
     min_group_size: int,
-    numbers: NumberOptions,
-) -> None:
+    progress: Progress,
+) -> Output:
     """Compare on every run of a directory."""
     from lore_core.comparison.runs import compare_runs
     from lore_core.reading import load_runs
 
     local = given.maps != ("none",)
-    with Progress() as progress:
-        result = compare_runs(
-            load_runs(directory, isolate=True) if given.isolate else directory,
-            methods,
-            feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
-            gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,
-            n_bins=given.n_bins,
-            binning=given.binning,
-            group_column=group,
-            min_group_size=min_group_size,
-            n_jobs=given.jobs,
-            progress=progress,
-        )
-    if numbers.give(result.runs, result.to_dict()):
-        return
+    result = compare_runs(
+        load_runs(directory, isolate=True) if given.isolate else directory,
+        methods,
+        feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
+        gamma=RUNS_GAMMA if given.gamma is None else given.gamma,
+        n_bins=given.n_bins,
+        binning=given.binning,
+        group_column=group,
+        min_group_size=min_group_size,
+        n_jobs=given.jobs,
+        progress=progress,
+    )
     mean, sd = result.table, result.sd
     goes_with = None if group is None else result.correlation()
     cells = {}
     for name in map(str, mean):
         unit, heading = unit_of(name), CATALOGUE[name].heading if name in CATALOGUE else name
         cells[heading] = list(mean[name].map(unit.text) + " ± " + sd[name].map(unit.text))
-    say(text_table({"": list(mean.index), **cells}))
-    if goes_with is not None:
-        say("")
-        say(f"Correlation with {str(goes_with.name).removeprefix('correlation with ')}:")
-        known = goes_with.dropna()
-        say(
-            text_table(
-                {"metric": list(known.index), "r": [decimal(r, 2, signed=True) for r in known]}
-            )
-        )
-        say("")
-    say(f"Mean ± standard deviation over {result.n_runs} run{'s' * (result.n_runs != 1)}.")
+    text = [text_table({"": list(mean.index), **cells})]
+    runs = f"Mean ± standard deviation over {result.n_runs} run{'s' * (result.n_runs != 1)}."
+    if goes_with is None:
+        return Output(result.to_dict(), result.runs, ["\n".join([*text, runs])])
+    known = goes_with.dropna()
+    columns = {"metric": list(known.index), "r": [decimal(r, 2, signed=True) for r in known]}
+    about = f"Correlation with {str(goes_with.name).removeprefix('correlation with ')}:"
+    return Output(result.to_dict(), result.runs, [*text, f"{about}\n{text_table(columns)}", runs])

@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.figure_files import FigureOptions, figure_options
-from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import Progress, json_option, note, records, say, text_table
-from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
-from lore_core.data.json_text import as_json
+from lore_core.cli.options import (
+    SumsOptions,
+    ViewOptions,
+    draws_option,
+    examples,
+    sums_options,
+    view_options,
+)
+from lore_core.cli.output import (
+    Output,
+    Progress,
+    interval_texts,
+    note,
+    records,
+    results,
+    text_table,
+)
 from lore_core.data.number_text import POINTS
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 
@@ -22,9 +34,7 @@ if TYPE_CHECKING:
 
     from lore_core import BandwidthCurve
     from lore_core.inference import NullBand, VectorBand
-    from lore_core.mergeable import Run
     from lore_core.metrics import VectorCurve
-    from lore_core.metrics.metric import CurveKey
 
 
 @click.command(
@@ -43,17 +53,10 @@ if TYPE_CHECKING:
 )
 @draws_option("Simulations of chance (default: what takes some seconds; 0: none).")
 @sums_options
-@json_option
-@figure_options
+@results(figure=True)
 def curve(
-    given: ViewOptions,
-    *,
-    metric: Any,
-    draws: int | None,
-    sums: SumsOptions,
-    json_: bool,
-    figure: FigureOptions,
-) -> None:
+    given: ViewOptions, *, metric: Any, draws: int | None, sums: SumsOptions, progress: Progress
+) -> Output:
     """Supported MLCE, ALCE and MLCE as the bandwidth γ grows.
 
     For one feature map or several; of the first also where the whole curve of a calibrated model
@@ -64,39 +67,46 @@ def curve(
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
     """
-    from lore_core.cli.view import needs_map, open_view
+    from lore_core.cli.source import needs_map, open_source
     from lore_core.comparison import conclude_bandwidths
     from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
+    from lore_core.figures import bandwidth_figure
+    from lore_core.view import View
     from lore_core.view.inference import chance_band_of, vector_band_of, vector_curve_of
     from lore_core.view.where import curve_of
 
-    with Progress() as progress:
-        run = run_of(given, sums, progress)
-        if run is not None:
-            _give_sums(run, given, metric or next(iter(CURVES)), json_, figure, progress)
-            return
-        view = open_view(given, progress, all_classes=True)
-        needs_map(view)
-        of_all = view.target == ALL_CLASSES
-        known = list(VECTOR_CURVES if of_all else CURVES)
-        if metric is None:
-            metric = known[0]
-        elif metric not in known:
-            raise InputError(f"'--metric' must be one of {', '.join(known)} here; got {metric!r}.")
-        compute = vector_curve_of if of_all else curve_of
-        curves = {
-            name: compute(view.with_(maps={name: on}), progress) for name, on in view.maps.items()
-        }
-        simulate = vector_band_of if of_all else chance_band_of
-        chance = None if draws == 0 else simulate(view, n_draws=draws, progress=progress)
-        if chance is None and draws is None:
-            note(
-                "what chance makes is left out: simulating it on so many rows would take long "
-                "(--draws 100 does it all the same)."
-            )
+    view = open_source(given, sums, progress, all_classes=True)
+    needs_map(view)
+    curves: Mapping[str, BandwidthCurve | VectorCurve]
+    chance: NullBand | VectorBand | None = None
+    of_all = isinstance(view, View) and view.target == ALL_CLASSES
+    known = list(VECTOR_CURVES if of_all else CURVES)
+    if metric is None:
+        metric = known[0]
+    elif metric not in known:
+        raise InputError(f"'--metric' must be one of {', '.join(known)} here; got {metric!r}.")
+    if isinstance(view, View) and of_all:
+        curves = {name: vector_curve_of(on, progress) for name, on in view.by_map.items()}
+        if draws != 0:
+            chance = vector_band_of(view, n_draws=draws, progress=progress)
+    else:
+        curves = {name: curve_of(on, progress) for name, on in view.by_map.items()}
+        chance = chance_band_of(view, n_draws=draws, progress=progress)
+    if chance is None and draws is None and isinstance(view, View):
+        note(
+            "what chance makes is left out: simulating it on so many rows would take long "
+            "(--draws 100 does it all the same)."
+        )
     table = _numbers(curves, chance)
     said = conclude_bandwidths(curves[view.map_name], chance, on=view.map_name)
+    chart = bandwidth_figure(
+        curves,
+        metric=metric,
+        rows=f"{view.rows}, {view.bins_in_words}",
+        gamma=view.gamma,
+        null=None if chance is None else (view.map_name, chance),
+    )
     content = {
         **view.settings(),
         "conclusion": said.sentence,
@@ -104,68 +114,8 @@ def curve(
         "limits": {name: _limits(item) for name, item in curves.items()},
         "curve": records(table),
     }
-    if json_:
-        say(as_json(content))
-    elif not figure.paths:
-        say(said.sentence)
-        say("")
-        say(_text(table))
-        say("")
-        say(f"{view.dataset.name}: {view.rows}, {view.bins_in_words}.")
-    if not figure.paths:
-        return
-    from lore_core.figures import bandwidth_figure
-
-    chart = bandwidth_figure(
-        curves,
-        metric=metric,
-        rows=f"{view.rows}, {view.bins_in_words}",
-        gamma=view.gamma,
-        null=None if chance is None else (view.map_name, chance),
-        mode=figure.mode,
-    )
-    figure.write(chart, table, content, quiet=json_)
-
-
-def _give_sums(
-    run: Run,
-    given: ViewOptions,
-    metric: CurveKey,
-    json_: bool,
-    figure: FigureOptions,
-    progress: Progress,
-) -> None:
-    """Give the curve that sums know."""
-    from lore_core.data.progress import part_of
-    from lore_core.mergeable import bandwidth_curve_of_sums
-
-    found = bandwidth_curve_of_sums(run.sums, progress=part_of(progress, 0.8, 1.0))
-    name = run.plan.embedding.name.title
-    table = found.frame()
-    table.insert(0, "map", name)
-    content = {
-        **settings_of(run, given, given.gamma),
-        "limits": {name: _limits(found.value)},
-        "curve": records(table),
-    }
-    if json_:
-        say(as_json(content))
-    elif not figure.paths:
-        say(_text(table))
-        say("")
-        say(said_of(run))
-    if not figure.paths:
-        return
-    from lore_core.figures import bandwidth_figure
-
-    chart = bandwidth_figure(
-        {name: found},
-        metric=metric,
-        rows=f"{run.sums.n_rows:,} rows, {run.sums.bins.n_bins} {run.sums.bins.binning} bins",
-        gamma=given.gamma,
-        mode=figure.mode,
-    )
-    figure.write(chart, table, content, quiet=json_)
+    details = [said.sentence, _text(table), view.basis(at_gamma=False)]
+    return Output(content, table, [], details, chart)
 
 
 def _numbers(
@@ -190,7 +140,7 @@ def _limits(item: BandwidthCurve | VectorCurve) -> dict[str, float]:
 
 
 def _text(table: pd.DataFrame) -> str:
-    """Every third bandwidth, and chance as a range."""
+    """Every third bandwidth, with chance and bounds as ranges."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
     known = [about for key, about in _ALL_CURVES.items() if key in shown]
@@ -203,9 +153,6 @@ def _text(table: pd.DataFrame) -> str:
         ):
             if low in shown:
                 # (Two columns of one heading: a mapping needs two names.)
-                cells[between + " " * position] = [
-                    POINTS.interval_text(*ends)
-                    for ends in zip(shown[low], shown[high], strict=True)
-                ]
+                cells[between + " " * position] = interval_texts(shown[low], shown[high])
     cells["median effective neighbours"] = [f"{size:.0f}" for size in shown["median_n_eff"]]
     return text_table(cells)

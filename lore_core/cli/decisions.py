@@ -5,10 +5,8 @@ from __future__ import annotations
 import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, cost_options, examples, view_options
-from lore_core.cli.output import Progress, json_option, records, say, text_table
-from lore_core.data.json_text import as_json
+from lore_core.cli.output import Output, Progress, records, results, text_table
 from lore_core.data.number_text import PLAIN, decimal, percent
 
 
@@ -21,38 +19,36 @@ from lore_core.data.number_text import PLAIN, decimal, percent
 @view_options()
 @cost_options
 @method_option
-@json_option
-@figure_options
+@results(figure=True)
 def decisions(
     given: ViewOptions,
     *,
     unsure_cost: float,
     wrong_cost: float,
     names: tuple[str, ...],
-    json_: bool,
-    figure: FigureOptions,
-) -> None:
+    progress: Progress,
+) -> Output:
     """Hold recalibrators against each other at your costs.
 
     Answer only where the confidence reaches 1 − u/w, else say “unsure”: the mean reward a row under
     every method; then what recalibration can gain at most, and what takes the features: a better
     model, or more data. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
-    from lore_core.cli.view import open_view
+    from lore_core.cli.source import open_view
     from lore_core.comparison.conclusions.retraining import conclude_retraining
     from lore_core.comparison.effects import compare_rewards
     from lore_core.comparison.retraining import retraining_frame
     from lore_core.comparison.tables import stacked
     from lore_core.data.dataset import TOP_LABEL
+    from lore_core.figures import reward_figure
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold
     from lore_core.view.methods import taught_of
 
     unsure_threshold(unsure_cost, wrong_cost)  # raises before anything is computed
     ratio = wrong_cost / unsure_cost
-    with Progress() as progress:
-        view = open_view(given, progress)
-        methods = methods_of(given, names, False, view.is_local, view.gamma)
-        result = compare_one(view, methods, None, None, 0, progress)
+    view = open_view(given, progress)
+    methods = methods_of(given, names, local=view.is_local)
+    result = compare_one(view, methods, n_draws=0, progress=progress)
     first = next(iter(result.datasets))
     own, curves = compare_rewards(result.datasets, [ratio]), compare_rewards(result.datasets)
     table = stacked({name: curve.frame() for name, curve in curves.items()})
@@ -80,38 +76,18 @@ def decisions(
         "at_most": None if gains is None else gains.at_most,
         "steps": [] if steps is None else records(steps.reset_index()),
     }
-    if json_:
-        say(as_json(content))
-    else:
-        say(sentence)
-        say("")
-        say(
-            text_table(
-                {
-                    "": list(at),
-                    "reward a row, in u": [decimal(item["reward"], 3) for item in at.values()],
-                    "answered": [percent(item["answered"]) for item in at.values()],
-                    "gain": [decimal(item["gain"], 3, signed=True) for item in at.values()],
-                    "95 %": [
-                        PLAIN.interval_text(item["gain_low"], item["gain_high"], signed=True)
-                        for item in at.values()
-                    ],
-                }
-            )
-        )
-        say("")
-        say(f"{view.dataset.name}: {view.rows}; gains are over {first}.")
-        say("")
-        say(retraining)
-    if not figure.paths:
-        return
-    from lore_core.figures import reward_figure
-
+    columns = {
+        "": list(at),
+        "reward a row, in u": [decimal(item["reward"], 3) for item in at.values()],
+        "answered": [percent(item["answered"]) for item in at.values()],
+        "gain": [decimal(item["gain"], 3, signed=True) for item in at.values()],
+        "95 %": [
+            PLAIN.interval_text(item["gain_low"], item["gain_high"], signed=True)
+            for item in at.values()
+        ],
+    }
     chart = reward_figure(
-        curves,
-        rows=view.rows,
-        baseline=first,
-        ratio=ratio if 1 <= ratio <= 100 else None,
-        mode=figure.mode,
+        curves, rows=view.rows, baseline=first, ratio=ratio if 1 <= ratio <= 100 else None
     )
-    figure.write(chart, table, content, quiet=json_)
+    rows = f"{view.dataset.name}: {view.rows}; gains are over {first}."
+    return Output(content, table, [sentence, text_table(columns), rows, retraining], chart=chart)

@@ -8,8 +8,8 @@ import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
-from lore_core.data.number_text import POINTS, signed_points
+from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
+from lore_core.data.number_text import signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
 if TYPE_CHECKING:
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
     help="Smaller groups do not set the maximum, unless all are smaller.",
 )
 @method_option
-@number_options("every group under every method")
+@results("every group under every method")
 def fairness(
     given: ViewOptions,
     *,
     by: tuple[str, ...],
     min_group_size: int,
     names: tuple[str, ...],
-    numbers: NumberOptions,
-) -> None:
+    progress: Progress,
+) -> Output:
     """Measure every group under every recalibrator.
 
     Which groups are off beyond chance and which method mends that; the group furthest off under
     each method with its gap and the 95 % interval, for all groups at once; and the worst cell of
     group and confidence bin. The paper's maximum over cells however small is in --json.
     """
-    from lore_core.cli.view import open_view
+    from lore_core.cli.source import open_view
     from lore_core.comparison import compare_groups, conclude_groups
     from lore_core.comparison.tables import stacked
     from lore_core.data.validation import InputError
@@ -64,18 +64,17 @@ def fairness(
         group_reports_of,
     )
 
-    with Progress() as progress:
-        view = open_view(given, progress)
-        known = group_columns(view.dataset)
-        chosen = list(by or known[:1])
-        wrong = [name for name in chosen if name not in known]
-        if not chosen or wrong:
-            got = repr(wrong[0]) if wrong else "no group column"
-            raise InputError(f"'--group' must be one of {known}; got {got}.")
-        groups = group_names(view.evaluation, chosen)
-        min_group_size = counted_from(groups, min_group_size)
-        methods = methods_of(given, names, False, view.is_local, view.gamma)
-        result = compare_one(view, methods, chosen[0], None, 0, progress)
+    view = open_view(given, progress)
+    known = group_columns(view.dataset)
+    chosen = list(by or known[:1])
+    wrong = [name for name in chosen if name not in known]
+    if not chosen or wrong:
+        got = repr(wrong[0]) if wrong else "no group column"
+        raise InputError(f"'--group' must be one of {known}; got {got}.")
+    groups = group_names(view.evaluation, chosen)
+    min_group_size = counted_from(groups, min_group_size)
+    methods = methods_of(given, names, local=view.is_local)
+    result = compare_one(view, methods, group=chosen[0], n_draws=0, progress=progress)
     worst = compare_groups(result.datasets, groups, **view.bins, min_group_size=min_group_size)
     by_method = group_reports_of(view, result.datasets, groups)
     said = conclude_groups(by_method, min_group_size)
@@ -89,13 +88,8 @@ def fairness(
         "methods": worst.to_dict(orient="index"),
         "groups": reports.to_dict(orient="records"),
     }
-    if numbers.give(reports, content):
-        return
-    say(said.sentence)
-    say("")
-    say(text_table(_cells(worst)))
-    say("")
-    say(f"Groups by {' × '.join(chosen)} of {min_group_size} rows or more, {view.rows}.")
+    rows = f"Groups by {' × '.join(chosen)} of {min_group_size} rows or more, {view.rows}."
+    return Output(content, reports, [said.sentence, text_table(_cells(worst)), rows])
 
 
 def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
@@ -104,10 +98,7 @@ def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
         "furthest off": [str(name) for name in worst["furthest_group"]],
         "its rows": [f"{rows:,}" for rows in worst["furthest_rows"]],
         "gap, points": list(worst["gap"].map(signed_points)),
-        "95 %": [
-            POINTS.interval_text(low, high, signed=True)
-            for low, high in zip(worst["gap_low"], worst["gap_high"], strict=True)
-        ],
+        "95 %": interval_texts(worst["gap_low"], worst["gap_high"], signed=True),
         WORST_CELL.heading: list(worst["cell_gap"].map(signed_points)),
         "cell": list(worst["cell"]),
         "its rows ": [f"{rows:,}" for rows in worst["cell_rows"]],

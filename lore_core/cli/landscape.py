@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.figure_files import FigureOptions, figure_options
-from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, records, say, text_table
+from lore_core.cli.options import (
+    SumsOptions,
+    ViewOptions,
+    examples,
+    sums_options,
+    view_options,
+)
+from lore_core.cli.output import Output, Progress, records, results, text_table
 from lore_core.cli.places import against_option
-from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 if TYPE_CHECKING:
     from lore_core.figures.pictures.landscape_picture import Value
-    from lore_core.mergeable import Run
     from lore_core.metrics import ReliabilityTable
-    from lore_core.regions import Outline
+    from lore_core.view import SumsView
 
 
 @click.command(
@@ -58,7 +61,7 @@ if TYPE_CHECKING:
     help="The error at every place, single rows, or both.",
 )
 @sums_options
-@figure_options
+@results(figure=True)
 def landscape(
     given: ViewOptions,
     *,
@@ -70,8 +73,8 @@ def landscape(
     outlines: bool,
     show: str,
     sums: SumsOptions,
-    figure: FigureOptions,
-) -> None:
+    progress: Progress,
+) -> Output:
     """Draw where the confidence is wrong.
 
     The signed local calibration error of the evaluation rows on a 2-D map: red promises too much,
@@ -83,54 +86,42 @@ def landscape(
     sums over cells of the map: the same field, how far at most it is from the exact one (columns
     at_least, at_most of one bin), and how the LCE is spread over the rows; no places and no rows.
     """
-    from lore_core.cli.all_classes import draw_classes
-    from lore_core.cli.view import map_name, needs_map, open_view
+    from lore_core.cli.all_classes import output_of_classes
+    from lore_core.cli.source import map_name, needs_map, open_source
     from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
     from lore_core.embedding import make_map
+    from lore_core.figures import landscape_figure, shared_limit
+    from lore_core.view import View
     from lore_core.view.scene import Scene
     from lore_core.view.where import errors_of, field_of, outlines_of, places_of, reliability_of
 
     value: Value = "signed" if signed else "absolute"
-    with Progress() as progress:
-        run = run_of(given, sums, progress)
-        if run is not None:
-            if beyond_chance or draw_on is not None or show != "field":
-                raise InputError(
-                    "'--beyond-chance', '--draw-on' and '--show rows' need single rows, which sums "
-                    "do not hold. Leave them out, or name fewer files."
-                )
-            _give_sums(run, given, wanted, value, figure, progress)
-            return
-        view = open_view(given, progress, all_classes=True)
-        needs_map(view)
-        if view.target == ALL_CLASSES:
-            draw_classes(view, figure, progress)
-            return
-        bins, errors = reliability_of(view), errors_of(view)
-        chosen = _bin(bins, wanted)
-        on, axes = view.embedding, view.map_name
-        if draw_on is not None or on.n_components != 2:
-            on = make_map(
-                view.dataset,
-                map_name(draw_on or "pca-2", on.n_features),
-                random_state=view.seed,
-                progress=progress,
+    view = open_source(given, sums, progress, all_classes=True)
+    if not isinstance(view, View):
+        if beyond_chance or draw_on is not None or show != "field":
+            raise InputError(
+                "'--beyond-chance', '--draw-on' and '--show rows' need single rows, which sums "
+                "do not hold. Leave them out, or name fewer files."
             )
-            axes = on.label
-        found: list[tuple[str, Outline]] = []
-        only = None
-        if outlines or beyond_chance:
-            search = places_of(view, against=against, progress=progress)
-            found = outlines_of(search, view.points(on=on)) if outlines else []
-            only = search.inside() if beyond_chance else None
-        scene = Scene(view, errors, bins, chosen, on, axes, only)
-        field = field_of(view, errors, bin_index=chosen, on=on, only=only)
-    say(scene.sentence)
-    if not figure.paths:
-        return
-    from lore_core.figures import landscape_figure, shared_limit
-
+        return _of_sums(view, _bin(reliability_of(view), wanted), value, progress)
+    needs_map(view)
+    if view.target == ALL_CLASSES:
+        return output_of_classes(view, progress, drawn=True)
+    bins, errors = reliability_of(view), errors_of(view)
+    chosen = _bin(bins, wanted)
+    on, axes = view.embedding, view.map_name
+    if draw_on is not None or on.n_components != 2:
+        name = map_name(draw_on or "pca-2", on.n_features)
+        on = make_map(view.dataset, name, random_state=view.seed, progress=progress)
+        axes = on.label
+    found, only = [], None
+    if outlines or beyond_chance:
+        search = places_of(view, against=against, progress=progress)
+        found = outlines_of(search, view.points(on=on)) if outlines else []
+        only = search.inside() if beyond_chance else None
+    scene = Scene(view, errors, bins, chosen, on, axes, only)
+    field = field_of(view, errors, bin_index=chosen, on=on, only=only)
     chart = landscape_figure(
         None if show == "rows" else field,
         scene.points,
@@ -143,7 +134,6 @@ def landscape(
         axes=axes,
         found=found,
         places=scene.classes,
-        mode=figure.mode,
     )
     content = {
         **view.settings(),
@@ -152,55 +142,38 @@ def landscape(
         "beyond_chance_only": beyond_chance,
         "nodes": records(chart.table),
     }
-    figure.write(chart, chart.table, content, quiet=False)
+    return Output(content, chart.table, [scene.sentence], chart=chart)
 
 
-def _give_sums(
-    run: Run,
-    given: ViewOptions,
-    wanted: str,
-    value: Value,
-    figure: FigureOptions,
-    progress: Progress,
-) -> None:
-    """Give what of the map is known without rows."""
+def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Progress) -> Output:
+    """Return what of the map is known without rows."""
+    import pandas as pd
+
     from lore_core.data.number_text import POINTS
     from lore_core.data.progress import part_of
-    from lore_core.mergeable import LocalDistribution
+    from lore_core.figures import sums_landscape_figure
     from lore_core.regions import SumsLandscape
 
-    gamma = 0.2 if given.gamma is None else given.gamma
-    chosen = _bin(run.sums.reliability, wanted)
     said = part_of(progress, 0.8, 1.0)
-    seen = SumsLandscape.of(run.sums, gamma=gamma, bin_index=chosen, progress=said)
-    known = LocalDistribution.of_values(seen.values, seen.counts, seen.chosen).in_words
-    say(seen.sentence)
-    if seen.bound_sentence:
-        say(seen.bound_sentence)
-    if not figure.paths:
-        say("")
-        columns = {
-            "": list(known),
-            "LCE at most, points": [POINTS.text(of.value) for of in known.values()],
-            "surely": [POINTS.interval_text(of.low, of.high) for of in known.values()],
-        }
-        say(text_table(columns))
-        say("")
-        say(f"γ = {gamma:g}. {said_of(run)}")
-        return
-    from lore_core.figures import sums_landscape_figure
-
-    chart = sums_landscape_figure(
-        seen, axes=run.plan.embedding.name.title, value=value, mode=figure.mode
-    )
-    content = {
-        **settings_of(run, given, gamma),
-        "bin": seen.bin_name,
-        "lce": {name: vars(of) for name, of in known.items()},
-        "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
-        "nodes": records(chart.table),
+    seen = SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=said)
+    spread, chart, nodes = seen.spread, None, pd.DataFrame()
+    if seen.field is not None:
+        chart = sums_landscape_figure(seen, axes=view.map_name, value=value)
+        nodes = chart.table
+    columns = {
+        "": list(spread),
+        "LCE at most, points": [POINTS.text(of.value) for of in spread.values()],
+        "surely": [POINTS.interval_text(of.low, of.high) for of in spread.values()],
     }
-    figure.write(chart, chart.table, content, quiet=False)
+    content = {
+        **view.settings(),
+        "bin": seen.bin_name,
+        "lce": {name: of._asdict() for name, of in spread.items()},
+        "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
+        "nodes": records(nodes),
+    }
+    text = ["\n".join(filter(None, [seen.sentence, seen.bound_sentence]))]
+    return Output(content, nodes, text, [text_table(columns), view.basis()], chart)
 
 
 def _bin(table: ReliabilityTable, wanted: str) -> int | None:

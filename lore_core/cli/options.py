@@ -1,10 +1,11 @@
-"""The options that commands share, each defined once, and the view they come to."""
+"""The options that commands share, each defined once."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,17 +19,14 @@ Command = Callable[..., Any]
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
-data_argument = click.argument(
-    "data", nargs=-1, required=True, metavar="DATA...", type=click.Path()
-)
-
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """What is looked at, and how, as it was said on the command line."""
+    """What is looked at, and how, as it was typed."""
 
     data: tuple[str, ...]  #: Files, a directory, or ``("demo",)``
-    columns: tuple[str, ...]  #: ``"ROLE=NAME"`` for columns whose role is not to be guessed
+    roles: tuple[str, ...]  #: ``"ROLE=NAME"`` for columns whose role is not to be guessed
+    query: str | None  #: What to read of a database
     #: Share of the rows set apart for calibration where the data name no split; 0 for none.
     calibration_share: float
     target: str  #: ``"top-label"`` or a class name
@@ -42,9 +40,43 @@ class ViewOptions:
     jobs: int | None  #: Processors used at a time
     isolate: bool  #: Whether the data are parsed in a child process, with limits
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``"ROLE=NAME"`` for everything that is not to be guessed, the query with it."""
+        return self.roles if self.query is None else (*self.roles, f"query={self.query}")
 
-#: What has no other form in the command line than in the options.
-_AS_SAID = tuple(field.name for field in fields(ViewOptions) if field.name != "maps")
+
+@dataclass(frozen=True)
+class SumsOptions:
+    """How rows are summed where there are too many for the exact numbers."""
+
+    directory: Path | None = None  #: Where sums are kept
+    n_workers: int = 1
+    max_cells: int | None = None
+    cluster: str | None = None  #: Address of a scheduler
+
+    @property
+    def wanted(self) -> bool:
+        """Whether sums were asked for, however few rows there are."""
+        return self != SumsOptions()
+
+
+def options_as(kind: type[Any], name: str, *options: Callable[[Command], Command]) -> Command:
+    """Give a command options that come to one argument ``name``, a dataclass of their values."""
+    names = [field.name for field in fields(kind)]
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def called(*args: Any, **given: Any) -> Any:
+            value = kind(**{field: given.pop(field) for field in names})
+            return command(*args, **{name: value}, **given)
+
+        made: Command = called
+        for option in reversed(options):
+            made = option(made)
+        return made
+
+    return decorate
 
 
 def draws_option(what: str) -> Callable[[Command], Command]:
@@ -72,16 +104,16 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-_GAMMA = click.option(
-    "--gamma",
-    "-g",
-    type=_POSITIVE,
-    metavar="γ",
-    help="Bandwidth: how near another row must be to count, in units of the map's scale "
-    f"(default: {GAMMA}; {RUNS_GAMMA} for a directory of runs).",
-)
-_ONE_MAP = (
-    "Feature map on which rows are near: pca, tsne, umap or identity, with its dimensions as "
+_DATA_AND_GAMMA = (
+    click.argument("data", nargs=-1, required=True, metavar="DATA...", type=click.Path()),
+    click.option(
+        "--gamma",
+        "-g",
+        type=_POSITIVE,
+        metavar="γ",
+        help="Bandwidth: how near another row must be to count, in units of the map's scale "
+        f"(default: {GAMMA}; {RUNS_GAMMA} for a directory of runs).",
+    ),
 )
 _VIEW = (
     click.option(
@@ -115,7 +147,7 @@ _VIEW = (
     ),
     click.option(
         "--column",
-        "columns",
+        "roles",
         multiple=True,
         metavar="ROLE=NAME",
         help="Which column plays a role, instead of a guess: label, probabilities, prediction, "
@@ -149,36 +181,58 @@ _VIEW = (
 )
 
 
-def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
-    """Give a command DATA and the options every command shares, as one :class:`ViewOptions`.
+def view_options(*, several_maps: bool = False) -> Command:
+    """Give a command DATA and the options every command shares, as ``given``, a ViewOptions.
 
-    ``several_maps``: whether ``--map`` may be repeated. Returns a decorator; the command is called
-    with the ViewOptions as its first argument.
+    ``several_maps``: whether ``--map`` may be repeated.
     """
-    repeated = " May be repeated." if several_maps else ""
+    default = "pca-2" + "; pca-20 for a directory of runs" * several_maps
     one_map = click.option(
         "--map",
         "--features",
         "maps",
         multiple=several_maps,
         metavar="MAP",
-        help=f"{_ONE_MAP}in pca-20; none: global only (default: pca-2"
-        + ("; pca-20 for a directory of runs)." if several_maps else ").")
-        + repeated,
+        callback=lambda _, __, typed: (typed,) if isinstance(typed, str) else tuple(typed or ()),
+        help="Feature map on which rows are near: pca, tsne, umap or identity, with its dimensions "
+        f"as in pca-20; none: global only (default: {default})."
+        + " May be repeated."
+        * several_maps,
     )
+    return options_as(ViewOptions, "given", *_DATA_AND_GAMMA, one_map, *_VIEW)
 
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def called(*, maps: str | tuple[str, ...] | None, **options: Any) -> Any:
-            query = options.pop("query")
-            said = {name: options.pop(name) for name in _AS_SAID}
-            if query is not None:
-                said["columns"] = (*said["columns"], f"query={query}")
-            chosen = (maps,) if isinstance(maps, str) else tuple(maps or ())
-            return command(ViewOptions(maps=chosen, **said), **options)
 
-        for option in reversed((data_argument, _GAMMA, one_map, *_VIEW)):
-            called = option(called)
-        return called
-
-    return decorate
+sums_options = options_as(
+    SumsOptions,
+    "sums",
+    click.option(
+        "--cells",
+        "max_cells",
+        type=click.IntRange(min=1000),
+        metavar="N",
+        help="Of Parquet files with more than 2,000,000 rows: most cells of the map that rows are "
+        "summed in (default: 524,288); four times as many halve their width.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Sum them on the workers of this Dask scheduler, tcp://host:8786, which see the same "
+        "files.",
+    ),
+    click.option(
+        "--workers",
+        "n_workers",
+        type=click.IntRange(min=1),
+        default=1,
+        metavar="N",
+        help="Processes that sum such rows.",
+    ),
+    click.option(
+        "--sums",
+        "directory",
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Keep the sums of each part of such files here: a run that was stopped goes on, and "
+        "new files are added.",
+    ),
+)

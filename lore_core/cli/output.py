@@ -1,11 +1,13 @@
-"""What the commands print and write: text, tables, files that are whole or not there."""
+"""What the commands print and write: text, JSON, numbers and figures as files."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,17 +16,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.data.json_text import as_json
+from lore_core.data.number_text import POINTS, Unit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core.data.result import Result
+    from lore_core.figures.chart import Chart
 
-#: Files that hold a table, by suffix.
+#: Suffixes of files that hold numbers, and of static images.
 TABLES = (".csv", ".parquet", ".json")
-_KINDS = ".csv, .parquet or .json"
-
-json_option = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
+_STATIC = (".png", ".svg", ".pdf")
 
 
 def say(text: str) -> None:
@@ -46,6 +47,163 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
+def text_table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Columns of text under their headings, the first flush left, the others flush right."""
+    cells = [[name, *values] for name, values in columns.items()]
+    widths = [max(map(len, column)) for column in cells]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in zip(*cells, strict=True)
+    )
+
+
+def interval_texts(
+    low: Iterable[float], high: Iterable[float], unit: Unit = POINTS, *, signed: bool = False
+) -> list[str]:
+    """Write a column of intervals."""
+    return [unit.interval_text(*ends, signed=signed) for ends in zip(low, high, strict=True)]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command has found."""
+
+    content: Mapping[str, Any]  #: What ``--json`` prints and a .json file holds
+    table: pd.DataFrame  #: What .csv and .parquet files hold
+    text: Sequence[str]  #: Paragraphs; empty ones are left out
+    details: Sequence[str] = ()  #: More paragraphs where no file is written
+    chart: Chart | None = None
+    exit_code: int = 0
+
+
+def results(
+    numbers: str = "them", *, figure: bool = False
+) -> Callable[[Callable[..., Output]], Callable[..., int]]:
+    """Give a command ``--json`` and ``-o``, and lay out the :class:`Output` that it returns.
+
+    The command is called with ``progress`` beside its options. ``numbers``: what ``-o`` writes
+    besides the text. ``figure``: ``-o`` may be repeated, draws the result's chart too, and has
+    options for its look.
+    """
+
+    def decorate(command: Callable[..., Output]) -> Callable[..., int]:
+        @functools.wraps(command)
+        def called(
+            *args: Any,
+            json_: bool,
+            outs: Sequence[str] | str | None,
+            mode: Any = "light",
+            width: int = 0,
+            height: int | None = None,
+            **options: Any,
+        ) -> int:
+            from lore_core.data.validation import InputError
+
+            paths = _paths(outs, figure=figure)
+            with Progress() as progress:
+                result = command(*args, progress=progress, **options)
+            if paths and figure and result.chart is None:
+                raise InputError("'--map' must have two dimensions for a picture.")
+            if json_:
+                say(as_json(result.content))
+            else:
+                shown = (*result.text, *(() if paths and figure else result.details))
+                if any(shown):
+                    say("\n\n".join(filter(None, shown)))
+            for path in paths:
+                if path.suffix.lower() in TABLES:
+                    write_numbers(path, result.table, result.content)
+                elif result.chart is not None:
+                    _draw(path, dataclasses.replace(result.chart, mode=mode), width, height)
+                if figure and not json_:
+                    say(f"Wrote {path}.")
+            return result.exit_code
+
+        for option in reversed(_FIGURE if figure else (_out_option(numbers),)):
+            called = option(called)
+        return _JSON(called)
+
+    return decorate
+
+
+_JSON = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
+
+
+def _out_option(numbers: str) -> Callable[..., Any]:
+    said = f"Also write {numbers}: .csv, .parquet or .json."
+    return click.option("-o", "--out", "outs", metavar="FILE", help=said)
+
+
+_FIGURE = (
+    click.option(
+        "-o",
+        "--out",
+        "outs",
+        multiple=True,
+        metavar="FILE",
+        help="Figure: .html, .png, .svg or .pdf; its numbers: .csv, .parquet or .json. May be "
+        "repeated.",
+    ),
+    click.option(
+        "--theme",
+        "mode",
+        type=click.Choice(["light", "dark"]),
+        default="light",
+        help="Of the figure.",
+    ),
+    click.option(
+        "--width",
+        type=click.IntRange(min=100),
+        default=1000,
+        metavar="PX",
+        help="Of .png, .svg and .pdf; a PNG has twice as many pixels.",
+    ),
+    click.option("--height", type=click.IntRange(min=100), metavar="PX", help="Of both."),
+)
+
+
+def _paths(outs: Sequence[str] | str | None, *, figure: bool) -> list[Path]:
+    """Return where to write, or say what is wrong with it before anything is computed.
+
+    Raises InputError if a suffix is unknown, a directory does not exist, or static images cannot be
+    made here.
+    """
+    from lore_core.data.optional_dependencies import require
+    from lore_core.data.validation import InputError
+
+    names = [outs] if isinstance(outs, str) else outs or ()
+    suffixes = (".html", *_STATIC, *TABLES) if figure else TABLES
+    paths = [output_path(name, suffixes) for name in names]
+    if any(path.suffix.lower() not in TABLES for path in paths):
+        require("A figure", "plotly")
+    if any(path.suffix.lower() in _STATIC for path in paths):
+        from lore_core.figures.export import why_no_static_images
+
+        missing = why_no_static_images()
+        if missing is not None:
+            raise InputError(missing)
+    return paths
+
+
+def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Path:
+    """Return where to write, or say what is wrong with it before anything is computed.
+
+    Raises InputError if the suffix is none of `suffixes` or the directory does not exist.
+    """
+    from lore_core.data.validation import InputError, as_path
+
+    path = as_path(name)
+    if path.suffix.lower() not in suffixes or not path.resolve().parent.is_dir():
+        kinds = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}" if suffixes[1:] else suffixes[0]
+        raise InputError(
+            f"'{option}' must be a {kinds} file in a directory that exists; got {name!r}."
+        )
+    return path
+
+
 def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
     """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
     from lore_core.data.atomic_files import replaced_at_once
@@ -60,69 +218,20 @@ def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
             place.write_text(as_json(content) + "\n", encoding="utf-8")
 
 
-@dataclass(frozen=True)
-class NumberOptions:
-    """Where the numbers of a command go, besides the text it prints."""
+def _draw(path: Path, chart: Chart, width: int, height: int | None) -> None:
+    from lore_core.data.atomic_files import write_bytes
+    from lore_core.figures.export import chart_html, chart_image
 
-    path: Path | None
-    as_json: bool  #: Whether JSON is printed in place of the text
-
-    def give(self, table: pd.DataFrame, content: Any) -> bool:
-        """Write and print what was asked for; whether that is all, so that no text follows."""
-        if self.path is not None:
-            write_numbers(self.path, table, content)
-        if self.as_json:
-            say(as_json(content))
-        return self.as_json
-
-    def give_result(self, result: Result, **known: Any) -> bool:
-        """Give all numbers of a result, and in JSON what is ``known`` besides, as :meth:`give`."""
-        return self.give(result.frame(), {**known, **result.to_dict()})
-
-
-def number_options(what: str = "them") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command its :class:`NumberOptions` as ``numbers``, checked before it begins."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @json_option
-        @click.option("-o", "--out", metavar="FILE", help=f"Also write {what}: {_KINDS}.")
-        @functools.wraps(command)
-        def called(*given: Any, json_: bool, out: str | None, **rest: Any) -> Any:
-            path = None if out is None else output_path(out, TABLES)
-            return command(*given, numbers=NumberOptions(path, json_), **rest)
-
-        return called
-
-    return decorate
-
-
-def text_table(columns: Mapping[str, Sequence[str]]) -> str:
-    """Columns of text under their headings, the first flush left, the others flush right."""
-    cells = [[name, *values] for name, values in columns.items()]
-    widths = [max(map(len, column)) for column in cells]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in zip(*cells, strict=True)
-    )
-
-
-def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Path:
-    """Return where to write, or say what is wrong with it before anything is computed.
-
-    Raises InputError if the suffix is none of `suffixes` or the directory does not exist.
-    """
-    path = Path(name).expanduser()
-    if path.suffix.lower() not in suffixes or not path.resolve().parent.is_dir():
-        from lore_core.data.validation import InputError
-
-        kinds = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}" if suffixes[1:] else suffixes[0]
-        raise InputError(
-            f"'{option}' must be a {kinds} file in a directory that exists; got {name!r}."
-        )
-    return path
+    if height is not None:
+        chart.figure.update_layout(height=height)
+    kind: Any = path.suffix.lower().removeprefix(".")
+    if kind == "html":
+        write_bytes(path, chart_html(chart))
+        return
+    with warnings.catch_warnings():
+        # plotly's, about an option of Kaleido's that it passes on itself.
+        warnings.simplefilter("ignore", UserWarning)
+        write_bytes(path, chart_image(chart, kind, width=width))
 
 
 class Progress:

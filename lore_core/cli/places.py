@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import NumberOptions, Progress, number_options, say
+from lore_core.cli.output import Output, Progress, results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,30 +36,24 @@ against_option = click.option(
 )
 @view_options()
 @against_option
-@number_options()
-def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
+@results()
+def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
     """Find the places where the confidence is wrong.
 
     Rows that columns name, alone and in pairs, and regions of the map, together: found on one half
     of the rows, tried on the other. Each with its gap on held-out rows and, of a region, what its
     rows are made of.
     """
-    from lore_core.cli.view import open_view
+    from lore_core.cli.source import open_view
     from lore_core.view.methods import taught_of
     from lore_core.view.where import places_of
 
-    with Progress() as progress:
-        view = open_view(given, progress)
-        search = places_of(view, against=against, progress=progress)
-        table = described(view, search, taught_of(view) if search.places else None)
+    view = open_view(given, progress)
+    search = places_of(view, against=against, progress=progress)
+    table = described(view, search, taught_of(view) if search.places else None)
     listed = {"places": table.to_dict(orient="records")}
     content = {**view.settings(), **search.to_dict(), **listed}
-    if numbers.give(table, content):
-        return
-    say_places(table)
-    if len(table):
-        say("")
-    say(search.sentence)
+    return Output(content, table, [places_text(table), search.sentence])
 
 
 def described(view: View, search: PlaceSearch, known: GainEstimate | None = None) -> pd.DataFrame:
@@ -76,17 +70,19 @@ def described(view: View, search: PlaceSearch, known: GainEstimate | None = None
     return listed_places(view, search, known).assign(made_of=list(made_of.values()))
 
 
-def say_places(table: pd.DataFrame) -> None:
+def places_text(table: pd.DataFrame) -> str:
     """List places, the worse parts of one indented.
 
     ``table``: from :func:`described`.
     """
+    lines = []
     for place in table.to_dict(orient="records"):
         indent = "" if place["within"] is None or place["within"] != place["within"] else "   "
         part = f"part of {place['within'] + 1:.0f}: " if indent else ""
-        say(f"{indent}{place['place']}. {part}{place['sentence']}")
-        say(f"{indent}   {place['evidence']}")
+        lines.append(f"{indent}{place['place']}. {part}{place['sentence']}")
+        lines.append(f"{indent}   {place['evidence']}")
         if place["made_of"]:
-            say(f"{indent}   It is {place['made_of']}.")
+            lines.append(f"{indent}   It is {place['made_of']}.")
         if place["retraining"]:
-            say(f"{indent}   {place['retraining']}")
+            lines.append(f"{indent}   {place['retraining']}")
+    return "\n".join(lines)

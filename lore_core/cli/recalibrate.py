@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.options import examples
-from lore_core.cli.output import Progress, note, output_path, say
+from lore_core.cli.options import examples, options_as
+from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.recalibration.registry import METHODS, named_recalibrator
 
 if TYPE_CHECKING:
@@ -16,6 +18,22 @@ if TYPE_CHECKING:
 
 #: Dimensions of the map of local methods, where features are as many.
 _DIMENSIONS = 20
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What is fitted, on which rows."""
+
+    data: tuple[str, ...]
+    method: str
+    map_: str | None
+    gamma: float
+    bins: int
+    group: str | None
+    columns: tuple[str, ...]
+    without_rows: bool
+    fit_rows: int
+    seed: int
 
 
 @click.command(
@@ -115,23 +133,15 @@ _DIMENSIONS = 20
     metavar="N",
     help="Rows in memory at a time.",
 )
+@options_as(FitOptions, "fit")
 def recalibrate(
     *,
     sources: tuple[str, ...],
     model: str | None,
-    data: tuple[str, ...],
-    method: str,
-    map_: str | None,
-    gamma: float,
-    bins: int,
-    group: str | None,
-    columns: tuple[str, ...],
+    fit: FitOptions,
     save: str | None,
-    without_rows: bool,
     describe: str | None,
     out: str | None,
-    fit_rows: int,
-    seed: int,
     n_workers: int,
     suffix: str,
     chunk_rows: int,
@@ -144,48 +154,49 @@ def recalibrate(
     directory OUT; a run that was stopped goes on.
     """
     from lore_core.data.validation import InputError
+    from lore_core.shipping import describe as contents_of
+    from lore_core.shipping.files import recalibrate_file
 
     if describe is not None:
-        _describe(describe)
+        contents = contents_of(describe)
+        say(f"{contents.sentence}\n")
+        say(text_table(contents.table()))
         return
-    if (model is None) == (not data):
+    if (model is None) == (not fit.data):
         raise InputError(
             "one of '--model' and '--fit' must be given: a saved recalibrator, or data to fit on."
         )
     if (not sources) != (out is None):
         raise InputError("FILE and '--out' must be given together: what to recalibrate, and where.")
-    if data and save is None and not sources:
+    if fit.data and save is None and not sources:
         raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is kept.")
-    if model is not None and (save is not None or without_rows):
+    if model is not None and (save is not None or fit.without_rows):
         raise InputError(
             "'--save' and '--without-rows' go with '--fit'; '--model' is saved already."
         )
     several = _several(sources)
-    if several and data and save is None:
+    if several and fit.data and save is None:
         raise InputError("'--fit' needs '--save' where several files are recalibrated.")
     target = None
     if out is not None and not several:
         target = output_path(out, (".parquet", ".csv"))
     fitted: Any = model
-    if data:
+    if fit.data:
         place = None if save is None else output_path(save, (".lore",), "--save")
-        fitted = _fit(data, columns, method, map_, gamma, bins, group, without_rows, fit_rows, seed)
+        fitted = _fit(fit)
         if place is not None:
-            from lore_core.shipping import describe as contents_of
-
             fitted.save(place)
             say(f"Saved to {place}: {contents_of(place).sentence}")
-    if several and out is not None:
-        _recalibrate_several(model or save or "", several, out, n_workers, chunk_rows, suffix)
-    if target is None:
+    if out is None:
         return
-    from lore_core.shipping.files import recalibrate_file
-
     with Progress() as report:
-        rows = recalibrate_file(
-            fitted, Path(sources[0]), target, chunk_rows=chunk_rows, suffix=suffix, progress=report
-        )
-    say(f"Recalibrated {rows:,} rows into {target}.")
+        options: Any = {"chunk_rows": chunk_rows, "suffix": suffix, "progress": report}
+        if target is None:
+            done = _recalibrate_several(model or save or "", several, out, n_workers, options)
+        else:
+            rows = recalibrate_file(fitted, Path(sources[0]), target, **options)
+            done = f"Recalibrated {rows:,} rows into {target}."
+    say(done)
 
 
 def _several(sources: tuple[str, ...]) -> list[Path]:
@@ -204,57 +215,27 @@ def _several(sources: tuple[str, ...]) -> list[Path]:
 
 
 def _recalibrate_several(
-    model: str, files: list[Path], out: str, n_workers: int, chunk_rows: int, suffix: str
-) -> None:
+    model: str, files: list[Path], out: str, n_workers: int, options: Mapping[str, Any]
+) -> str:
     from lore_core.data.validation import InputError
     from lore_core.shipping.files import recalibrate_files
 
     if Path(out).suffix:
         raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
-    with Progress() as report:
-        done = recalibrate_files(
-            model,
-            files,
-            out,
-            n_workers=n_workers,
-            chunk_rows=chunk_rows,
-            suffix=suffix,
-            progress=report,
-        )
+    done = recalibrate_files(model, files, out, n_workers=n_workers, **options)
     kept = f"; {done.n_kept} were there" if done.n_kept else ""
-    say(f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{kept}.")
+    return f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{kept}."
 
 
-def _describe(model: str) -> None:
-    from lore_core.cli.output import text_table
-    from lore_core.shipping import describe
-
-    contents = describe(model)
-    say(f"{contents.sentence}\n")
-    say(text_table(contents.table()))
-
-
-def _fit(
-    data: tuple[str, ...],
-    columns: tuple[str, ...],
-    method: str,
-    map_: str | None,
-    gamma: float,
-    bins: int,
-    group: str | None,
-    without_rows: bool,
-    fit_rows: int,
-    seed: int,
-) -> Recalibrator:
+def _fit(given: FitOptions) -> Recalibrator:
     import lore_core as lore
-    from lore_core.cli.sums import sample_of
-    from lore_core.cli.view import load_data, map_name
+    from lore_core.cli.source import load_data, map_name, sample_of
     from lore_core.data.dataset import EVALUATION
     from lore_core.data.validation import InputError
     from lore_core.embedding import MapName, make_map
 
-    drawn = sample_of(data, columns, fit_rows, seed)
-    dataset = load_data(data, columns) if drawn is None else drawn
+    drawn = sample_of(given.data, given.columns, given.fit_rows, given.seed)
+    dataset = load_data(given.data, given.columns) if drawn is None else drawn
     if dataset.split is None:
         note(f"{dataset.name} names no split: all {len(dataset):,} rows are fitted on.")
     rows: Dataset | None = dataset if dataset.split is None else dataset.calibration
@@ -262,9 +243,9 @@ def _fit(
         raise InputError(
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
         )
-    made = named_recalibrator(method, gamma, bins)
-    if group is not None:
-        made = lore.GroupWise(made, group)
+    made = named_recalibrator(given.method, given.gamma, given.bins)
+    if given.group is not None:
+        made = lore.GroupWise(made, given.group)
     embedding = None
     if made.needs_embedding:
         if rows.features is None:
@@ -274,12 +255,14 @@ def _fit(
             )
         # (PCA has no more dimensions than there are rows or features.)
         most = min(_DIMENSIONS, *rows.features.shape)
-        name = MapName("pca", most) if map_ is None else map_name(map_, rows.features.shape[1])
+        name = MapName("pca", most)
+        if given.map_ is not None:
+            name = map_name(given.map_, rows.features.shape[1])
         with Progress() as report:
             # On these rows alone: the rows to come will be placed by the same map.
             embedding = make_map(rows, name, progress=report)
     fitted = made.fit(rows, embedding)
-    if not without_rows:
+    if not given.without_rows:
         return fitted
     kept = fitted.without_rows()
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
@@ -288,7 +271,7 @@ def _fit(
     if embedding is not None and tried.features is not None:
         points = embedding.transform(tried.features)
     difference = lore.comparison.confidence_difference(
-        fitted, kept, tried, points, gamma=gamma, n_bins=bins
+        fitted, kept, tried, points, gamma=given.gamma, n_bins=given.bins
     )
     say(difference.sentence("evaluation" if measured else "calibration"))
     return kept

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import NumberOptions, number_options, records, say, text_table
+from lore_core.cli.output import Output, Progress, interval_texts, records, results, text_table
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="Most parts a number is cut into.",
 )
-@number_options()
+@results()
 def variables(
-    given: ViewOptions, *, variable: str | None, parts: int, numbers: NumberOptions
-) -> None:
+    given: ViewOptions, *, variable: str | None, parts: int, progress: Progress
+) -> Output:
     """Rank columns along which the confidence is wrong.
 
     By evidence: groups, metadata, image brightness and named features of the evaluation rows; with
@@ -41,15 +41,15 @@ def variables(
     import dataclasses
 
     from lore_core import gap_along
-    from lore_core.cli.view import open_view
+    from lore_core.cli.source import open_view
     from lore_core.data.validation import InputError
     from lore_core.regions import describe_variable
     from lore_core.regions.variables.attributes import attribute, columns
     from lore_core.view.where import ranking_of
 
-    view = open_view(dataclasses.replace(given, maps=("none",)))
+    view = open_view(dataclasses.replace(given, maps=("none",)), progress)
     ranking = ranking_of(view, parts)
-    table, sentence = ranking, None
+    table, sentence, shown = ranking, None, _ranked(ranking)
     if variable is not None:
         known = [*ranking["variable"], *(name for name, _, _ in columns(view.evaluation))]
         if variable not in known:
@@ -60,23 +60,15 @@ def variables(
         table = gap_along(
             view.aimed.confidence, view.aimed.outcome, coded, weights=view.aimed.weights
         )
-        sentence = describe_variable(variable, table, ranking)
+        sentence, shown = describe_variable(variable, table, ranking), _along(table)
     content = {
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
         "variable": variable,
         "sentence": sentence,
         "table": records(table),
     }
-    if numbers.give(table, content):
-        return
-    if sentence is not None:
-        say(sentence)
-        say("")
-        say(text_table(_along(table)))
-    else:
-        say(text_table(_ranked(table)))
-    say("")
-    say(f"{view.dataset.name}: {view.rows}. Gap: mean confidence − accuracy.")
+    rows = f"{view.dataset.name}: {view.rows}. Gap: mean confidence − accuracy."
+    return Output(content, table, [sentence or "", text_table(shown), rows])
 
 
 _NOT_USED = ("map", "gamma", "bins", "binning")
@@ -98,8 +90,5 @@ def _along(table: pd.DataFrame) -> dict[str, list[str]]:
         "value": [str(value) for value in table["value"]],
         "rows": [f"{rows:,}" for rows in table["rows"]],
         "gap, points": [signed_points(gap) for gap in table["gap"]],
-        "95 %": [
-            POINTS.interval_text(low, high, signed=True)
-            for low, high in zip(table["gap_low"], table["gap_high"], strict=True)
-        ],
+        "95 %": interval_texts(table["gap_low"], table["gap_high"], signed=True),
     }

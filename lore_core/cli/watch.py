@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.figure_files import FigureOptions, figure_options
-from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import Progress, json_option, note, say, text_table
-from lore_core.cli.sums import SumsOptions, plan_of, sums_options
-from lore_core.data.json_text import as_json
+from lore_core.cli.options import (
+    SumsOptions,
+    ViewOptions,
+    draws_option,
+    examples,
+    sums_options,
+    view_options,
+)
+from lore_core.cli.output import Output, Progress, note, results, text_table
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import batches_words, percent, rows_words
 
 if TYPE_CHECKING:
-    from lore_core.mergeable.partitions.batches import Batches
+    from lore_core.mergeable import Batches, Watched
 
 #: What the exit code is where the newest batch is marked and --fail is given.
 _MARKED = 3
@@ -38,8 +42,7 @@ _MARKED = 3
 )
 @click.option("--fail", is_flag=True, help="Exit with 3 where the newest batch is marked.")
 @sums_options
-@json_option
-@figure_options
+@results(figure=True)
 def watch(
     given: ViewOptions,
     *,
@@ -47,9 +50,8 @@ def watch(
     level: float,
     fail: bool,
     sums: SumsOptions,
-    json_: bool,
-    figure: FigureOptions,
-) -> int | None:
+    progress: Progress,
+) -> Output:
     """Watch a model from batch to batch.
 
     DATA is first the directory in which batches are kept, then Parquet files, each a batch, called
@@ -62,74 +64,62 @@ def watch(
     """
     from lore_core.data.progress import part_of
     from lore_core.data.validation import InputError
+    from lore_core.figures import movement_figure
     from lore_core.mergeable.partitions.batches import change_words, movement_frame, movement_words
 
     if sums.directory is not None:
         raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
-    with Progress() as progress:
-        batches = _opened(given, sums, progress)
-        watched = batches.movement(
-            gamma=0.2 if given.gamma is None else given.gamma,
-            n_draws=999 if draws is None else draws,
-            random_state=given.seed,
-            progress=part_of(progress, 0.7, 1.0),
-        )
+    batches = _opened(given, sums, progress)
+    watched = batches.movement(
+        gamma=GAMMA if given.gamma is None else given.gamma,
+        n_draws=999 if draws is None else draws,
+        random_state=given.seed,
+        progress=part_of(progress, 0.7, 1.0),
+    )
     marked = [of for of in watched if of.is_marked(level)]
-    failed = _MARKED if fail and watched[-1].is_marked(level) else None
+    plan, table = batches.plan, movement_frame(watched)
+    map_name, said = plan.embedding.name.title, batches_words(len(watched))
     content = {
         "directory": str(batches.directory),
-        "map": batches.plan.embedding.name.title,
+        "map": map_name,
         "level": level,
         "marked": [of.name for of in marked],
-        "batches": [
-            {
-                "batch": of.name,
-                "rows": of.n_rows,
-                "metrics": of.metrics.to_dict(orient="index"),
-                "change": None
-                if of.change is None
-                else {
-                    "p_value": of.change.p_value,
-                    "unseen": of.change.unseen,
-                    "places": of.change.places.head(5).to_dict(orient="records"),
-                },
-            }
-            for of in watched
-        ],
+        "batches": [_content(of) for of in watched],
     }
-    table = movement_frame(watched)
-    if json_:
-        say(as_json(content))
-    if figure.paths:
-        from lore_core.figures import movement_figure
-
-        chart = movement_figure(
-            table,
-            level=level,
-            rows=f"{batches_words(len(watched))} on {batches.plan.embedding.name.title}",
-            mode=figure.mode,
-        )
-        figure.write(chart, table, content, quiet=json_)
-    if json_:
-        return failed
-    say(text_table(movement_words(watched, level)))
-    for of in marked:
-        say("")
-        assert of.change is not None  # else it had no p
-        say(f"{of.name}: {change_words(of.change, batches.plan.bins)}")
-    say("")
-    say(
-        f"{rows_words(sum(of.n_rows for of in watched))} in {batches_words(len(watched))} on "
-        f"{batches.plan.note}. p: how often a model that does not change shows a place that "
-        f"changed as much since all earlier batches together; * at {percent(level, 0)} or less."
+    changes = [
+        f"{of.name}: {change_words(of.change, plan.bins)}" for of in marked if of.change is not None
+    ]
+    basis = (
+        f"{rows_words(sum(of.n_rows for of in watched))} in {said} on {plan.note}. p: how often a "
+        "model that does not change shows a place that changed as much since all earlier batches "
+        f"together; * at {percent(level, 0)} or less."
     )
-    return failed
+    return Output(
+        content,
+        table,
+        [text_table(movement_words(watched, level)), *changes, basis],
+        chart=movement_figure(table, level=level, rows=f"{said} on {map_name}"),
+        exit_code=_MARKED if fail and watched[-1].is_marked(level) else 0,
+    )
+
+
+def _content(of: Watched) -> dict[str, Any]:
+    change = None
+    if of.change is not None:
+        change = {
+            "p_value": of.change.p_value,
+            "unseen": of.change.unseen,
+            "places": of.change.places.head(5).to_dict(orient="records"),
+        }
+    metrics = of.metrics.to_dict(orient="index")
+    return {"batch": of.name, "rows": of.n_rows, "metrics": metrics, "change": change}
 
 
 def _opened(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Batches:
     """Open the directory and add the batches that are new."""
+    from lore_core.cli.source import plan_of
     from lore_core.data.progress import part_of
-    from lore_core.data.validation import InputError
+    from lore_core.data.validation import InputError, as_path
     from lore_core.mergeable import Batches, parquet_files, partitions_of
     from lore_core.mergeable.partitions.run import planned
 
@@ -137,7 +127,7 @@ def _opened(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Batche
     files = parquet_files(named) if named else []
     if named and not files:
         raise InputError("batches must be .parquet files.")
-    if not named or planned(Path(place).expanduser()) is not None:
+    if not named or planned(as_path(place)) is not None:
         batches = Batches.opened(place)
     else:
         plan = plan_of(given, sums, partitions_of(files), part_of(progress, 0.0, 0.1))

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
-from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
 from lore_core.data.weights import chosen_weights
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, known_mean
+from lore_core.metrics.local_error import LocalErrors, describe_gaps, known_mean
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
 from lore_core.metrics.worst_places import WorstPlace, worst_places
@@ -187,20 +186,7 @@ def describe_rows(
     promised, got = (
         float(np.average(v[rows], weights=weights)) for v in (aimed.confidence, aimed.outcome)
     )
-    start = f"{name}: {n:,} rows, promised {percent(promised)}, got {percent(got)}"
-    usable = rows & local.supported(MIN_EFFECTIVE_SIZE)
-    if not usable.any():
-        return (
-            f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = "
-            f"{local.gamma:g}: too few to say where."
-        )
-    low, high = (
-        signed_points(end, 0) for end in (local.signed[usable].min(), local.signed[usable].max())
-    )
+    usable = rows & local.supported()
     left_out = 1 - usable.sum() / n
-    note = (
-        f"; {share_words(left_out)} of the rows have too few neighbours to say"
-        if left_out > 0.005
-        else ""
-    )
-    return f"{start}; locally the gap runs from {low} to {high} points{note}."
+    signed = local.signed[usable]
+    return describe_gaps(name, n, promised, got, signed, left_out, gamma=local.gamma)

@@ -12,7 +12,8 @@ import pandas as pd
 from lore_core.comparison.summary import Summary
 from lore_core.data.validation import InputError
 from lore_core.inference.simulation import NullErrors
-from lore_core.metrics.catalogue import CATALOGUE, DESCRIBED, unit_of
+from lore_core.metrics.catalogue import CATALOGUE, unit_of
+from lore_core.metrics.tables import table_of_metrics
 
 #: What can come of a limit.
 Checked = Literal["met", "not sure", "exceeded"]
@@ -22,25 +23,10 @@ _COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 
 
 def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataFrame:
-    """Value, 95 % interval and chance of every metric of one model.
-
-    One row a metric: ``metric, value, unit, low, high, p_value, rows``, NaN where not known. Values
-    are not multiplied: ``unit`` says of what they are, and how many rows they rest on.
-    """
+    """List every metric of one model: :func:`~lore_core.metrics.tables.table_of_metrics`."""
+    intervals = {str(name): (low, high) for name, low, high in summary.intervals.itertuples()}
     values = {**summary.values, **summary.details}
-    bounds = summary.intervals
-    rows = []
-    for metric in DESCRIBED:
-        if metric.name not in values:
-            continue
-        value = float(values[metric.name])
-        low = high = p = np.nan
-        if bounds is not None and metric.name in bounds.index:
-            low, high = (float(bounds[side][metric.name]) for side in ("low", "high"))
-        if chance is not None and metric.chance is not None:
-            p = chance.p_value(metric.chance, value)
-        rows.append((metric.name, value, metric.unit.in_files, low, high, p, summary.n_rows))
-    return pd.DataFrame(rows, columns=["metric", "value", "unit", "low", "high", "p_value", "rows"])
+    return table_of_metrics(values, summary.n_rows, intervals=intervals, chance=chance)
 
 
 def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -6,7 +6,9 @@ Every check returns the array in the form the rest of the library computes on, o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -46,6 +48,19 @@ LARGEST = 1e150
 
 class InputError(ValueError):
     """What the user can fix: bad data or a bad argument, told in one sentence."""
+
+
+def as_path(name: str | os.PathLike[str]) -> Path:
+    """Return a path, ``~`` expanded; an InputError where the system cannot look for it."""
+    try:
+        path = Path(name).expanduser()
+        path.exists()
+    except (RuntimeError, OSError) as error:
+        text = os.fspath(name)
+        shown = text if len(text) <= 81 else f"{text[:80]}…"
+        reason = getattr(error, "strerror", None) or "no home directory of that user is known"
+        raise InputError(f"'{shown}' cannot be used: {reason}.") from error
+    return path
 
 
 def in_memory(values: Any) -> Any:

@@ -7,7 +7,6 @@ from .cell_sums.change import (
 from .cell_sums.kernel_bounds import Bounded as Bounded
 from .cell_sums.local_values import LocalValues as LocalValues
 from .cell_sums.summaries import (
-    BoundedCurve as BoundedCurve,
     LocalDistribution as LocalDistribution,
     bandwidth_curve_of_sums as bandwidth_curve_of_sums,
     metrics_of_sums as metrics_of_sums,

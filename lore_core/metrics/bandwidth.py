@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from lore_core.metrics.local_error import (
     scaled_bandwidth,
     vector_rows,
 )
+from lore_core.metrics.metric import CurveKey
 
 
 def default_gammas(n: int = 30) -> Floats:
@@ -60,10 +61,12 @@ class BandwidthCurve:
     alce_infinity: float
     mlce_supported_infinity: float
     min_effective_size: float  #: Support asked for by ``mlce_supported``
+    #: By summary: the curves (g,) it surely lies between, of sums over cells; None: it is exact.
+    bounds: Mapping[CurveKey, tuple[Floats, Floats]] | None = None
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "gamma": self.gamma,
                 "mlce": self.mlce,
@@ -72,6 +75,9 @@ class BandwidthCurve:
                 "median_n_eff": self.median_effective_size,
             }
         )
+        for key, (low, high) in (self.bounds or {}).items():
+            table[f"{key}_at_least"], table[f"{key}_at_most"] = low, high
+        return table
 
 
 def bandwidth_curve(
@@ -168,7 +174,7 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     mean: dict[str, Any] = dict(settings)
     sd: dict[str, Any] = dict(settings)
     for item in dataclasses.fields(BandwidthCurve):
-        if item.name not in settings:
+        if item.name not in (*settings, "bounds"):
             values = np.stack([np.asarray(getattr(curve, item.name)) for curve in curves])
             mean[item.name], sd[item.name] = _mean_and_sd(values)
     return BandwidthSpread(BandwidthCurve(**mean), BandwidthCurve(**sd), len(curves))

@@ -16,6 +16,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
+from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
@@ -93,6 +94,35 @@ class LocalErrors:
     def average(self) -> float:
         """ALCE."""
         return known_mean(self.absolute, self.weights)
+
+
+def describe_gaps(
+    name: str,
+    n_rows: int,
+    promised: float,
+    got: float,
+    signed: Floats,
+    left_out: float,
+    *,
+    gamma: float,
+) -> str:
+    """Say what rows promised, what they got, and how far that differs from place to place.
+
+    ``name``: what the rows are. ``signed``: errors where there are enough effective neighbours.
+    ``left_out``: share of the rows that have fewer.
+    """
+    start = f"{name}: {n_rows:,} rows, promised {percent(promised)}, got {percent(got)}"
+    if not len(signed):
+        return (
+            f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
+            "too few to say where."
+        )
+    low, high = (signed_points(end, 0) for end in (signed.min(), signed.max()))
+    few = f"; {share_words(left_out)} of the rows have too few neighbours to say"
+    return (
+        f"{start}; locally the gap runs from {low} to {high} points"
+        f"{few if left_out > 0.005 else ''}."
+    )
 
 
 def known_mean(values: Floats, weights: Floats | None = None) -> float:

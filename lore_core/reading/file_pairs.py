@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, as_path
 from lore_core.reading.formats import SUFFIXES, rank_of
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset, raw_file
 from lore_core.reading.saved_datasets import is_saved_dict, splits_of
@@ -58,8 +58,7 @@ def sources_of(source: Any) -> list[RawFile]:
         if not source:
             raise InputError("there is no file to read: the list of sources is empty.")
         return [raw_file(item) for item in source]
-    if isinstance(source, (str, os.PathLike)) and Path(source).expanduser().is_dir():
-        folder = Path(source).expanduser()
+    if isinstance(source, (str, os.PathLike)) and (folder := as_path(source)).is_dir():
         if is_saved_dict(folder):
             return splits_of(folder)
         return [raw_file(folder)] if is_saved_dataset(folder) else in_directory(folder)
@@ -95,7 +94,7 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
     if are_given:
         files, where, unnamed = [raw_file(item) for item in source], "the files given", "run"
     else:
-        path = Path(source).expanduser()
+        path = as_path(source)
         if not path.is_dir():
             raise InputError(f"'{path}' is not a directory. Use load for a file.")
         files, where, unnamed = _readable(path), f"'{path}'", path.name

@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, as_path
 
 #: Bytes of a text in which its last line break is looked for.
 _ENDING_BYTES = 64
@@ -77,7 +77,7 @@ def raw_file(source: Source) -> RawFile:
     if isinstance(source, RawFile):
         return source
     if isinstance(source, (str, os.PathLike)):
-        path = Path(source).expanduser()
+        path = as_path(source)
         if not path.exists():
             raise InputError(f"'{path}' does not exist. Check the path.")
         if path.is_dir() and not is_saved_dataset(path):

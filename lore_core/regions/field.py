@@ -48,6 +48,9 @@ class Field:
     #: Share of the nodes with support that are hidden because no wanted row is nearest to them;
     #: None where all are wanted.
     outside_share: float | None = None
+    #: (r, r) each; what the exact ``signed`` surely lies between, of rows known by sums over cells;
+    #: None: it is exact, or an average.
+    bounds: tuple[Floats, Floats] | None = None
 
 
 @dataclass(frozen=True)
@@ -128,14 +131,22 @@ def _nearest_is(nodes: Floats, z: Floats, chosen: Mask, only: Mask) -> Mask:
 
 
 def field_at_nodes(
-    grid: Grid, signed: Floats, effective_size: Floats, coordinates: Floats, rows: Mask
+    grid: Grid,
+    signed: tuple[Floats, Floats, Floats],
+    effective_size: Floats,
+    coordinates: Floats,
+    rows: Mask,
 ) -> Field:
-    """Put exact values at the nodes of a grid near rows into a field.
+    """Put values and their bounds at the nodes of a grid near rows into a field.
 
-    ``signed``, ``effective_size`` (m,): at ``grid.nodes``. ``coordinates`` (n, 2), ``rows`` (n,):
-    the map, and the mask of the rows the grid was laid for. Where n_eff is below 10 is hidden.
+    ``signed``: value, low, high, (m,) each as ``effective_size`` at ``grid.nodes``. ``coordinates``
+    (n, 2), ``rows`` (n,): the map, and the mask of the rows the grid was laid for. Where n_eff is
+    below 10 is hidden.
     """
-    return _field(grid, signed, effective_size, coordinates, rows, exact=True)
+    field, low, high = (
+        _field(grid, end, effective_size, coordinates, rows, exact=True) for end in signed
+    )
+    return replace(field, bounds=(low.signed, high.signed))
 
 
 def error_field(

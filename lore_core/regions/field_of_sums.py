@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.defaults import GAMMA
-from lore_core.data.number_text import (
-    percent,
-    points_words,
-    share_words,
-    signed_points,
-    with_points,
-)
+from lore_core.data.number_text import points_words, with_points
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_integer
 from lore_core.mergeable.cell_sums.kernel_bounds import Bounded
 from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
+from lore_core.mergeable.cell_sums.summaries import LocalDistribution
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, describe_gaps, scaled_bandwidth
 from lore_core.regions.field import Field, field_at_nodes, grid_of, smoothed_field
 
 
@@ -36,10 +31,7 @@ class SumsLandscape:
     bin_index: int | None
     gamma: float
     values: LocalValues  #: (m,); of the rows of each cell of all bins
-    field: Field | None
-    #: (r, r); between what the signed error of each node of ``field`` surely lies. None for all
-    #: bins, where a node averages cells.
-    bounds: Bounded | None
+    field: Field | None  #: With bounds where it is of one bin; of all bins a node averages cells
 
     @classmethod
     def of(
@@ -63,7 +55,7 @@ class SumsLandscape:
         resolution = check_integer(resolution, "resolution", minimum=2)
         fine = sums.at_least_as_fine(gamma)
         values = fine.cell_values(gamma=gamma, progress=part_of(progress, 0.0, 0.7))
-        made = cls(fine, bin_index, gamma, values, None, None)
+        made = cls(fine, bin_index, gamma, values, None)
         if not made.chosen.any():
             raise InputError("'bin_index' must be a confidence bin with rows; this one has none.")
         if fine.n_dimensions != 2:
@@ -76,25 +68,18 @@ class SumsLandscape:
                 resolution=resolution,
                 weights=made.counts,
             )
-            return cls(fine, bin_index, gamma, values, field, None)
-        grid = grid_of(made.places, made.chosen, resolution, scaled_bandwidth(gamma, 2))
-        edges = fine.bins.edges
-        middle = (edges[bin_index] + edges[bin_index + 1]) / 2
-        nodes = fine.local_values(
-            np.full(len(grid.nodes), middle),
-            grid.nodes,
-            gamma=gamma,
-            progress=part_of(progress, 0.7, 1.0),
+        else:
+            field = made._exact_field(bin_index, resolution, part_of(progress, 0.7, 1.0))
+        return replace(made, field=field)
+
+    def _exact_field(self, bin_index: int, resolution: int, progress: Progress | None) -> Field:
+        grid = grid_of(self.places, self.chosen, resolution, scaled_bandwidth(self.gamma, 2))
+        middle = self.sums.bins.edges[bin_index : bin_index + 2].sum() / 2
+        nodes = self.sums.local_values(
+            np.full(len(grid.nodes), middle), grid.nodes, gamma=self.gamma, progress=progress
         )
-        field = field_at_nodes(
-            grid, nodes.signed.value, nodes.effective_size.value, made.places, made.chosen
-        )
-        ends = []
-        for of_nodes in (nodes.signed.low, nodes.signed.high):
-            raster = np.full(grid.near.shape, np.nan)
-            raster[grid.near] = of_nodes
-            ends.append(np.where(np.isfinite(field.signed), raster, np.nan))
-        return cls(fine, bin_index, gamma, values, field, Bounded(field.signed, *ends))
+        size = nodes.effective_size.value
+        return field_at_nodes(grid, nodes.signed, size, self.places, self.chosen)
 
     @property
     def places(self) -> Floats:
@@ -126,33 +111,39 @@ class SumsLandscape:
         return f"Confidence {self.sums.bins.name(self.bin_index)}"
 
     @cached_property
-    def uncertainty(self) -> Floats:
-        """How far at most the truth is from what is shown, shape (k,).
+    def shown(self) -> Bounded[Floats]:
+        """What is drawn, and what surely holds it: nodes of one bin, else means of cells' rows."""
+        if self.field is None or self.field.bounds is None:
+            return self.values.mean_signed.each(lambda end: np.asarray(end[self.supported]))
+        known = np.isfinite(self.field.signed)
+        return Bounded(self.field.signed, *self.field.bounds).each(lambda end: end[known])
 
-        Of one bin for the nodes of the field; else for the mean error of the rows of each cell.
-        """
-        of = self.values.mean_signed if self.bounds is None else self.bounds
-        known = self.supported if self.bounds is None else np.isfinite(of.value)
-        return np.asarray(np.maximum(of.high - of.value, of.value - of.low)[known])
+    @cached_property
+    def uncertainty(self) -> Floats:
+        """How far at most the truth is from what is shown, shape (k,)."""
+        value, low, high = self.shown
+        return np.asarray(np.maximum(high - value, value - low))
+
+    @property
+    def spread(self) -> dict[str, Bounded[float]]:
+        """The LCE that some shares of the rows do not exceed, by what these are called."""
+        return LocalDistribution.of_values(self.values, self.counts, self.chosen).in_words
 
     @property
     def sentence(self) -> str:
         """What the rows promised, what they got, and how far that differs from place to place."""
-        count, right, promised = self._totals()
-        start = f"{self.bin_name}: {count:,} rows, promised {percent(promised)}, got "
-        start += percent(right)
-        if not self.supported.any():
-            return (
-                f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = "
-                f"{self.gamma:g}: too few to say where."
-            )
-        signed = self.values.mean_signed.value[self.supported]
-        low, high = (signed_points(end, 0) for end in (signed.min(), signed.max()))
-        left_out = 1 - self.counts[self.supported].sum() / count
-        few = f"; {share_words(left_out)} of the rows have too few neighbours to say"
-        return (
-            f"{start}; from cell to cell the gap runs from {low} to {high} points"
-            f"{few if left_out > 0.005 else ''}."
+        table, k = self.sums.reliability, self.bin_index
+        count, got, promised = self.sums.n_rows, self.sums.accuracy, self.sums.mean_confidence
+        if k is not None:
+            count, got, promised = table.count[k], table.accuracy[k], table.confidence[k]
+        return describe_gaps(
+            self.bin_name,
+            int(count),
+            float(promised),
+            float(got),
+            self.values.mean_signed.value[self.supported],
+            float(1 - self.counts[self.supported].sum() / count),
+            gamma=self.gamma,
         )
 
     @property
@@ -160,7 +151,8 @@ class SumsLandscape:
         """How near the truth what is shown surely is."""
         if not self.uncertainty.size:
             return ""
-        what = "the mean error of a cell's rows" if self.bounds is None else "the error at a node"
+        of_nodes = self.field is not None and self.field.bounds is not None
+        what = "the error at a node" if of_nodes else "the mean error of a cell's rows"
         half, most = float(np.median(self.uncertainty)), float(self.uncertainty.max())
         return (
             f"Surely {what} is no more than {with_points(most, 1)} from what is shown, and of half "
@@ -170,14 +162,8 @@ class SumsLandscape:
     @property
     def pixel_sentence(self) -> str:
         """What a pixel of the field is."""
-        if self.bounds is None:
-            start = "Each pixel averages the mean errors of the cells near it, weighted by rows."
-        else:
+        if self.field is not None and self.field.bounds is not None:
             start = "Each pixel is the signed error there, from sums over cells."
+        else:
+            start = "Each pixel averages the mean errors of the cells near it, weighted by rows."
         return f"{start} {self.bound_sentence}".strip()
-
-    def _totals(self) -> tuple[int, float, float]:
-        if self.bin_index is None:
-            return self.sums.n_rows, self.sums.accuracy, self.sums.mean_confidence
-        table, k = self.sums.reliability, self.bin_index
-        return int(table.count[k]), float(table.accuracy[k]), float(table.confidence[k])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-
-import pandas as pd
 
 from lore_core import __version__
 from lore_core.data.binning import Binning
 from lore_core.data.content_digest import content_digest
-from lore_core.data.csv_text import csv_text
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.json_text import as_json
@@ -20,8 +16,8 @@ from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import check_place, write_bundle
 from lore_core.report.configuration import configuration, rerun_command
 from lore_core.report.findings import Comparing, ReportSettings, Source, examine
-from lore_core.report.tables import ABOUT_TABLES, tables
-from lore_core.view import View
+from lore_core.report.tables import ABOUT_TABLES, table_files, tables
+from lore_core.view import SumsView, View
 
 
 def require_packages() -> None:
@@ -131,7 +127,7 @@ def write_report(
 
 
 def report_files(
-    view: View,
+    view: View | SumsView,
     settings: ReportSettings,
     *,
     images: bool = True,
@@ -141,10 +137,10 @@ def report_files(
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
-    ``view``: what to look at; without a map global metrics only. ``settings``: what to compute
-    besides. ``images, source, progress``: see :func:`write_report`. ``comparing``: what fits and
-    measures the recalibrators; see :func:`~lore_core.report.findings.examine`. Returns by path in
-    the bundle.
+    ``view``: what to look at; without a map global metrics only, of sums what they say.
+    ``settings``: what to compute besides. ``images, source, progress``: see :func:`write_report`.
+    ``comparing``: what fits and measures the recalibrators; see
+    :func:`~lore_core.report.findings.examine`. Returns by path in the bundle.
     """
     require_packages()
     from lore_core.report.charts import (
@@ -156,7 +152,10 @@ def report_files(
         report_drawings,
     )
     from lore_core.report.page import report_page
+    from lore_core.report.sums_report import sums_report_files
 
+    if isinstance(view, SumsView):
+        return sums_report_files(view, settings.n_draws, images=images, progress=progress)
     findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing)
     still = landscape_chart(findings)
     charts = report_charts(findings, still)
@@ -175,8 +174,7 @@ def report_files(
     contents["figures/84mm/*.svg"] = "drawings of this page for a column of 84 mm"
     tell(progress, 0.97, "writing tables")
     for name, frame in tables(findings).items():
-        files[f"tables/{name}.csv"] = csv_text(frame).encode()
-        files[f"tables/{name}.parquet"] = parquet_bytes(frame)
+        files |= table_files(name, frame)
         contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({len(frame):,} lines)"
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
@@ -199,10 +197,3 @@ def report_files(
     ).encode()
     tell(progress, 1.0, "done")
     return dict(sorted(files.items()))
-
-
-def parquet_bytes(frame: pd.DataFrame) -> bytes:
-    """Return a table as the content of a Parquet file."""
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer, index=False)
-    return buffer.getvalue()

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from lore_core import __version__
-from lore_core.data.csv_text import csv_text
-from lore_core.data.defaults import GAMMA
 from lore_core.data.json_text import as_json
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures import (
@@ -23,86 +18,54 @@ from lore_core.figures import (
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import drawing
 from lore_core.figures.svg.drawing import page_rules
-from lore_core.mergeable.cell_sums.summaries import (
-    LocalDistribution,
-    bandwidth_curve_of_sums,
-    metrics_of_sums,
-    null_errors_of_sums,
-)
-from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.mergeable import LocalDistribution
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.field_of_sums import SumsLandscape
 from lore_core.report.archive import FORMAT
 from lore_core.report.charts import figure_files
-from lore_core.report.files import parquet_bytes
 from lore_core.report.rendering import render
-
-
-@dataclass(frozen=True)
-class SummedRows:
-    """Rows that were summed, and how a reader makes their report again."""
-
-    sums: LocalErrorSums
-    name: str  #: Of the data
-    axes: str  #: Of the map
-    said: str  #: What the numbers rest on, as a sentence
-    settings: Mapping[str, Any]  #: What was looked at, for config.json
-    command: Sequence[str]  #: ``lore report`` and what stands behind it
+from lore_core.report.tables import table_files
+from lore_core.view import SumsView
+from lore_core.view.methods import metrics_of
+from lore_core.view.where import curve_of
 
 
 def sums_report_files(
-    rows: SummedRows,
-    *,
-    gamma: float = GAMMA,
-    n_draws: int = 99,
-    random_state: int = 0,
-    images: bool = True,
-    progress: Progress | None = None,
+    view: SumsView, n_draws: int | None, *, images: bool, progress: Progress | None
 ) -> dict[str, bytes]:
     """Make the files of the bundle, by path in it.
 
     Metrics between bounds and beside chance, reliability, the curve over γ, and on maps of two
     dimensions the landscape of all bins and of the worst. ``n_draws``: simulations of chance; 0:
-    none. Raises InputError if ``gamma`` is less than the sums allow.
+    none. Raises InputError if γ is less than the sums allow.
     """
-    sums = rows.sums
-    chance = None
-    if n_draws:
-        chance = null_errors_of_sums(
-            sums,
-            gamma=gamma,
-            n_draws=n_draws,
-            random_state=random_state,
-            progress=part_of(progress, 0.0, 0.3),
-        )
-    metrics = metrics_of_sums(sums, gamma=gamma, chance=chance)
-    curve = bandwidth_curve_of_sums(sums, progress=part_of(progress, 0.3, 0.6))
-    spread = LocalDistribution.of(sums, gamma=gamma).in_words
-    binned = f"{sums.n_rows:,} rows, {sums.bins.n_bins} {sums.bins.binning} bins"
+    sums, bins = view.sums, view.sums.reliability
+    metrics, chance = metrics_of(view, n_draws=n_draws, progress=progress)
+    curve = curve_of(view, progress)
+    spread = LocalDistribution.of(sums, gamma=view.gamma).in_words
+    n_draws = 0 if chance is None else chance.n_draws
+    binned = f"{view.rows}, {view.bins_in_words}"
     charts: dict[str, Chart] = {
-        "reliability": reliability_figure(sums.reliability, rows=binned),
-        "bandwidth": bandwidth_figure({rows.axes: curve}, rows=binned, gamma=gamma),
+        "reliability": reliability_figure(bins, rows=binned),
+        "bandwidth": bandwidth_figure({view.map_name: curve}, rows=binned, gamma=view.gamma),
     }
     seen: dict[str, SumsLandscape] = {}
     if sums.n_dimensions == 2:
-        worst = sums.reliability.worst_bin(MIN_BIN_ROWS)
-        for name, bin_index in (("landscape", None), ("landscape_worst_bin", worst)):
-            seen[name] = SumsLandscape.of(sums, gamma=gamma, bin_index=bin_index)
-            charts[name] = sums_landscape_figure(seen[name], axes=rows.axes)
-    figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.6, 0.98))
-    of_bins = sums.reliability
+        for name, k in (("landscape", None), ("landscape_worst_bin", bins.worst_bin(MIN_BIN_ROWS))):
+            seen[name] = SumsLandscape.of(sums, gamma=view.gamma, bin_index=k)
+            charts[name] = sums_landscape_figure(seen[name], axes=view.map_name)
+    figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.9, 1.0))
     tables = {
         "metrics": metrics,
         "bandwidth": curve.frame(),
-        "reliability": of_bins.frame(),
+        "reliability": bins.frame(),
         **{name: charts[name].table for name in seen},
     }
     files = dict(figures)
     for name, table in tables.items():
-        files[f"tables/{name}.csv"] = csv_text(table).encode()
-        files[f"tables/{name}.parquet"] = parquet_bytes(table)
-    command = shlex.join(rows.command)
+        files |= table_files(name, table)
+    command = shlex.join(_command(view, n_draws))
     files["rerun.sh"] = f'#!/bin/sh\nset -eu\nexec {command} -o "${{OUT:-report-again}}"\n'.encode()
     contents = {
         "index.html": "this page",
@@ -116,31 +79,44 @@ def sums_report_files(
         "schema": 1,
         "lore_lens": __version__,
         "from": "sums",
-        "settings": dict(rows.settings),
+        "settings": view.settings(),
         "simulations": n_draws,
         "files": contents,
     }
     files["config.json"] = (as_json(config) + "\n").encode()
     shown = {name: drawing(chart.picture) for name, chart in charts.items()}
-    shown["reliability"] = drawing(reliability_points(of_bins, rows=binned))
+    shown["reliability"] = drawing(reliability_points(bins, rows=binned))
+    notes = () if why_not is None else (why_not,)
     files["index.html"] = render(
         "sums.html",
-        name=rows.name,
-        said=rows.said,
-        gamma=gamma,
+        view=view,
+        name=view.name,
         drawing_rules=Markup(page_rules()),
-        values=list(metrics.itertuples(index=False)),
-        n_draws=n_draws,
+        values=metrics.to_dict("records"),
+        chance=chance,
         spread=spread,
         drawings=shown,
         seen=seen,
         words=GLOSSARY,
-        files=render(
-            "files.html",
-            contents=contents,
-            notes=() if why_not is None else (why_not,),
-            rerun=command,
-        ),
+        files=render("files.html", contents=contents, notes=notes, rerun=command),
         version=__version__,
     ).encode()
     return dict(sorted(files.items()))
+
+
+def _command(view: SumsView, n_draws: int) -> list[str]:
+    """Return the command that makes the report again."""
+    plan, bins = view.run.plan, view.sums.bins
+    options = {
+        "--map": plan.embedding.name.typed,
+        "--gamma": repr(view.gamma),
+        "--bins": str(bins.n_bins),
+        "--binning": bins.binning,
+        "--target": plan.target,
+        "--seed": str(view.seed),
+        "--cells": str(plan.max_cells),
+    }
+    command = ["lore", "report", *view.data]
+    for pair in (*options.items(), *(("--column", item) for item in view.columns)):
+        command += pair
+    return [*command, "--draws", str(n_draws)]

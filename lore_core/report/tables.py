@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.comparison.tables import metric_table, stacked
+from lore_core.data.csv_text import csv_text
 from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
@@ -85,6 +87,16 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     if findings.retraining is not None:
         made["retraining"] = findings.retraining.reset_index()
     return {name: _plain(frame) for name, frame in made.items()}
+
+
+def table_files(name: str, frame: pd.DataFrame) -> dict[str, bytes]:
+    """Return a table as the files it becomes, by their paths in the bundle."""
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return {
+        f"tables/{name}.csv": csv_text(frame).encode(),
+        f"tables/{name}.parquet": buffer.getvalue(),
+    }
 
 
 def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.DataFrame]:

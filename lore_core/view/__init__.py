@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lore_core.view.sums import SumsView
 from lore_core.view.view import View
 
-__all__ = ["View"]
+__all__ = ["SumsView", "View"]

@@ -29,10 +29,11 @@ from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.mergeable.cell_sums.sums import level_at
 from lore_core.metrics.bandwidth import VectorCurve, vector_curve
 from lore_core.metrics.local_error import VectorErrors, vector_errors
+from lore_core.view.sums import SumsView
 from lore_core.view.view import View
 
 #: Simulations, where they can be waited for.
-_DRAWS = 200
+_DRAWS, _DRAWS_OF_SUMS = 200, 99
 #: Of the whole vector: bandwidths of curves, every third of the sliders'; simulated curves, and
 #: where rows or classes are many; rows a curve should have, and has at least.
 _VECTOR_GAMMAS = ROUND_GAMMAS[::3]
@@ -42,7 +43,7 @@ SWEEP_BUDGET, _PAIRS = 6e9, 1.6e11
 
 
 def chance_errors_of(
-    view: View,
+    view: View | SumsView,
     *,
     bin_index: int | None = None,
     n_draws: int | None = None,
@@ -51,9 +52,13 @@ def chance_errors_of(
     """All summaries at the view's γ if every confidence were right; None without simulations.
 
     ``bin_index``: confidence bin of the CDF; by default all rows. ``n_draws``: simulations; by
-    default 200, or what takes some seconds, which may be none. Where those of each row by itself
-    take longer than that, rows are drawn together with those like them, up to three dimensions.
+    default 200, or what takes some seconds, which may be none; 99 of sums. Where those of each row
+    by itself take longer than that, rows are drawn together with those like them, up to three
+    dimensions.
     """
+    if isinstance(view, SumsView):
+        wanted = _DRAWS_OF_SUMS if n_draws is None else n_draws
+        return _drawn_from(view.sums, view, bin_index, wanted, progress)
     c, points = view.aimed.confidence, view.points()
     n_dimensions = points.shape[1]
     wanted = _DRAWS if n_draws is None else n_draws
@@ -68,16 +73,7 @@ def chance_errors_of(
         )
         if n_draws is None:
             wanted = affordable_null_draws(len(sums.cells), n_dimensions, 1, wanted=wanted)
-        if not wanted:
-            return None
-        return null_errors_of_sums(
-            sums,
-            gamma=view.gamma,
-            n_draws=wanted,
-            bin_index=bin_index,
-            random_state=view.seed,
-            progress=progress,
-        )
+        return _drawn_from(sums, view, bin_index, wanted, progress)
     n_draws = affordable if n_draws is None else n_draws
     if not n_draws:
         return None
@@ -96,6 +92,25 @@ def chance_errors_of(
     )
 
 
+def _drawn_from(
+    sums: LocalErrorSums,
+    view: View | SumsView,
+    bin_index: int | None,
+    n_draws: int,
+    progress: Progress | None,
+) -> NullErrors | None:
+    if not n_draws:
+        return None
+    return null_errors_of_sums(
+        sums,
+        gamma=view.gamma,
+        n_draws=n_draws,
+        bin_index=bin_index,
+        random_state=view.seed,
+        progress=progress,
+    )
+
+
 def affordable_band(view: View) -> int:
     """Return how many simulations of a whole curve take some seconds; 0 for none."""
     points = view.points()
@@ -103,12 +118,14 @@ def affordable_band(view: View) -> int:
 
 
 def chance_band_of(
-    view: View, *, n_draws: int | None = None, progress: Progress | None = None
+    view: View | SumsView, *, n_draws: int | None = None, progress: Progress | None = None
 ) -> NullBand | None:
-    """MLCE and ALCE over γ if every confidence were right; None without simulations.
+    """MLCE and ALCE over γ if every confidence were right; None without simulations, as of sums.
 
     ``view``, ``n_draws``, ``progress``: see :func:`chance_errors_of`.
     """
+    if isinstance(view, SumsView):
+        return None
     n_draws = affordable_band(view) if n_draws is None else n_draws
     if not n_draws:
         return None

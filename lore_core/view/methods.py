@@ -15,9 +15,10 @@ from lore_core.comparison.groups import group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
+from lore_core.comparison.tables import metric_table
 from lore_core.data.arrays import Floats, Keep
 from lore_core.data.dataset import Dataset
-from lore_core.data.progress import Progress, tell
+from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
 from lore_core.inference.intervals import (
@@ -25,9 +26,13 @@ from lore_core.inference.intervals import (
     affordable_intervals,
     calibration_intervals,
 )
+from lore_core.inference.simulation import NullErrors
+from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.recalibration import Recalibrator, offered_recalibrators
+from lore_core.view.inference import chance_errors_of
+from lore_core.view.sums import SumsView
 from lore_core.view.view import View, scored
 
 
@@ -109,6 +114,25 @@ def summary_of(
         progress=progress,
         **simulating,
     )
+
+
+def metrics_of(
+    view: View | SumsView, *, n_draws: int | None = None, progress: Progress | None = None
+) -> tuple[pd.DataFrame, NullErrors | None]:
+    """List every metric with its 95 % interval, of sums its bounds; and what chance makes of it.
+
+    ``n_draws``: see :func:`summary_of` and :func:`~lore_core.view.inference.chance_errors_of`.
+    """
+    if isinstance(view, SumsView):
+        chance = chance_errors_of(view, n_draws=n_draws, progress=part_of(progress, 0.8, 0.9))
+        measuring = part_of(progress, 0.9, 1.0)
+        table = metrics_of_sums(view.sums, gamma=view.gamma, chance=chance, progress=measuring)
+        return table, chance
+    summary = summary_of(view, n_draws=n_draws, progress=progress)
+    chance = None
+    if view.is_local:
+        chance = chance_errors_of(view, n_draws=n_draws, progress=progress)
+    return metric_table(summary, chance), chance
 
 
 def recalibrators_of(view: View) -> dict[str, Recalibrator]:

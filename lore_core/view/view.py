@@ -121,6 +121,11 @@ class View:
         return next(iter(self.maps), "")
 
     @property
+    def by_map(self) -> dict[str, View]:
+        """The same on each map alone, by its name."""
+        return {name: self.with_(maps={name: on}) for name, on in self.maps.items()}
+
+    @property
     def embedding(self) -> Embedding:
         """All rows on the map the kernel works on; an InputError without (see :attr:`is_local`)."""
         for embedding in self.maps.values():
@@ -199,6 +204,11 @@ class View:
     def kernel_in_words(self) -> str:
         """Which rows are near: ``γ = 0.2 on PCA 2-D``."""
         return f"γ = {self.gamma:g} on {self.map_name}"
+
+    def basis(self, *, at_gamma: bool = True) -> str:
+        """Say what numbers rest on; ``at_gamma``: whether they are of one bandwidth."""
+        kernel = f", {self.kernel_in_words}" if at_gamma and self.is_local else ""
+        return f"{self.dataset.name}: {self.rows}{kernel}, {self.bins_in_words}."
 
     def settings(self) -> dict[str, Any]:
         """Say in a mapping what was looked at, for files."""

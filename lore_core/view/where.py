@@ -13,9 +13,10 @@ from lore_core.comparison.conclusions.retraining import retraining_at_place
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, part_of
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
+from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
@@ -43,14 +44,17 @@ from lore_core.regions.variables.attributes import (
 from lore_core.regions.variables.cutting import Attribute
 from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
 from lore_core.regions.variables.words import word_attributes
+from lore_core.view.sums import SumsView
 from lore_core.view.view import View, scored
 
 
-def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
+def reliability_of(view: View | SumsView, within: Mask | None = None) -> ReliabilityTable:
     """Confidence bins of the evaluation rows.
 
     ``within`` (n,): mask of the rows to count; by default all.
     """
+    if isinstance(view, SumsView):
+        return view.sums.reliability
     return reliability_table(**view.scored, **view.bins, within=within)
 
 
@@ -80,7 +84,7 @@ def errors_of(view: View) -> LocalErrors:
 
 
 def curve_of(
-    view: View,
+    view: View | SumsView,
     progress: Progress | None = None,
     *,
     confidence: Floats | None = None,
@@ -91,6 +95,8 @@ def curve_of(
     ``confidence`` (n,): as a method left them; by default those of the target. ``on``: map to
     measure on; by default the one the kernel works on.
     """
+    if isinstance(view, SumsView):
+        return bandwidth_curve_of_sums(view.sums, progress=part_of(progress, 0.8, 1.0))
     rows = view.aimed if confidence is None else view.evaluation
     return bandwidth_curve(
         rows.confidence if confidence is None else confidence,

@@ -6,15 +6,11 @@ import streamlit as st
 
 from lore_core.data.number_text import POINTS, unbroken
 from lore_core.figures import bandwidth_figure, sums_landscape_figure
-from lore_core.mergeable import (
-    BoundedCurve,
-    LocalDistribution,
-    bandwidth_curve_of_sums,
-    metrics_of_sums,
-)
-from lore_core.mergeable.partitions.whole import WholeData
-from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.mergeable import bandwidth_curve_of_sums, metrics_of_sums
+from lore_core.mergeable.partitions.sample import WholeData
+from lore_core.metrics import BandwidthCurve
 from lore_core.metrics.metric import CurveKey
+from lore_core.metrics.tables import metric_columns
 from lore_core.regions import SumsLandscape
 from lore_core.view import View
 from pages.shared.charts import show_chart
@@ -25,19 +21,13 @@ from pages.shared.whole_data import read_once, whole_data
 
 
 @st.cache_resource(max_entries=16, show_spinner="Looking at all rows …")
-def _metrics(folder: str, gamma: float) -> list[dict[str, str]]:
-    table = metrics_of_sums(read_once(folder).sums, gamma=gamma)
-    shown = []
-    numbers = (table[name].astype(float) for name in ("value", "at_least", "at_most"))
-    for name, value, low, high in zip(table["metric"], *numbers, strict=True):
-        metric = CATALOGUE[name]
-        surely = metric.interval_text(low, high) if low < high else ""
-        shown.append({"metric": metric.heading, "all rows": metric.text(value), "surely": surely})
-    return shown
+def _metrics(folder: str, gamma: float) -> dict[str, list[str]]:
+    columns = metric_columns(metrics_of_sums(read_once(folder).sums, gamma=gamma))
+    return {"metric": columns["metric"], "all rows": columns["value"], "surely": columns["surely"]}
 
 
 @st.cache_resource(max_entries=1, show_spinner="Looking at all rows …")
-def _curve(folder: str) -> BoundedCurve:
+def _curve(folder: str) -> BandwidthCurve:
     return bandwidth_curve_of_sums(read_once(folder).sums)
 
 
@@ -101,13 +91,12 @@ def whole_landscape(view: View, bin_index: int | None) -> None:
     if seen.field is not None:
         axes = whole.plan.embedding.name.title
         show_chart(sums_landscape_figure(seen, axes=axes, mode=theme_mode()), "whole_map")
-    known = LocalDistribution.of_values(seen.values, seen.counts, seen.chosen).in_words
     rows = [
         {
             "share of the rows": name,
             "LCE at most, points": POINTS.text(of.value),
             "surely": POINTS.interval_text(of.low, of.high),
         }
-        for name, of in known.items()
+        for name, of in seen.spread.items()
     ]
     st.dataframe(rows, hide_index=True, height="content")

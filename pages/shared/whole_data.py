@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from lore_core.mergeable.partitions.whole import WholeData, read_whole_data
+from lore_core.mergeable.partitions.sample import WholeData, read_whole_data
 from pages.shared.files import arguments
 from pages.shared.session import current
 

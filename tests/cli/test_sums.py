@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.cli import main, sums
+from lore_core.cli import main, source
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_curve_of_sums(run, parts, tmp_path):
 
 
 def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
-    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    monkeypatch.setattr(source, "EXACT_ROWS", 100)
     said = run("metrics", parts, "--draws", 39)
     assert "surely" in said
     assert "sums over" in said
@@ -80,14 +80,14 @@ def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
 
 
 def test_without_a_map_many_rows_are_measured_globally(run, parts, monkeypatch):
-    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    monkeypatch.setattr(source, "EXACT_ROWS", 100)
     said = run("metrics", parts, "--map", "none", "--draws", 0)
     assert "ECE" in said
     assert "surely" not in said
 
 
 def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    monkeypatch.setattr(source, "EXACT_ROWS", 100)
     table = tmp_path / "map.csv"
     said = run("landscape", parts, "--bins", 3, "--gamma", 1, "--bin", "worst", "-o", table)
     assert "no more than" in said
@@ -111,7 +111,7 @@ def test_two_sets_of_rows(run, run_json, parts, capsys):
 
 
 def test_recalibrating_many_files(run, parts, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    monkeypatch.setattr(source, "EXACT_ROWS", 100)
     model, out = tmp_path / "m.lore", tmp_path / "out"
     fit = ("--fit", parts, "--fit-rows", 100, "--method", "temperature", "--save", model)
     drawn = "lore: fitted on 100 of 800 rows, drawn uniformly at random.\n"
@@ -124,7 +124,7 @@ def test_recalibrating_many_files(run, parts, tmp_path, monkeypatch, capsys):
 
 
 def test_a_report_of_sums(run, parts, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    monkeypatch.setattr(source, "EXACT_ROWS", 100)
     out = tmp_path / "report"
     settings = ("--bins", 2, "--gamma", 1, "--cells", 1000)
     run("report", parts, *settings, "--no-images", "--draws", 39, "-o", out)

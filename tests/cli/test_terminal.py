@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.cli import COMMANDS, lore as command, main, output, places, view
+from lore_core.cli import COMMANDS, lore as command, main, output, places, source
 from lore_core.view import where
 
 LORE = [sys.executable, "-m", "lore_core.cli"]
@@ -36,18 +36,34 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--map", "lda"], "'--map' must be one of pca, tsne, umap, identity or none"),
-            (["--map", "pca-x"], "'--map' must be one of"),
-            (["--target", "Shirt"], r"'--target' must be top-label or a class \(negative, posit"),
-            (["--column", "label"], "'--column' must be ROLE=NAME"),
-            (["--column", "lable=y"], "'--column' has no role 'lable'"),
-            (["-o", "table.txt"], r"'--out' must be a \.csv, \.parquet or \.json file"),
-            (["-o", "no/folder/table.csv"], "'--out' must be .* in a directory that exists"),
-            (["--draws", "5"], "'--draws' must be 0 or at least 39"),
+            ("metrics --map lda", "'--map' must be one of pca, tsne, umap, identity or none"),
+            ("metrics --map pca-x", "'--map' must be one of"),
+            (
+                "metrics --target Shirt",
+                r"'--target' must be top-label or a class \(negative, posit",
+            ),
+            ("metrics --column label", "'--column' must be ROLE=NAME"),
+            ("metrics --column lable=y", "'--column' has no role 'lable'"),
+            ("metrics -o table.txt", r"'--out' must be a \.csv, \.parquet or \.json file"),
+            ("metrics -o no/folder/table.csv", "'--out' must be .* in a directory that exists"),
+            ("metrics --draws 5", "'--draws' must be 0 or at least 39"),
+            ("metrics --cells 1000", r"'--cells' and '--against' are for \.parquet files"),
+            ("landscape --map none", "'--map' must name a feature map"),
+            ("landscape --bin median", "'--bin' must be all, worst, best or a confidence"),
+            ("landscape --bin 1.5", "'--bin' must be all, worst, best or a confidence"),
+            ("landscape --bin 0.05", r"'--bin' must name a confidence bin with rows.* has none"),
+            ("curve --map none", "'--map' must name a feature map"),
+            ("variables --variable age", "'--variable' must be one of "),
+            ("fairness --group race", r"'--group' must be one of \['region'\]; got 'race'"),
+            ("decisions --unsure-cost 3 --wrong-cost 2", "'--unsure-cost' must not exceed"),
+            ("check", "a limit must be given"),
+            ("watch --sums s", "'--sums' is not needed"),
+            ("compare --against x.npz", r"are for \.parquet files"),
         ],
     )
     def test_what_the_user_can_fix_is_1_and_one_sentence(self, file, capsys, arguments, message):
-        assert main(["metrics", file, *arguments]) == 1
+        name, *options = arguments.split()
+        assert main([name, file, *options]) == 1
         out, error = capsys.readouterr()
         assert not out
         assert error.startswith("lore: ")
@@ -61,11 +77,15 @@ class TestExitCodes:
             out, error = capsys.readouterr()
             assert not out
             assert re.fullmatch(r"lore: '.{80}…' cannot be used: File name too long\.\n", error)
-
-    @pytest.mark.parametrize("name", ["landscape", "curve"])
-    def test_features_are_needed(self, file, capsys, name):
-        assert main([name, file, "--map", "none"]) == 1
-        assert "'--map' must name a feature map" in capsys.readouterr().err
+        for typed in (
+            ["metrics", "~no-such-user/x"],
+            ["metrics", "demo", "-o", "~no-such-user/x.csv"],
+        ):
+            assert main(typed) == 1
+            error = capsys.readouterr().err
+            assert re.fullmatch(
+                r"lore: '~no-such-user/x(\.csv)?' cannot be used: no home .*\.\n", error
+            )
 
     @pytest.mark.parametrize(
         "arguments",
@@ -88,7 +108,7 @@ class TestExitCodes:
         def interrupted(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(view, "open_view", interrupted)
+        monkeypatch.setattr(source, "open_source", interrupted)
         assert main(["metrics", "demo"]) == 130
         assert "Traceback" not in capsys.readouterr().err
 
@@ -230,5 +250,3 @@ def test_a_check_fails_with_its_own_code_and_says_so_in_junit(file, tmp_path, ca
     (failure,) = suite.iter("failure")
     assert failure.get("message").startswith("exceeded: worst place is ")
     assert main(["check", file, "--max-ece", "90"]) == 0
-    assert main(["check", file]) == 1
-    assert "a limit must be given" in capsys.readouterr().err

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.cli import sums
+from lore_core.cli import source
+from lore_core.cli.options import SumsOptions
 from lore_core.cli.output import Progress
 
 
@@ -18,14 +19,14 @@ def given(tmp_path, monkeypatch):
         frame["label"] = np.where(rng.random(2000) < np.where(z[:, 0] > 1, p / 2, p), "yes", "no")
         frame.to_parquet(tmp_path / f"part-{k}.parquet")
     data = (str(tmp_path / "part-*.parquet"),)
-    alone = sums.SumsOptions(None, 1, None)
-    assert sums.is_large(data, alone)
-    assert not sums.is_large((str(tmp_path),), alone)
-    assert not sums.is_large((str(tmp_path / "part-0.parquet"),), alone)
-    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
-    asked = sums.SumsOptions(None, 1, 2000)
-    assert sums.is_large(data, asked)
-    (path,) = sums.open_whole(data, asked, 1000, tmp_path / "whole", Progress())
+    alone = SumsOptions()
+    assert source.is_large(data, alone)
+    assert not source.is_large((str(tmp_path),), alone)
+    assert not source.is_large((str(tmp_path / "part-0.parquet"),), alone)
+    monkeypatch.setattr(source, "EXACT_ROWS", 100)
+    asked = SumsOptions(max_cells=2000)
+    assert source.is_large(data, asked)
+    (path,) = source.open_whole(data, asked, 1000, tmp_path / "whole", Progress())
     assert len(pd.read_parquet(path)) == 1000
     return ["app.py", "--data", str(path), "--whole", str(tmp_path / "whole")]
 

@@ -189,6 +189,8 @@ def test_a_huge_table_is_refused_by_its_schema(tmp_path, table, monkeypatch):
 
 def test_files_that_are_not_there(tmp_path):
     refused(tmp_path / "no.csv", "no.csv' does not exist")
+    refused("a" * 5000, r"'a{80}…' cannot be used: File name too long\.")
+    refused("~no-such-user/x", "'~no-such-user/x' cannot be used: no home directory")
     (tmp_path / "folder").mkdir()
     refused([tmp_path / "folder"], "is a directory where a file is expected")
 

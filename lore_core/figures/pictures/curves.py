@@ -28,7 +28,6 @@ from lore_core.figures.pictures.picture import (
 from lore_core.figures.style import Mode, method_color
 from lore_core.inference.simulation import NullBand
 from lore_core.inference.whole_vector import VectorBand
-from lore_core.mergeable.cell_sums.summaries import BoundedCurve
 from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread, VectorCurve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
@@ -36,7 +35,7 @@ from lore_core.metrics.metric import CurveKey, OverBandwidths
 
 #: Bandwidths, as every chart over them has them.
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
-Curve = BandwidthCurve | BandwidthSpread | BoundedCurve | VectorCurve
+Curve = BandwidthCurve | BandwidthSpread | VectorCurve
 Null = NullBand | VectorBand
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
@@ -118,8 +117,8 @@ def _with_band(
         mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
         # No further than an error can go.
         return item.mean, ("± 1 SD", np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0))
-    if isinstance(item, BoundedCurve):
-        return item.value, ("surely", getattr(item.low, metric), getattr(item.high, metric))
+    if isinstance(item, BandwidthCurve) and item.bounds is not None:
+        return item, ("surely", *item.bounds[metric])
     return item, None
 
 
@@ -170,7 +169,7 @@ def _how_to_read(
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
     if n_runs:
         said += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
-    if any(isinstance(item, BoundedCurve) for item in curves.values()):
+    if any(isinstance(of, BandwidthCurve) and of.bounds is not None for of in curves.values()):
         said += " Bands: where the exact curve surely is."
     if null is not None:
         said += (

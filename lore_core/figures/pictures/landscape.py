@@ -350,7 +350,7 @@ def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:
 def _field_table(field: Field) -> pd.DataFrame:
     """List the nodes of a field that show an error."""
     row, column = np.nonzero(np.isfinite(field.signed))
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "map_1": field.x[column],
             "map_2": field.y[row],
@@ -358,6 +358,9 @@ def _field_table(field: Field) -> pd.DataFrame:
             "n_eff": field.effective_size[row, column],
         }
     )
+    if field.bounds is not None:
+        table["at_least"], table["at_most"] = (end[row, column] for end in field.bounds)
+    return table
 
 
 def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFrame:

@@ -79,19 +79,8 @@ def change_between(
 ) -> Change:
     """Test whether the signed error changed anywhere between two sets of rows.
 
-    Parameters
-    ----------
-    before, after : LocalErrorSums
-        Sums of rows that are no part of one another, on one map and in the same bins.
-    n_draws : int
-        Simulations; p is no less than 1 / (n_draws + 1).
-    random_state : int
-        Of the simulations.
-
-    Raises
-    ------
-    InputError
-        If the sums are of different maps or bins.
+    The rows are no part of one another, on one map and in the same bins, else an InputError is
+    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1).
 
     Notes
     -----

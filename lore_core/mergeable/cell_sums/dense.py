@@ -50,19 +50,10 @@ class Boxes:
     def sums(self, weights: Floats, places: Floats, length: float, axes: Sequence[int]) -> Floats:
         """Sum over the cells of each bin, in some dimensions, and in the others of one coordinate.
 
-        Parameters
-        ----------
-        weights, places : ndarray of shape (m,) and (m, d)
-            Of the cells: what is summed, and where within the cell it is, in [0, 1].
-        length : float
-            L, the width of a cell in units of the kernel.
-        axes : sequence of int
-            Dimensions the kernel works in.
-
-        Returns
-        -------
-        ndarray of shape (m, 2^len(axes))
-            At the corners of each cell in these dimensions.
+        ``weights`` (m,), ``places`` (m, d): of the cells, what is summed, and where within the cell
+        it is, in [0, 1]. ``length``: L, the width of a cell in units of the kernel. ``axes``:
+        dimensions the kernel works in. Returns the sums at the corners of each cell in these
+        dimensions, (m, 2^len(axes)).
         """
         # (Corner by corner in memory: what follows works on all cells at once.)
         found = np.empty((2 ** len(axes), len(weights)))

@@ -14,9 +14,10 @@ and Λ = h/γ:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,22 +31,20 @@ from lore_core.mergeable.cell_sums.dense import Boxes
 _ROUNDING = 1e-10
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """A number a target, and the bounds that hold it."""
-
-    value: Floats
-    low: Floats
-    high: Floats
+Number = TypeVar("Number")
+_Other = TypeVar("_Other")
 
 
-@dataclass(frozen=True)
-class BoundedNumber:
-    """One number, and the bounds that hold it."""
+class Bounded(NamedTuple, Generic[Number]):
+    """A number, or one a target, and the bounds that hold it."""
 
-    value: float
-    low: float
-    high: float
+    value: Number
+    low: Number
+    high: Number
+
+    def each(self, function: Callable[[Number], _Other]) -> Bounded[_Other]:
+        """Return what a rising function makes of it, and of its bounds."""
+        return Bounded(function(self.value), function(self.low), function(self.high))
 
 
 @dataclass(frozen=True, eq=False)

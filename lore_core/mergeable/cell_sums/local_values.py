@@ -46,24 +46,24 @@ class LocalValues:
     same rows.
     """
 
-    signed: Bounded  #: SLCE in [−1, 1]; positive = overconfident
+    signed: Bounded[Floats]  #: SLCE in [−1, 1]; positive = overconfident
     #: Mean of ``signed`` over the rows of a cell, with bounds of its own; ``signed`` for a place.
-    mean_signed: Bounded
-    accuracy: Bounded  #: Kernel mean of the outcomes: what LoRe tells a row there
-    effective_size: Bounded  #: n_eff
+    mean_signed: Bounded[Floats]
+    accuracy: Bounded[Floats]  #: Kernel mean of the outcomes: what LoRe tells a row there
+    effective_size: Bounded[Floats]  #: n_eff
     #: Standard deviation of ``signed`` if every confidence were right; an estimate without bound.
     standard_error: Floats
     gamma: float  #: Bandwidth γ
 
     @property
-    def absolute(self) -> Bounded:
+    def absolute(self) -> Bounded[Floats]:
         """LCE = |SLCE|."""
         low, high = self.signed.low, self.signed.high
         nearest = np.maximum(np.maximum(low, -high), 0.0)
         return Bounded(np.abs(self.signed.value), nearest, np.maximum(-low, high))
 
     @property
-    def mean_absolute(self) -> Bounded:
+    def mean_absolute(self) -> Bounded[Floats]:
         """LCE, averaged over the rows of a cell."""
         anywhere, mean = self.absolute, self.mean_signed
         nearest = np.maximum(mean.low, -mean.high)
@@ -152,7 +152,7 @@ def _means(
     )
 
 
-def _affine(share: Bounded, start: Floats, sign: Floats, slack: float) -> Bounded:
+def _affine(share: Bounded[Floats], start: Floats, sign: Floats, slack: float) -> Bounded[Floats]:
     ends = start + sign * share.low, start + sign * share.high
     return Bounded(
         np.clip(start + sign * share.value, -1.0, 1.0),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,12 +14,14 @@ from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_positive
 from lore_core.inference.simulation import NullErrors
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.mergeable.cell_sums.kernel_bounds import Bounded, BoundedNumber
+from lore_core.mergeable.cell_sums.kernel_bounds import Bounded
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.metrics.bandwidth import BandwidthCurve, default_gammas
-from lore_core.metrics.catalogue import ALCE, DESCRIBED, MLCE, MLCE_SUPPORTED
+from lore_core.metrics.catalogue import ALCE, MLCE, MLCE_SUPPORTED
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.metrics.metric import CurveKey
+from lore_core.metrics.tables import table_of_metrics
 
 #: Shares of rows at which draws of the LCE are kept.
 _SHARES = np.linspace(0.0, 1.0, 101)
@@ -36,9 +37,9 @@ _STEP_SUMS = 2_500_000
 class LocalDistribution:
     """The LCE of all rows that were summed, as far as their cells tell."""
 
-    error: Bounded  #: (m,); LCE of the rows of each cell
-    mean_error: Bounded  #: (m,); its mean over them, with bounds of its own
-    effective_size: Bounded  #: (m,); their n_eff
+    error: Bounded[Floats]  #: (m,); LCE of the rows of each cell
+    mean_error: Bounded[Floats]  #: (m,); its mean over them, with bounds of its own
+    effective_size: Bounded[Floats]  #: (m,); their n_eff
     rows: Ints  #: (m,); how many they are
     gamma: float
 
@@ -62,76 +63,48 @@ class LocalDistribution:
         ``values``: of :meth:`LocalErrorSums.cell_values`. ``rows`` (m,): of each cell. ``chosen``
         (m,): mask of the cells that count.
         """
-
-        def of(ends: Bounded) -> Bounded:
-            return Bounded(ends.value[chosen], ends.low[chosen], ends.high[chosen])
-
-        error, mean, size = values.absolute, values.mean_absolute, values.effective_size
-        return cls(of(error), of(mean), of(size), rows[chosen], values.gamma)
+        error, mean, size = (
+            of.each(lambda end: np.asarray(end[chosen]))
+            for of in (values.absolute, values.mean_absolute, values.effective_size)
+        )
+        return cls(error, mean, size, rows[chosen], values.gamma)
 
     @property
-    def average(self) -> BoundedNumber:
+    def average(self) -> Bounded[float]:
         """ALCE."""
-        value, low, high = (
-            float((self.rows * end).sum() / self.rows.sum())
-            for end in (self.mean_error.value, self.mean_error.low, self.mean_error.high)
-        )
-        return BoundedNumber(value, low, high)
+        return self.mean_error.each(lambda end: float((self.rows * end).sum() / self.rows.sum()))
 
     @property
-    def maximum(self) -> BoundedNumber:
+    def maximum(self) -> Bounded[float]:
         """MLCE."""
-        error = self.error
-        return BoundedNumber(
-            float(error.value.max()), float(error.low.max()), float(error.high.max())
-        )
+        return self.error.each(lambda end: float(end.max()))
 
-    def supported_maximum(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> BoundedNumber:
+    def supported_maximum(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> Bounded[float]:
         """MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none."""
-        error, size = self.error, self.effective_size
-        value, low, high = (
-            _largest(of_cells, enough >= min_effective_size)
-            for of_cells, enough in (
-                (error.value, size.value),
-                (error.low, size.low),
-                (error.high, size.high),
-            )
-        )
-        return BoundedNumber(value, low, high)
+        ends = zip(self.error, self.effective_size, strict=True)
+        return Bounded(*(_largest(error, size >= min_effective_size) for error, size in ends))
 
-    def share_below(self, error: ArrayLike) -> Bounded:
+    def share_below(self, error: ArrayLike) -> Bounded[Floats]:
         """Share of the rows whose LCE is at most ``error`` (t,): the CDF."""
         asked = np.asarray(error, dtype=np.float64)
+        share = self.error.each(lambda end: _share_below(end, self.rows, asked))
         # The larger the errors may be, the fewer rows are surely below.
-        value, low, high = (
-            _share_below(of_cells, self.rows, asked)
-            for of_cells in (self.error.value, self.error.high, self.error.low)
-        )
-        return Bounded(value, low, high)
+        return Bounded(share.value, share.high, share.low)
 
-    def quantile(self, share: float) -> BoundedNumber:
+    def quantile(self, share: float) -> Bounded[float]:
         """Return the LCE that this share of the rows, in (0, 1], do not exceed."""
-        rank = np.array([share * self.rows.sum()])
-        value, low, high = (
-            float(_at_ranks(end, self.rows, rank)[0])
-            for end in (self.error.value, self.error.low, self.error.high)
-        )
-        return BoundedNumber(value, low, high)
+        return self.error.each(lambda end: _quantile(end, self.rows, share))
 
     @property
-    def in_words(self) -> dict[str, BoundedNumber]:
+    def median_effective_size(self) -> Bounded[float]:
+        """n_eff that half of the rows have."""
+        return self.effective_size.each(lambda end: _quantile(end, self.rows, 0.5))
+
+    @property
+    def in_words(self) -> dict[str, Bounded[float]]:
         """Return what some shares of the rows do not exceed, by what these are called."""
         named = {f"{percent(share, 0)} of the rows": self.quantile(share) for share in _SAID}
         return {**named, "mean (ALCE)": self.average, "all rows (MLCE)": self.maximum}
-
-    @property
-    def median_effective_size(self) -> BoundedNumber:
-        """n_eff that half of the rows have."""
-        size, half = self.effective_size, np.array([self.rows.sum() / 2])
-        value, low, high = (
-            float(_at_ranks(end, self.rows, half)[0]) for end in (size.value, size.low, size.high)
-        )
-        return BoundedNumber(value, low, high)
 
 
 def metrics_of_sums(
@@ -143,7 +116,7 @@ def metrics_of_sums(
 ) -> pd.DataFrame:
     """Every metric that sums know, with the bounds that surely hold it.
 
-    One row a metric: ``metric, value, unit, at_least, at_most, p_value, rows``. ``chance``: of
+    As :func:`~lore_core.metrics.tables.table_of_metrics` lists them. ``chance``: of
     :func:`null_errors_of_sums`. Raises InputError if ``gamma`` is less than the sums allow.
     """
     found = LocalDistribution.of(sums, gamma=gamma, progress=progress)
@@ -157,54 +130,28 @@ def metrics_of_sums(
         "ECE debiased": table.debiased_calibration_error,
         "MCE": table.maximum_calibration_error,
     }
-    known = {
-        name: BoundedNumber(value, value, value)
-        for name, value in exact.items()
-        if np.isfinite(value)
+    known = {name: Bounded(of, of, of) for name, of in exact.items() if np.isfinite(of)}
+    known |= {
+        MLCE_SUPPORTED.name: found.supported_maximum(),
+        ALCE.name: found.average,
+        MLCE.name: found.maximum,
     }
-    known[MLCE_SUPPORTED.name] = found.supported_maximum()
-    known[ALCE.name] = found.average
-    known[MLCE.name] = found.maximum
-    rows: list[tuple[Any, ...]] = []
-    for metric in DESCRIBED:
-        if metric.name in known:
-            of = known[metric.name]
-            p = np.nan
-            if chance is not None and metric.chance is not None:
-                p = chance.p_value(metric.chance, of.value)
-            unit = metric.unit.in_files
-            rows.append((metric.name, of.value, unit, of.low, of.high, p, sums.n_rows))
-    columns = ["metric", "value", "unit", "at_least", "at_most", "p_value", "rows"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-@dataclass(frozen=True)
-class BoundedCurve:
-    """MLCE and ALCE over bandwidths, with the curves that surely hold them.
-
-    The limits at γ → 0 need single rows and are NaN; those at γ → ∞ are exact.
-    """
-
-    value: BandwidthCurve
-    low: BandwidthCurve
-    high: BandwidthCurve
-
-    def frame(self) -> pd.DataFrame:
-        """Return the curves as a DataFrame, one row a bandwidth."""
-        table = self.value.frame()
-        for name in ("mlce", "mlce_supported", "alce"):
-            table[f"{name}_at_least"] = getattr(self.low, name)
-            table[f"{name}_at_most"] = getattr(self.high, name)
-        return table
+    return table_of_metrics(
+        {name: of.value for name, of in known.items()},
+        sums.n_rows,
+        bounds={name: (of.low, of.high) for name, of in known.items()},
+        chance=chance,
+    )
 
 
 def bandwidth_curve_of_sums(
     sums: LocalErrorSums, gammas: ArrayLike | None = None, *, progress: Progress | None = None
-) -> BoundedCurve:
-    """MLCE and ALCE for many bandwidths.
+) -> BandwidthCurve:
+    """MLCE and ALCE for many bandwidths, with the curves that surely hold them.
 
-    ``gammas`` (g,): by default those of :func:`~lore_core.metrics.bandwidth.default_gammas` that
-    the sums allow. Raises InputError if one is below :attr:`LocalErrorSums.least_gamma`.
+    The limits at γ → 0 need single rows and are NaN; those at γ → ∞ are exact. ``gammas`` (g,): by
+    default those of :func:`~lore_core.metrics.bandwidth.default_gammas` that the sums allow. Raises
+    InputError if one is below :attr:`LocalErrorSums.least_gamma`.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     if gammas is None:
@@ -214,38 +161,32 @@ def bandwidth_curve_of_sums(
             f"'gammas' must hold a bandwidth of at least {sums.least_gamma:g}, the width of a cell "
             "of these sums; got none."
         )
-    found: list[dict[str, BoundedNumber]] = []
+    found: dict[CurveKey, list[Bounded[float]]] = {"mlce": [], "mlce_supported": [], "alce": []}
+    median = []
     for step, gamma in enumerate(grid):
         said = part_of(progress, step / len(grid), (step + 1) / len(grid), f"γ = {gamma:.3g}")
         on = LocalDistribution.of(sums, gamma=float(gamma), progress=said)
-        found.append(
-            {
-                "mlce": on.maximum,
-                "alce": on.average,
-                "mlce_supported": on.supported_maximum(),
-                "median_effective_size": on.median_effective_size,
-            }
-        )
+        found["mlce"].append(on.maximum)
+        found["mlce_supported"].append(on.supported_maximum())
+        found["alce"].append(on.average)
+        median.append(on.median_effective_size.value)
+    at = {key: Bounded(*np.array(values).T) for key, values in found.items()}
     table = sums.reliability
     gap = np.abs(table.gap[table.count >= MIN_EFFECTIVE_SIZE])
-
-    def curve(end: Literal["value", "low", "high"]) -> BandwidthCurve:
-        at = {name: np.array([getattr(of[name], end) for of in found]) for name in found[0]}
-        return BandwidthCurve(
-            gamma=grid,
-            mlce=at["mlce"],
-            alce=at["alce"],
-            mlce_supported=at["mlce_supported"],
-            median_effective_size=at["median_effective_size"],
-            mlce_zero=float("nan"),
-            alce_zero=float("nan"),
-            mlce_infinity=table.maximum_calibration_error,
-            alce_infinity=table.expected_calibration_error,
-            mlce_supported_infinity=float(gap.max()) if len(gap) else float("nan"),
-            min_effective_size=MIN_EFFECTIVE_SIZE,
-        )
-
-    return BoundedCurve(curve("value"), curve("low"), curve("high"))
+    return BandwidthCurve(
+        gamma=grid,
+        mlce=at["mlce"].value,
+        alce=at["alce"].value,
+        mlce_supported=at["mlce_supported"].value,
+        median_effective_size=np.array(median),
+        mlce_zero=float("nan"),
+        alce_zero=float("nan"),
+        mlce_infinity=table.maximum_calibration_error,
+        alce_infinity=table.expected_calibration_error,
+        mlce_supported_infinity=float(gap.max()) if len(gap) else float("nan"),
+        min_effective_size=MIN_EFFECTIVE_SIZE,
+        bounds={key: (of.low, of.high) for key, of in at.items()},
+    )
 
 
 def null_errors_of_sums(
@@ -259,18 +200,8 @@ def null_errors_of_sums(
 ) -> NullErrors:
     """Draw what the summaries and the LCE of rows are if every confidence is right.
 
-    Parameters
-    ----------
-    sums : LocalErrorSums
-        The rows.
-    gamma : float
-        Bandwidth γ.
-    n_draws : int
-        Sets of outcomes drawn.
-    bin_index : int, optional
-        Confidence bin whose CDF is wanted; by default that of all rows.
-    random_state, progress
-        See :func:`~lore_core.inference.null_errors`.
+    As :func:`~lore_core.inference.null_errors` of single rows. ``bin_index``: confidence bin whose
+    CDF is wanted; by default that of all rows.
 
     Notes
     -----
@@ -339,6 +270,10 @@ def _at_ranks(values: Floats, rows: Ints, ranks: Floats) -> Floats:
     order = np.argsort(values)
     place = np.searchsorted(np.cumsum(rows[order]), ranks)
     return np.asarray(values[order][np.minimum(place, len(order) - 1)])
+
+
+def _quantile(values: Floats, rows: Ints, share: float) -> float:
+    return float(_at_ranks(values, rows, np.array([share * rows.sum()]))[0])
 
 
 def _largest(error: Floats, among: Mask) -> float:

@@ -94,10 +94,8 @@ class LocalErrorSums:
             Confidences in [0, 1]; 1 where the prediction was right, else 0.
         embedding : Embedding or array-like of shape (n, d)
             Coordinates in one to three dimensions, in the units of γ.
-        n_bins : int
-            Confidence bins of equal width.
-        bins : ConfidenceBins, optional
-            Other bins; bins of equal mass must come from a sample, the same for all parts.
+        n_bins, bins
+            Bins of equal width, or others; those of equal mass must be the same for all parts.
         max_cells : int
             Most cells kept. More cells make the bounds narrower.
         place : str
@@ -105,14 +103,7 @@ class LocalErrorSums:
         at_least_level : int
             A level the cells are known to come to, as those of other parts did; saves time.
         scores : mapping of str to ndarray of shape (n,), optional
-            Further numbers a row whose mean is wanted, such as ``NLL`` and ``Brier``; absolute
-            values up to 1,000.
-
-        Raises
-        ------
-        InputError
-            If an argument is out of range, the lengths disagree, or there are more than three
-            dimensions.
+            Further numbers a row, up to ±1,000, whose mean is wanted, such as ``NLL``.
         """
         c, a, z = as_placed_rows(confidence, outcome, embedding)
         if not 1 <= z.shape[1] <= 3:
@@ -179,16 +170,25 @@ class LocalErrorSums:
 
     @classmethod
     def joined(cls, parts: Iterable[LocalErrorSums]) -> LocalErrorSums:
-        """Add several at once, which is faster than one by one.
+        """Add several, some at a time: faster than one by one, and no more are in memory.
 
         Raises InputError if there is none, or bins, dimensions, size or place differ.
         """
-        several = list(parts)
-        if not several:
+        held: list[LocalErrorSums] = []
+        for part in parts:
+            if held:
+                held[0]._check_like(part)
+            held.append(part)
+            if len(held) > 1 and sum(len(of.cells) for of in held) > 2 * part.max_cells:
+                held = [cls._added(held)]
+        if not held:
             raise InputError("'parts' must hold at least one; got none.")
+        filled = [of for of in held if of.n_rows] or held[:1]
+        return filled[0] if len(filled) == 1 else cls._added(filled)
+
+    @staticmethod
+    def _added(several: list[LocalErrorSums]) -> LocalErrorSums:
         first = several[0]
-        for other in several[1:]:
-            first._check_like(other)
         scores: dict[str, tuple[int, int]] = {}
         for part in several:
             for name, (count, total) in part.scores.items():
@@ -317,23 +317,10 @@ class LocalErrorSums:
         gamma: float = 0.2,
         progress: Progress | None = None,
     ) -> LocalValues:
-        """Local errors at any places, of the summed rows in the bins of some confidences.
+        """Local errors at places (t, d), of the summed rows in the bins of ``confidence`` (t,).
 
-        Parameters
-        ----------
-        confidence : array-like of shape (t,)
-            Tells the confidence bin.
-        embedding : Embedding or array-like of shape (t, d)
-            Where.
-        gamma : float
-            Bandwidth γ, no less than :attr:`least_gamma`.
-        progress : callable, optional
-            Called with the share done and a short message; may raise to cancel.
-
-        Returns
-        -------
-        LocalValues
-            Arrays of shape (t,); NaN where no summed row has that bin.
+        Arrays of shape (t,), NaN where no summed row has that bin. ``gamma``: bandwidth γ, no less
+        than :attr:`least_gamma`. ``progress``: called with the share done; may raise to cancel.
         """
         c, _, z = as_placed_rows(confidence, np.zeros(np.shape(confidence)), embedding)
         if z.shape[1] != self.n_dimensions:

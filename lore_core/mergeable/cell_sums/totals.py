@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,25 +50,17 @@ class Total:
         )
 
     def __add__(self, other: Total) -> Total:
-        return Total(
-            self.corners + other.corners,
-            self.shares,
-            self.near + other.near,
-            self.near_most + other.near_most,
-            self.factors,
-            self.anywhere,
+        return replace(
+            self,
+            corners=self.corners + other.corners,
+            near=self.near + other.near,
+            near_most=self.near_most + other.near_most,
         )
 
     def scaled(self, unit: float) -> Total:
         """Return the sum times a number."""
-        return Total(
-            self.corners * unit,
-            self.shares,
-            self.near * unit,
-            self.near_most * unit,
-            self.factors,
-            self.anywhere,
-        )
+        corners, near, near_most = (of * unit for of in (self.corners, self.near, self.near_most))
+        return replace(self, corners=corners, near=near, near_most=near_most)
 
     @property
     def _between(self) -> Floats:
@@ -94,7 +86,7 @@ class Total:
         far = self.corners.max(axis=1) if self.anywhere else self._between
         return np.asarray(far * self.factors.most + self.near_most)
 
-    def over(self, rows: Total, largest: Floats) -> Bounded:
+    def over(self, rows: Total, largest: Floats) -> Bounded[Floats]:
         """Return the mean that this sum is of the rows, at most ``largest``; NaN far from all."""
         ratio = self.factors.most / self.factors.least
         if self.anywhere:
@@ -112,7 +104,7 @@ class Total:
             np.minimum(most * ratio + added, largest),
         )
 
-    def mean_over(self, rows: Total) -> Bounded:
+    def mean_over(self, rows: Total) -> Bounded[Floats]:
         """Return the mean of :meth:`over` over the rows of each cell, whose mean place is known.
 
         Only where bounds are to hold in whole cells. Section 5 of the bounds in

@@ -15,13 +15,13 @@ import pandas as pd
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.number_text import decimal, p_words, rows_words, share_words, signed_points
 from lore_core.data.progress import Progress, part_of, tell
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, as_path
 from lore_core.mergeable.cell_sums.change import Change, change_between
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.files import partitions_of
 from lore_core.mergeable.partitions.plan import Plan
-from lore_core.mergeable.partitions.run import PLAN, planned, sum_files
+from lore_core.mergeable.partitions.run import PLAN, made_directory, planned, sum_files
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 
 _SUFFIX = ".sums.npz"
@@ -39,7 +39,7 @@ class Batches:
     @classmethod
     def opened(cls, directory: str | Path) -> Batches:
         """Open a directory in which batches are kept. Raises InputError if there is none."""
-        place = Path(directory).expanduser()
+        place = as_path(directory)
         plan = planned(place)
         if plan is None:
             raise InputError(
@@ -51,13 +51,7 @@ class Batches:
     @classmethod
     def begun(cls, directory: str | Path, plan: Plan) -> Batches:
         """Make a directory for batches. Raises InputError if it cannot be written."""
-        place = Path(directory).expanduser()
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"'{directory}' must be a directory that can be written; got {error.strerror}."
-            ) from error
+        place = made_directory(directory)
         plan.save(place / PLAN)
         return cls(place, plan)
 
@@ -133,26 +127,17 @@ class Batches:
         ``gamma``: bandwidth of the local metrics. ``n_draws``: simulations of a test. Raises
         InputError if there is no batch, or ``gamma`` is less than the sums allow.
         """
-        names = self.names
+        names, watched = self.names, []
         if not names:
             raise InputError(f"'{self.directory}' must hold a batch; it has none.")
-        return list(self._moved(names, gamma, n_draws, random_state, progress))
-
-    def _moved(
-        self,
-        names: Sequence[str],
-        gamma: float,
-        n_draws: int,
-        random_state: int,
-        progress: Progress | None,
-    ) -> Iterator[Watched]:
-        for step, (name, before, sums) in enumerate(self.in_turn()):
+        for step, (name, before, sums) in enumerate(self.in_turn(names)):
             tell(progress, step / len(names), f"looking at {name}")
             metrics = metrics_of_sums(sums, gamma=gamma).set_index("metric")
             change = None
             if before is not None:
                 change = change_between(before, sums, n_draws=n_draws, random_state=random_state)
-            yield Watched(name, sums.n_rows, metrics, change)
+            watched.append(Watched(name, sums.n_rows, metrics, change))
+        return watched
 
     def in_turn(
         self, names: Sequence[str] | None = None, before: LocalErrorSums | None = None
@@ -174,14 +159,13 @@ class Batches:
 
         Raises InputError if one of them is damaged, or of another map or other bins.
         """
-        held: list[LocalErrorSums] = []
-        for step, name in enumerate(names):
-            tell(progress, step / len(names), f"joining {name} and those before it")
-            held.append(self.sums(name))
-            # (Some at a time: faster than one by one, and no more than these are in memory.)
-            if sum(len(sums.cells) for sums in held) > 2 * held[0].max_cells:
-                held = [LocalErrorSums.joined(held)]
-        return LocalErrorSums.joined(held)
+
+        def each() -> Iterator[LocalErrorSums]:
+            for step, name in enumerate(names):
+                tell(progress, step / len(names), f"joining {name} and those before it")
+                yield self.sums(name)
+
+        return LocalErrorSums.joined(each())
 
 
 @dataclass(frozen=True)
@@ -190,9 +174,7 @@ class Watched:
 
     name: str
     n_rows: int
-    metrics: (
-        pd.DataFrame
-    )  #: Of :func:`~lore_core.mergeable.cell_sums.summaries.metrics_of_sums`, by name
+    metrics: pd.DataFrame  #: Of :func:`~lore_core.mergeable.metrics_of_sums`, by name
     change: Change | None  #: Held against all batches before; None for the first
 
     @property

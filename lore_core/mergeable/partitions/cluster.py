@@ -14,7 +14,7 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.files import Partition
-from lore_core.mergeable.partitions.plan import Plan
+from lore_core.mergeable.partitions.plan import Plan, sum_and_keep
 
 #: Sums that one task joins.
 _JOINED = 4
@@ -45,31 +45,11 @@ def sum_on_cluster(
     *,
     progress: Progress | None = None,
 ) -> LocalErrorSums:
-    """Sum parts on the workers of a cluster.
+    """Sum parts on the workers of a cluster, each again by another where a worker is lost.
 
-    Parameters
-    ----------
-    plan : Plan
-        What rows become.
-    paths : mapping of Partition to Path or None
-        Where a worker keeps the sums of each part, on a disk that all workers see; what is there
-        already is read. None: nowhere.
-    address : str
-        Of the scheduler, ``tcp://…:8786``.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
-
-    Raises
-    ------
-    InputError
-        If no scheduler answers, or it is lost; if a file cannot be read or a value breaks a rule.
-    MemoryError
-        If workers were ended from outside again and again at one part.
-
-    Notes
-    -----
-    Dask gives a part to another worker where one is lost. What it had in memory is read again where
-    it is kept, else summed again.
+    ``paths``: where the sums of each part are kept, on a disk that all workers see; None: nowhere.
+    ``address``: of the scheduler, ``tcp://…:8786``. Raises InputError if no scheduler answers, it
+    is lost, or a file cannot be read; MemoryError if workers were ended again and again.
     """
     require("A cluster", "distributed")
     import distributed
@@ -122,16 +102,3 @@ def _reduced(
         tell(progress, done / total, f"{done:,} of {total:,} rows summed")
     found: LocalErrorSums = result.result()
     return found
-
-
-def sum_and_keep(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
-    """Sum a part, or read what was kept of it; ``path``: where it is kept, if anywhere."""
-    if path is not None and path.exists():
-        try:
-            return LocalErrorSums.load(path)
-        except InputError:
-            pass  # damaged: summed again
-    sums = plan.sums(part)
-    if path is not None:
-        sums.save(path)
-    return sums

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from lore_core.data.dataset import Dataset
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, as_path
 from lore_core.reading.arrow_tables import (
     Extract,
     check_same_names,
@@ -115,7 +115,7 @@ def parquet_files(data: Sequence[str]) -> list[Path]:
     """
     found: list[Path] = []
     for item in data:
-        path = Path(item).expanduser()
+        path = as_path(item)
         if path.is_dir():
             fitting = sorted(place for suffix in _SUFFIXES for place in path.glob(f"*{suffix}"))
         elif path.exists() or not glob.has_magic(item):
@@ -140,10 +140,7 @@ def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
     """
     parts = partitions_of(paths)
     columns = columns_of_extracts([rows for part in parts for rows in part.extracts(_FEWEST_ROWS)])
-    guessed = guess(columns, mapping)
-    read = assemble([read_rows(columns, guessed)], name=paths[0].stem).dataset
-    check_data(read, mapping.accept or (), kind=guessed.probability_kind)
-    return read
+    return checked_rows(columns, guess(columns, mapping), paths[0].stem)
 
 
 def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
@@ -153,6 +150,18 @@ def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
     """
     name = common_name([extract.file for extract in extracts])
     return columns_of_table(name, join_tables(extracts), locate=row_locator(extracts))
+
+
+def dataset_of(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
+    """Return the rows of columns whose roles are known."""
+    return assemble([read_rows(columns, roles)], name=name).dataset
+
+
+def checked_rows(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
+    """Return rows of which nothing is in doubt that was not accepted; else an InputError."""
+    rows = dataset_of(columns, roles, name)
+    check_data(rows, roles.accept or (), kind=roles.probability_kind)
+    return rows
 
 
 def rows_in(paths: Sequence[Path]) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -20,12 +20,14 @@ from lore_core.embedding.embed import embed
 from lore_core.embedding.names import MapName
 from lore_core.embedding.result import FORMS, Embedding
 from lore_core.mergeable.cell_sums.sums import MAX_CELLS, LocalErrorSums
-from lore_core.mergeable.partitions.files import Partition, columns_of_extracts
+from lore_core.mergeable.partitions.files import (
+    Partition,
+    checked_rows,
+    columns_of_extracts,
+    dataset_of,
+)
 from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.reading.arrow_tables import Extract
-from lore_core.reading.assemble import assemble
-from lore_core.reading.checks import check_data
-from lore_core.reading.file_rows import read_rows
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
@@ -51,8 +53,7 @@ class Plan:
     def dataset(self, extract: Extract) -> Dataset | None:
         """Return rows of a file, without calibration rows; None where there are no others."""
         columns = columns_of_extracts([extract])
-        rows = read_rows(columns, guess(columns, self.mapping))
-        read = assemble([rows], name=extract.file).dataset
+        read = dataset_of(columns, guess(columns, self.mapping), extract.file)
         if read.split is None:
             return read
         kept = read.split != CALIBRATION
@@ -68,21 +69,19 @@ class Plan:
 
         Raises InputError, which names the file, if a value breaks a rule of the data contract.
         """
-        held: list[LocalErrorSums] = []
+        nothing = LocalErrorSums.nothing(
+            self.embedding.n_components, self.bins, max_cells=self.max_cells, place=self.digest
+        )
+        return LocalErrorSums.joined(itertools.chain([nothing], self._batches(part)))
+
+    def _batches(self, part: Partition) -> Iterator[LocalErrorSums]:
         level = 0
         for extract in part.extracts(_BATCH_ROWS, self.columns):
             rows = self.dataset(extract)
-            if rows is None:
-                continue
-            held.append(self._sums_of(rows, level))
-            level = max(level, held[-1].cells.level)
-            if sum(len(sums.cells) for sums in held) > 2 * self.max_cells:
-                held = [LocalErrorSums.joined(held)]
-        if held:
-            return LocalErrorSums.joined(held)
-        return LocalErrorSums.nothing(
-            self.embedding.n_components, self.bins, max_cells=self.max_cells, place=self.digest
-        )
+            if rows is not None:
+                sums = self._sums_of(rows, level)
+                level = max(level, sums.cells.level)
+                yield sums
 
     def _sums_of(self, rows: Dataset, level: int) -> LocalErrorSums:
         chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
@@ -153,11 +152,13 @@ def make_plan(
 ) -> Plan:
     """Look at a sample of the rows, and make the map.
 
+    At most 100,000 rows are looked at: as many from the start of each of up to 64 row groups,
+    evenly spaced over all files.
+
     Parameters
     ----------
     parts : sequence of Partition
-        Where the rows are. At most 100,000 rows are looked at: as many from the start of each of up
-        to 64 row groups, evenly spaced over all files.
+        Where the rows are.
     mapping : ColumnMapping, optional
         Columns whose role is not to be guessed.
     target : str
@@ -166,12 +167,8 @@ def make_plan(
         Map of one to three dimensions; by default the first two principal components.
     n_bins, binning
         Confidence bins; those of equal mass are those of the sample.
-    max_cells : int
-        See :class:`~lore_core.mergeable.cell_sums.sums.LocalErrorSums`.
-    random_state : int
-        Of the map.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
+    max_cells, random_state, progress
+        See :class:`~lore_core.LocalErrorSums`; of the map; called with the share done.
 
     Raises
     ------
@@ -191,8 +188,7 @@ def make_plan(
             'count. Leave them out (--column weight=, mapping={"weight": ""}), or give files that '
             "fit into memory together."
         )
-    sample = assemble([read_rows(columns, guessed)], name=name).dataset
-    check_data(sample, given.accept or (), kind=guessed.probability_kind)
+    sample = checked_rows(columns, guessed, name)
     if target != TOP_LABEL and target not in sample.class_names:
         raise InputError(
             f"'target' must be top-label or a class ({', '.join(sample.class_names[:10])}); got "
@@ -233,7 +229,19 @@ def _sample(parts: Sequence[Partition]) -> list[Extract]:
     return [next(part.row_group(index).extracts(rows)) for part, index in taken]
 
 
-def key_of(part: Partition, plan_digest: str) -> str:
-    """Return the name of a part's sums: another where the file changed, or the plan."""
-    said = f"{part.path} {part.row_groups} {part.stamp} {plan_digest}"
-    return hashlib.sha256(said.encode()).hexdigest()[:24]
+def kept_sums(path: Path | None) -> LocalErrorSums | None:
+    """Return the sums of a part that a former run kept; None where there are none, or damaged."""
+    try:
+        return None if path is None else LocalErrorSums.load(path)
+    except InputError:
+        return None
+
+
+def sum_and_keep(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
+    """Sum a part, or read what was kept of it; ``path``: where it is kept, if anywhere."""
+    sums = kept_sums(path)
+    if sums is None:
+        sums = plan.sums(part)
+        if path is not None:
+            sums.save(path)
+    return sums

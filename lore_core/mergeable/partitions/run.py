@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,11 @@ from joblib.externals.loky.process_executor import (  # type: ignore[import-unty
 )
 
 from lore_core.data.progress import Progress, part_of, tell
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, as_path
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.cluster import sum_on_cluster
 from lore_core.mergeable.partitions.files import Partition
-from lore_core.mergeable.partitions.plan import Plan, key_of
+from lore_core.mergeable.partitions.plan import Plan, kept_sums, sum_and_keep
 
 PLAN = "plan.npz"
 #: Share of the progress that joining takes.
@@ -57,34 +58,29 @@ def sum_files(
     cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Sum the rows of every part.
+    """Sum the rows of every part; to the last bit the same by whatever processes.
 
     Parameters
     ----------
-    parts : sequence of Partition
-        Of :func:`~lore_core.mergeable.partitions.files.partitions_of`.
-    plan : Plan
-        What rows become.
+    parts, plan
+        The rows, and what they become.
     directory : str or Path, optional
-        Where the sums of each part are kept, with the plan. What a former run left there is not
-        summed again. By default nothing is kept.
+        Where the sums of each part are kept, with the plan; what is there is not summed again.
     n_workers : int
-        Processes at work. The result does not depend on it, to the last bit.
+        Processes at work.
     cluster : str, optional
-        Address of a Dask scheduler, ``tcp://…:8786``, whose workers sum the parts and join the
-        sums; the package ``distributed`` is needed. Files and ``directory`` have the same paths on
-        all its machines.
+        Address of a Dask scheduler, ``tcp://…:8786``, whose workers sum and join instead (package
+        ``distributed``). They see files and ``directory`` under the same paths.
     progress : callable, optional
         Called with the share done and a short message; may raise to stop.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or a value breaks a rule; the message names the file and says how
-        to go on. Sums of other parts are kept. If the cluster cannot be reached, or is lost.
+        If a file cannot be read, a value breaks a rule, or the cluster cannot be reached or is
+        lost; it says how to go on. Sums of other parts are kept.
     MemoryError
-        If worker processes were ended from outside again and again. Once or twice costs no more
-        than the parts they were at.
+        If workers were ended from outside again and again; once or twice costs their parts alone.
     """
     summing = part_of(progress, 0.0, 1 - _JOINING)
     n_files = len({part.path for part in parts})
@@ -97,7 +93,7 @@ def sum_files(
         if not (place / PLAN).exists():
             plan.save(place / PLAN)
         tag = plan.digest
-        paths = {part: place / f"{key_of(part, tag)}.npz" for part in parts}
+        paths = {part: place / _name(part, tag) for part in parts}
         n_open = len(_open(paths))
         if cluster is not None:
             sums = sum_on_cluster(plan, dict(paths), cluster, progress=summing)
@@ -115,7 +111,8 @@ def sum_files(
                         "worker processes were ended from outside, most likely for want of "
                         f"memory; take fewer workers or cells.{hint}"
                     ) from error
-        sums = _joined(list(paths.values()), part_of(progress, 1 - _JOINING, 1.0))
+        joining = part_of(progress, 1 - _JOINING, 1.0)
+        sums = LocalErrorSums.joined(_loaded(paths.values(), joining))
     return Run(sums, plan, n_files, n_open, len(parts) - n_open)
 
 
@@ -133,7 +130,7 @@ def _going_on(directory: str | Path | None) -> Iterator[None]:
 
 def _open(paths: Mapping[Partition, Path]) -> list[Partition]:
     """Return the parts that no former run has summed."""
-    return [part for part, path in paths.items() if not _is_whole(path)]
+    return [part for part, path in paths.items() if kept_sums(path) is None]
 
 
 def _sum_all(
@@ -153,30 +150,20 @@ def _sum_all(
 
 
 def _sum_part(plan: Plan, part: Partition, path: Path) -> int:
-    plan.sums(part).save(path)
+    sum_and_keep(plan, part, path)
     return part.n_rows
 
 
-def _is_whole(path: Path) -> bool:
-    """Whether a former run left sums that can be read."""
-    if not path.exists():
-        return False
-    try:
-        LocalErrorSums.load(path)
-    except InputError:
-        return False
-    return True
-
-
-def _joined(paths: Sequence[Path], progress: Progress | None) -> LocalErrorSums:
-    """Add some at a time, so that no more than these are in memory."""
-    held: list[LocalErrorSums] = []
+def _loaded(paths: Collection[Path], progress: Progress | None) -> Iterator[LocalErrorSums]:
     for step, path in enumerate(paths, start=1):
-        held.append(LocalErrorSums.load(path))
-        if sum(len(sums.cells) for sums in held) > 2 * held[0].max_cells:
-            held = [LocalErrorSums.joined(held)]
+        yield LocalErrorSums.load(path)
         tell(progress, step / len(paths), "joining the sums of all parts")
-    return LocalErrorSums.joined(held)
+
+
+def _name(part: Partition, plan_digest: str) -> str:
+    """Name the file of a part's sums: another where the part's file changed, or the plan."""
+    said = f"{part.path} {part.row_groups} {part.stamp} {plan_digest}"
+    return f"{hashlib.sha256(said.encode()).hexdigest()[:24]}.npz"
 
 
 @contextmanager
@@ -185,11 +172,16 @@ def _kept_in(directory: str | Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
             yield Path(made)
         return
-    place = Path(directory).expanduser()
+    yield made_directory(directory)
+
+
+def made_directory(directory: str | Path) -> Path:
+    """Make a directory, where there is none. Raises InputError if it cannot be written."""
+    place = as_path(directory)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
             f"'{directory}' must be a directory that can be written; got {error.strerror}."
         ) from error
-    yield place
+    return place

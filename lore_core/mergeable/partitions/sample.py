@@ -1,26 +1,32 @@
-"""Some rows of files of any length, each as likely as every other."""
+"""Uniform samples of files of any length, alone and beside the sums of all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 
+from lore_core.data.archive_files import Kind
 from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
-from lore_core.mergeable.partitions.files import Partition, columns_of_extracts
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.mergeable.partitions.files import Partition, checked_rows, columns_of_extracts
+from lore_core.mergeable.partitions.plan import Plan
+from lore_core.mergeable.partitions.run import Run
 from lore_core.reading.arrow_tables import Extract, join_tables
-from lore_core.reading.assemble import assemble
-from lore_core.reading.checks import check_data
-from lore_core.reading.file_rows import read_rows, splits_in
+from lore_core.reading.file_rows import splits_in
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
 _BATCH_ROWS = 2**17
+_PLAN, _SUMS, _ABOUT = "plan.npz", "whole.npz", "about.npz"
+_KIND = Kind("lore-whole-data", "what stands beside a sample", "lore app")
 
 
 @dataclass(frozen=True)
@@ -39,9 +45,7 @@ class Sample:
     @property
     def sentence(self) -> str:
         """How they were chosen."""
-        if self.is_all:
-            return f"all {self.n_total:,} rows"
-        return f"{len(self.rows):,} of {self.n_total:,} rows, drawn uniformly at random"
+        return _drawn(len(self.rows), self.n_total)
 
 
 def sample_rows(
@@ -55,25 +59,11 @@ def sample_rows(
 ) -> Sample:
     """Draw rows uniformly, without replacement; memory is that of these rows and a batch.
 
-    Parameters
-    ----------
-    parts : sequence of Partition
-        Where the rows are.
-    n_rows : int
-        How many; all, where there are no more.
-    mapping : ColumnMapping, optional
-        Columns whose role is not to be guessed.
-    split : {"calibration", "evaluation"}, optional
-        Only rows of this half, where a column says which half rows are of.
-    random_state : int
-        The same rows are drawn for the same files in the same order.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
+    ``n_rows``: how many; all, where there are no more. ``mapping``: columns whose role is not to be
+    guessed. ``split``: only rows of this half, where a column says which half rows are of. The same
+    rows are drawn for the same files in the same order.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, no row has the split, or a value of a drawn row breaks a rule.
+    Raises InputError if a file cannot be read, no row has the split, or a drawn value is no good.
     """
     n_rows = check_integer(n_rows, "n_rows")
     first = next(parts[0].extracts(_BATCH_ROWS))
@@ -102,10 +92,8 @@ def sample_rows(
             drawn += _taken(part, chosen[inside] - starts[k], known, split if column else None)
         tell(reading, (k + 1) / len(parts), f"rows drawn from {part.name}")
     columns = columns_of_extracts(drawn)
-    guessed = guess(columns, given)
-    read = assemble([read_rows(columns, guessed)], name=parts[0].name).dataset
-    check_data(read, given.accept or (), kind=guessed.probability_kind)
-    return Sample(read, join_tables(drawn), n_total)
+    rows = checked_rows(columns, guess(columns, given), parts[0].name)
+    return Sample(rows, join_tables(drawn), n_total)
 
 
 def _eligible(part: Partition, known: ColumnMapping, split: str | None) -> Mask:
@@ -131,3 +119,64 @@ def _taken(
             table = extract.table.take(pa.array(here))
             yield Extract(extract.file, table, extract.rows[here])
         start = stop
+
+
+def _drawn(n_rows: int, n_total: int) -> str:
+    if n_rows == n_total:
+        return f"all {n_rows:,} rows"
+    return f"{n_rows:,} of {n_total:,} rows, drawn uniformly at random"
+
+
+@dataclass(frozen=True)
+class WholeData:
+    """Sums of all rows, and how many files and rows they were."""
+
+    sums: LocalErrorSums
+    plan: Plan
+    n_files: int
+    n_drawn: int  #: Rows of the sample
+    n_drawn_from: int
+
+    @property
+    def sentence(self) -> str:
+        """What the pages show, and what of it is of all rows."""
+        return (
+            f"These pages show {_drawn(self.n_drawn, self.n_drawn_from)}. Numbers of all "
+            f"{self.sums.n_rows:,} evaluation rows of {self.n_files} files come from sums over "
+            f"{len(self.sums.cells):,} cells of width {self.sums.width:g} on {self.plan.note}; "
+            "“surely” is where the exact number lies, and without it a number is exact."
+        )
+
+
+def write_whole(folder: Path, run: Run, samples: list[tuple[str, Sample]]) -> list[Path]:
+    """Write sums and samples into a folder, and return the samples' files.
+
+    ``samples``: by the stem of the file each becomes.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    run.plan.save(folder / _PLAN)
+    run.sums.save(folder / _SUMS)
+    paths = []
+    for stem, sample in samples:
+        path = folder / f"{stem}.parquet"
+        pyarrow.parquet.write_table(sample.table, path)
+        paths.append(path)
+    header = {
+        "files": run.n_files,
+        "drawn": sum(len(sample.rows) for _, sample in samples),
+        "drawn_from": sum(sample.n_total for _, sample in samples),
+    }
+    _KIND.write(folder / _ABOUT, header)
+    return paths
+
+
+def read_whole_data(folder: Path) -> WholeData:
+    """Read what :func:`write_whole` wrote. Raises InputError if it is damaged."""
+    header = _KIND.read(folder / _ABOUT)
+    return WholeData(
+        LocalErrorSums.load(folder / _SUMS),
+        Plan.load(folder / _PLAN),
+        header["files"],
+        header["drawn"],
+        header["drawn_from"],
+    )

@@ -182,4 +182,4 @@ def test_a_curve_between_its_bounds():
     assert (table["alce"] <= table["alce_at_most"]).all()
     for gamma, alce in zip(table["gamma"], table["alce"], strict=True):
         assert alce == pytest.approx(local_errors(c, a, z, gamma=gamma).average, abs=2e-4)
-    assert curve.value.alce[-1] == pytest.approx(curve.value.alce_infinity, rel=0.05)
+    assert curve.alce[-1] == pytest.approx(curve.alce_infinity, rel=0.05)

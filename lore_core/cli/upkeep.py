@@ -1,4 +1,4 @@
-"""``lore clean``: what the dashboard keeps on disk, and its removal."""
+"""``lore demo``, ``lore clean`` and ``lore warmup``: files and compiled code on this machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,38 @@ from collections import Counter
 import click
 
 from lore_core.cli.options import examples
-from lore_core.cli.output import say, text_table
+from lore_core.cli.output import output_path, say, text_table
 
 _NAMES = {"data": "dataset", "map": "map", "report": "report"}
+
+
+@click.command(epilog=examples("lore demo", "lore demo -o lore_demo.npz"))
+@click.option(
+    "-o",
+    "--out",
+    default="lore_demo.npz",
+    metavar="FILE.npz",
+    help="Where to, replacing what is there.",
+)
+@click.option(
+    "--text",
+    is_flag=True,
+    help="Sentences, each said to be from one of four libraries, instead of digits.",
+)
+def demo(out: str, *, text: bool) -> None:
+    """Write the demo data to a .npz file.
+
+    An example of the format, to open with `lore app` or to try the library on.
+    """
+    path = output_path(out, (".npz",))
+    from lore_core.data.atomic_files import replaced_at_once
+    from lore_core.data.saving import save_npz
+    from lore_core.demo import digits, sentences
+
+    dataset = sentences() if text else digits()
+    with replaced_at_once(path) as place:
+        save_npz(dataset, place)
+    say(f"Wrote {len(dataset):,} rows to {path}.")
 
 
 @click.command(epilog=examples("lore clean", "lore clean --list"))
@@ -55,3 +84,15 @@ def clean(list_: bool) -> None:
             }
         )
     )
+
+
+@click.command(epilog=examples("lore warmup", "lore warmup --force"))
+@click.option("--force", is_flag=True, help="Even if it was done before.")
+def warmup(force: bool) -> None:
+    """Compile the numeric kernels now.
+
+    So that nothing has to wait for it later. `lore app` does the same at its first start.
+    """
+    from lore_core.kernel_sums.compile_once import compile_kernels
+
+    compile_kernels(say, force=force)

@@ -1,0 +1,417 @@
+"""From the options to what commands compute on: a View of rows, or of their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import SumsOptions, ViewOptions
+from lore_core.cli.output import Progress as Shown, note
+from lore_core.data.defaults import GAMMA
+
+if TYPE_CHECKING:
+    from lore_core import Dataset, Embedding
+    from lore_core.data.progress import Progress
+    from lore_core.embedding import MapName
+    from lore_core.mergeable import Partition, Plan, Run
+    from lore_core.reading.mapping import ColumnMapping
+    from lore_core.view import SumsView, View
+
+#: Up to so many rows everything is exact, and every row is compared with every other.
+EXACT_ROWS = 2_000_000
+_MAX_CELLS = 2**19
+
+
+def open_source(
+    given: ViewOptions,
+    sums: SumsOptions,
+    progress: Progress | None = None,
+    *,
+    all_classes: bool = False,
+) -> View | SumsView:
+    """Read the data; where there are more rows than fit, or sums were asked for, sum them.
+
+    ``all_classes``: see :func:`open_view`.
+    """
+    run = sum_rows(given, sums, progress)
+    if run is not None:
+        return _sums_view(given, run)
+    return open_view(given, progress, all_classes=all_classes)
+
+
+def open_sums(given: ViewOptions, sums: SumsOptions, progress: Progress | None = None) -> SumsView:
+    """Sum the rows of Parquet files, however few they are."""
+    run = sum_rows(given, sums, progress, always=True)
+    assert run is not None  # it was asked for
+    return _sums_view(given, run)
+
+
+def _sums_view(given: ViewOptions, run: Run) -> SumsView:
+    from lore_core.view import SumsView
+
+    gamma = GAMMA if given.gamma is None else given.gamma
+    return SumsView(run, given.data, given.columns, gamma, given.seed)
+
+
+def open_view(
+    given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
+) -> View:
+    """Read the data and make their maps.
+
+    ``all_classes``: whether the target may be every class at once. Raises InputError if data,
+    target, map or a setting is not what it must be.
+    """
+    from lore_core.embedding import make_map
+    from lore_core.view import View
+
+    dataset = load_data(given.data, given.columns, isolate=given.isolate)
+    _share_processors(given.jobs)
+    if dataset.split is None and given.calibration_share > 0:
+        dataset = dataset.with_split(given.calibration_share, random_state=given.seed)
+        note(
+            f"{dataset.name} names no split: {len(dataset.evaluation):,} rows, chosen at random, "
+            "are evaluated (--calibration-share 0: all)."
+        )
+    target = _target(dataset, given.target, all_classes=all_classes)
+    maps: dict[str, Embedding] = {}
+    if dataset.features is not None and given.maps != ("none",):
+        for typed in given.maps or ("pca-2",):
+            name = map_name(typed, dataset.features.shape[1])
+            made = make_map(dataset, name, random_state=given.seed, progress=progress)
+            maps[made.name.title] = made
+    return View(
+        dataset=dataset,
+        target=target,
+        gamma=GAMMA if given.gamma is None else given.gamma,
+        n_bins=given.n_bins,
+        binning=given.binning,
+        maps=maps,
+        seed=given.seed,
+    )
+
+
+def needs_map(view: View | SumsView) -> None:
+    """Say so if there is no map.
+
+    Raises InputError if none was made, or there are no features.
+    """
+    from lore_core.data.texts import text_columns
+    from lore_core.data.validation import InputError
+    from lore_core.view import View
+
+    if not isinstance(view, View) or view.is_local:
+        return
+    if view.dataset.features is not None:
+        raise InputError(
+            "'--map' must name a feature map to say where the confidence is wrong, such as pca-2; "
+            "got 'none'. `lore metrics` measures what is global."
+        )
+    texts = next(iter(text_columns(view.dataset)), None)
+    words = f"--column text={texts} makes some of the words of '{texts}'. " if texts else ""
+    raise InputError(
+        f"'{view.dataset.name}' must have features (an array 'features' or columns f_*) to "
+        f"say where its confidence is wrong; it has none. {words}"
+        "`lore metrics` measures what is global."
+    )
+
+
+def load_data(
+    data: tuple[str, ...], columns: tuple[str, ...] = (), *, isolate: bool = False
+) -> Dataset:
+    """Read what DATA names: files, a directory, or a built-in demo.
+
+    ``data``: one file, two of a calibration/test pair, a directory of one such, ``("demo",)`` or
+    ``("demo-text",)``.
+    ``columns``: ``"ROLE=NAME"``. ``isolate``: as in :func:`lore_core.load`.
+    """
+    import lore_core as lore
+    from lore_core.data.validation import as_path
+
+    if data == ("demo",):
+        return lore.demo.digits()
+    if data == ("demo-text",):
+        return lore.demo.sentences()
+    mapping = column_mapping(columns)
+    paths = [as_path(item) for item in data]
+    if not isolate and (len(data) > 2 or any(not path.exists() for path in paths)):
+        from lore_core.mergeable import parquet_files, read_whole
+
+        files = parquet_files(data)
+        if len(files) > 2 or (files and not paths[0].exists()):
+            return read_whole(files, mapping)
+    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, isolate=isolate)
+
+
+def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:
+    """Read ``--column``: ``"ROLE=NAME"`` for each column whose role is not to be guessed."""
+    from lore_core.data.validation import InputError
+    from lore_core.reading.mapping import SEVERAL, as_mapping
+
+    mapping: dict[str, Any] = {}
+    for item in columns:
+        role, equals, name = item.partition("=")
+        if not equals:
+            raise InputError(f"'--column' must be ROLE=NAME, as in label=y; got {item!r}.")
+        several = role in SEVERAL and "," in name
+        mapping[role] = tuple(part.strip() for part in name.split(",")) if several else name
+    return as_mapping(mapping)
+
+
+def map_name(typed: str, n_features: int) -> MapName:
+    """Read ``--map``: 2 dimensions where it does not say, but no more than there are features.
+
+    ``n_features``: PCA has no more dimensions. Raises InputError if there is no such map.
+    """
+    from lore_core.embedding import MapName
+
+    name = MapName.parse(typed, "--map", or_none=True)
+    if name.method == "pca" and name.n_components is None:
+        return MapName("pca", min(2, n_features))
+    return name
+
+
+def _target(dataset: Dataset, wanted: str, *, all_classes: bool) -> str | int:
+    from lore_core.data.dataset import ALL_CLASSES
+    from lore_core.data.validation import InputError
+
+    if wanted == "top-label":
+        return wanted
+    names = list(dataset.class_names)
+    if wanted not in names and wanted == ALL_CLASSES:
+        if not all_classes:
+            raise InputError(
+                "'--target all' is for `lore metrics`, `lore landscape` and `lore curve`: here it "
+                "must be top-label or one class."
+            )
+        if not dataset.complete:
+            raise InputError(
+                f"'{dataset.name}' must hold whole probability vectors; it has the predicted "
+                "class's alone."
+            )
+        return ALL_CLASSES
+    if wanted not in names:
+        some = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        raise InputError(f"'--target' must be top-label or a class ({some}); got {wanted!r}.")
+    return names.index(wanted)
+
+
+def _share_processors(jobs: int | None) -> None:
+    """Multiply matrices on one thread from now on, and use ``jobs`` threads until the command ends.
+
+    ``jobs``: of kernel sums and numeric libraries; None: no limit but the first.
+    """
+    from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
+
+    one_thread_a_product()
+    context = click.get_current_context(silent=True)
+    if jobs is not None and context is not None:
+        context.with_resource(limited_threads(jobs))
+
+
+def sum_rows(
+    given: ViewOptions, sums: SumsOptions, progress: Progress | None, *, always: bool = False
+) -> Run | None:
+    """Sum the rows of the files that were named; None where exact numbers can be had.
+
+    ``always``: whether rows are summed however few they are. Raises InputError if sums were asked
+    for and the data are no Parquet files.
+    """
+    from lore_core.data.progress import part_of
+    from lore_core.data.validation import InputError
+    from lore_core.mergeable import parquet_files, partitions_of, rows_in
+
+    wanted = always or sums.wanted
+    if given.isolate and wanted:
+        raise InputError("'--isolate' reads one dataset as a whole; sums read many files in parts.")
+    exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
+    files = [] if exact else parquet_files(given.data)
+    if wanted and not files:
+        raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
+    evaluated = _evaluated(files)
+    if not files or (not wanted and rows_in(evaluated) <= EXACT_ROWS):
+        return None
+    parts = partitions_of(evaluated)
+    plan = plan_of(given, sums, parts, part_of(progress, 0.0, 0.1))
+    return _sum_parts(parts, plan, sums, part_of(progress, 0.1, 0.8))
+
+
+def sum_others(
+    data: tuple[str, ...], plan: Plan, sums: SumsOptions, progress: Progress | None
+) -> Run:
+    """Sum the rows of other files on the same map and in the same bins.
+
+    Raises InputError if they are no Parquet files, or a column is missing.
+    """
+    from lore_core.data.validation import InputError
+    from lore_core.mergeable import parquet_files, partitions_of
+
+    files = parquet_files(data)
+    if not files:
+        raise InputError("'--against' must name .parquet files with the columns of DATA.")
+    return _sum_parts(partitions_of(_evaluated(files)), plan, sums, progress)
+
+
+def _sum_parts(
+    parts: Sequence[Partition], plan: Plan, sums: SumsOptions, progress: Progress | None
+) -> Run:
+    from lore_core.mergeable import sum_files
+
+    return sum_files(
+        parts,
+        plan,
+        directory=sums.directory,
+        n_workers=sums.n_workers,
+        cluster=sums.cluster,
+        progress=progress,
+    )
+
+
+def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the files of calibration rows, by their names, and the others."""
+    from lore_core.data.dataset import CALIBRATION
+    from lore_core.reading.file_pairs import half_of
+
+    fitted = [path for path in files if half_of(path.name).split == CALIBRATION]
+    return fitted, [path for path in files if path not in fitted]
+
+
+def _evaluated(files: Sequence[Path]) -> list[Path]:
+    """Leave out files of calibration rows, if there are others."""
+    fitted, others = _halves(files)
+    if fitted and others:
+        note(f"{len(fitted)} of {len(files)} files are calibration rows: left out.")
+    return others or fitted
+
+
+def plan_of(
+    given: ViewOptions,
+    sums: SumsOptions,
+    parts: Sequence[Partition],
+    progress: Progress | None,
+) -> Plan:
+    """Take the plan of the sums that are kept, if it is what was asked for; else make one."""
+    from lore_core.data.validation import InputError
+    from lore_core.embedding import MapName
+    from lore_core.mergeable import make_plan
+    from lore_core.mergeable.partitions.run import planned
+
+    if len(given.maps) > 1 or given.maps == ("none",):
+        raise InputError("'--map' must name one map where rows are summed in cells.")
+    asked = MapName.parse(given.maps[0], "--map") if given.maps else None
+    former = None if sums.directory is None else planned(sums.directory)
+    if former is not None:
+        note(f"sums in '{sums.directory}': their map, columns and bins are used ({former.note}).")
+        name = former.embedding.name
+        same = asked is None or asked in (name, MapName(name.method))
+        settings: dict[str, tuple[object, object]] = {
+            "--map": (name.typed if same else given.maps[0], name.typed),
+            "--target": (given.target, former.target),
+            "--bins": (given.n_bins, former.bins.n_bins),
+            "--binning": (given.binning, former.bins.binning),
+            "--cells": (sums.max_cells or former.max_cells, former.max_cells),
+        }
+        for option, (wanted, there) in settings.items():
+            if wanted != there:
+                raise InputError(
+                    f"'{option}' must be {there} as in '{sums.directory}'; got {wanted}. Name "
+                    "another directory for other sums."
+                )
+        return former
+    return make_plan(
+        parts,
+        mapping=column_mapping(given.columns),
+        target=given.target,
+        feature_map=asked,
+        n_bins=given.n_bins,
+        binning=given.binning,
+        max_cells=sums.max_cells or _MAX_CELLS,
+        random_state=given.seed,
+        progress=progress,
+    )
+
+
+def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
+    """Whether Parquet files are to be summed, and the app to show a sample of them.
+
+    A pattern, files with more rows than fit, or any for which sums were asked for; not a directory
+    of several runs. Raises InputError if sums were asked for of other data.
+    """
+    from lore_core.data.validation import InputError, as_path
+    from lore_core.mergeable import parquet_files, rows_in
+    from lore_core.reading.file_pairs import half_of
+
+    place = as_path(data[0])
+    if place.is_dir() and not list(place.glob("*.parquet")):
+        return False
+    files = parquet_files(data)
+    if sums.wanted and not files:
+        raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
+    if sums.wanted or not files or not all(path.exists() for path in files):
+        return sums.wanted
+    halves = [half_of(path.name) for path in files]
+    if place.is_dir() and len({half.run for half in halves if half.split}) > 1:
+        return False
+    is_pattern = len(files) > 1 and not place.exists()
+    return is_pattern or rows_in(files) > EXACT_ROWS
+
+
+def open_whole(
+    data: tuple[str, ...], sums: SumsOptions, n_rows: int, folder: Path, progress: Progress
+) -> list[Path]:
+    """Sum all rows and draw a sample of them, for the app; return the files of the sample.
+
+    Files whose names say that they are calibration rows are drawn from apart. Raises InputError if
+    a file cannot be read.
+    """
+    from lore_core.data.progress import part_of
+    from lore_core.mergeable import make_plan, parquet_files, partitions_of, sample_rows
+    from lore_core.mergeable.partitions.run import planned
+    from lore_core.mergeable.partitions.sample import write_whole
+    from lore_core.reading.file_pairs import half_of
+
+    halves = dict(zip(("cal", "test"), _halves(parquet_files(data)), strict=True))
+    parts = partitions_of(halves["test"] or halves["cal"])
+    plan = None if sums.directory is None else planned(sums.directory)
+    if plan is None:
+        cells = sums.max_cells or _MAX_CELLS
+        plan = make_plan(parts, max_cells=cells, progress=part_of(progress, 0.0, 0.1))
+    run = _sum_parts(parts, plan, sums, part_of(progress, 0.1, 0.9))
+    both = all(halves.values())
+    stem = half_of(Path(data[0]).name.replace("*", "")).run.strip("-_. ") or "rows"
+    samples = []
+    for half, paths in halves.items():
+        if paths:
+            sample = sample_rows(partitions_of(paths), n_rows // 2 if both else n_rows)
+            samples.append((f"{stem}_{half}" if both else f"{stem}-sample", sample))
+    note(f"the pages show a sample: {', '.join(sample.sentence for _, sample in samples)}.")
+    return write_whole(folder, run, samples)
+
+
+def sample_of(
+    data: tuple[str, ...], columns: tuple[str, ...], n_rows: int, seed: int
+) -> Dataset | None:
+    """Draw calibration rows of Parquet files that have more than fit; None where all can be read.
+
+    Of files of both halves those of calibration rows are looked at. Raises InputError if there are
+    none to fit on.
+    """
+    from lore_core.data.dataset import CALIBRATION
+    from lore_core.mergeable import parquet_files, partitions_of, rows_in, sample_rows
+
+    files = [] if data[0].startswith("demo") else parquet_files(data)
+    if not files or not all(path.exists() for path in files) or rows_in(files) <= EXACT_ROWS:
+        return None
+    with Shown() as progress:
+        sample = sample_rows(
+            partitions_of(_halves(files)[0] or files),
+            n_rows,
+            mapping=column_mapping(columns),
+            split=CALIBRATION,
+            random_state=seed,
+            progress=progress,
+        )
+    note(f"fitted on {sample.sentence}.")
+    return sample.rows
