@@ -177,11 +177,11 @@ def test_a_damaged_file_is_as_if_it_were_not_there(files, made, place):
 
 
 def test_it_is_bounded_in_bytes_and_in_time(tmp_path):
-    kept = DiskCache(tmp_path / "kept", max_bytes=6_000)
+    kept = DiskCache(tmp_path / "kept", max_bytes=5_000)
     for name in "abc":
         kept.put("data", name, name, np.zeros(200))
         os.utime(kept.path_of("data", name), (time.time() - 100 + ord(name),) * 2)
-    assert [thing.title for thing in kept.entries()] == ["c", "b"]  # 1,600 bytes each, and words
+    assert [thing.title for thing in kept.entries()] == ["c", "b"]  # 1,600 bytes each, and more
     assert kept.get("data", "b") is not None
     os.utime(kept.path_of("data", "c"), (time.time() - MAX_AGE_SECONDS - 9,) * 2)
     assert kept.get("data", "c") is None
