@@ -1,7 +1,7 @@
 """Write docs/api.md: every public name, its signature and the first sentence of its docstring.
 
 Run it with ``make docs``. Which names are public is what the stubs say (``__init__.pyi``), or
-``__all__`` where there is none. The source is read, not imported; griffe reads the signatures.
+``__all__`` where there is none. The source is read, not imported, by griffe.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import griffe
+
+from lore_core.data import defaults
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "api.md"
@@ -110,7 +112,8 @@ def _signature(item: Any) -> str:
             shown.append("*")
         last = kind
         stars = {"var_positional": "*", "var_keyword": "**"}.get(kind, "")
-        default = "" if stars or parameter.default is None else f"={parameter.default}"
+        value = getattr(defaults, str(parameter.default), parameter.default)
+        default = "" if stars or value is None else f"={value}"
         shown.append(f"{stars}{parameter.name}{default}")
     return f"({', '.join(shown)})"
 

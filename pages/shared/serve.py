@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import faulthandler
 import multiprocessing
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -24,13 +24,25 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_server
 
-#: Seconds that exit functions may take, seconds after the signal until which killed processes are
-#: waited for and after which the process ends in any case, and seconds after which a process that
-#: was just being started can be seen.
-_EXIT_SECONDS, _KILL_SECONDS, _END_SECONDS, _START_SECONDS = 0.8, 1.5, 1.7, 0.03
+#: Seconds after a signal until which killed processes are waited for and after which the process
+#: ends in any case, and seconds after which a process that was just being started can be seen.
+_KILL_SECONDS, _END_SECONDS, _START_SECONDS = 1.0, 1.7, 0.03
 _END_SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
+#: Ends with the process that holds the other end of its standard input.
+_GUARD = """
+import os, select, signal, time
+for number in [{numbers}]:
+    signal.signal(number, signal.SIG_IGN)
+is_signalled = os.read(0, 1)
+end = time.monotonic() + {seconds}
+while is_signalled and (left := end - time.monotonic()) > 0:
+    if select.select([0], [], [], left)[0]:
+        is_signalled = os.read(0, 99)
+if is_signalled:
+    os.kill({process}, signal.SIGKILL)
+"""
 
 
 def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -> None:
@@ -48,6 +60,8 @@ def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -
     uvicorn.Server.capture_signals = _leave_signals  # type: ignore[assignment, method-assign]
     for number in _END_SIGNALS:
         signal.signal(number, _end)
+    if os.name == "posix":
+        _start_guard()
     main(list(arguments), prog_name="streamlit")
 
 
@@ -76,12 +90,27 @@ def _leave_signals(_: uvicorn.Server) -> Iterator[None]:
     yield
 
 
-def _end(*_: object) -> None:
-    """End this process and those it started within two seconds, whatever they are doing.
+def _start_guard() -> None:
+    """Start a process that kills this one if it still runs a moment after its first signal.
 
-    A handler runs in the middle of anything: nothing here waits for a lock, but exit functions may,
-    and then the process ends without them. Threads that still make a map would abort a Python that
-    is taken down.
+    A handler of Python waits for the interpreter, which threads that compute hold for seconds on a
+    busy machine, and may then be stuck in what was interrupted. The number of a signal, however, is
+    written to a pipe without waiting for anything.
+    """
+    heard, signalled = os.pipe()
+    os.set_blocking(signalled, False)
+    signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
+    numbers = ",".join(str(int(number)) for number in _END_SIGNALS)
+    script = _GUARD.format(numbers=numbers, seconds=_END_SECONDS, process=os.getpid())
+    subprocess.Popen([sys.executable, "-ISc", script], stdin=heard)
+    os.close(heard)
+
+
+def _end(*_: object) -> None:
+    """End this process and those it started, whatever they are doing.
+
+    A handler runs in the middle of anything, and exit functions may wait for a lock: the guard ends
+    what takes too long. Threads that still make a map would abort a Python that is taken down.
     """
     for number in _END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
@@ -89,26 +118,17 @@ def _end(*_: object) -> None:
     # Each of hundreds of small steps has to wait for the threads that compute, by default 5 ms.
     sys.setswitchinterval(1e-5)
     try:
-        with Path(os.devnull).open("wb") as nowhere:
-
-            def end_after(seconds: float) -> None:
-                faulthandler.dump_traceback_later(max(seconds, 0.01), exit=True, file=nowhere)
-
-            end_after(_END_SECONDS)
-            # Threads neither put others in the place of what is killed, nor complain that it was.
-            sys.addaudithook(_refuse_processes)
-            threading.excepthook = lambda _: None
-            _kill_children(groups)
-            left = begin + _END_SECONDS - time.monotonic()
-            end_after(min(_EXIT_SECONDS, left))
-            atexit._run_exitfuncs()
-            with contextlib.suppress(OSError, RuntimeError):  # closed, or in the middle of a write
-                sys.stdout.flush()
-                sys.stderr.flush()
-            end_after(begin + _END_SECONDS - time.monotonic())
+        # Threads neither put others in the place of what is killed, nor complain that it was.
+        sys.addaudithook(_refuse_processes)
+        threading.excepthook = lambda _: None
+        _kill_children(groups)
+        atexit._run_exitfuncs()
+        with contextlib.suppress(OSError, RuntimeError):  # closed, or in the middle of a write
+            sys.stdout.flush()
+            sys.stderr.flush()
+        time.sleep(_START_SECONDS)
+        while _kill_children(groups) and time.monotonic() < begin + _KILL_SECONDS:
             time.sleep(_START_SECONDS)
-            while _kill_children(groups) and time.monotonic() < begin + _KILL_SECONDS:
-                time.sleep(_START_SECONDS)
         code = 0
     finally:
         os._exit(code)

@@ -156,3 +156,14 @@ def test_a_dashboard_ends_with_the_program_that_opened_it(rows, tmp_path):
         finally:
             process.kill()
     wait_for(lambda: not marked(mark))
+
+
+def test_what_never_lets_go_of_the_interpreter_does_not_hold_it_up(tmp_path):
+    busy = "pages.shared.serve.main = lambda *_, **__: print(flush=True) or sum(range(10**12))"
+    script = f"import pages.shared.serve; {busy}; pages.shared.serve.serve([])"
+    environ = os.environ | {"PYTHONPATH": str(ROOT), "MARK": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", script], env=environ, stdout=-1) as process:
+        process.stdout.readline()
+        process.terminate()
+        process.wait(SECONDS)
+    wait_for(lambda: not marked(str(tmp_path)))
