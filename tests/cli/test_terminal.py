@@ -105,7 +105,7 @@ class TestExitCodes:
         assert error.startswith("Usage: lore ")
 
     def test_ctrl_c_is_130(self, monkeypatch, capsys):
-        def interrupted(*_):
+        def interrupted(*_, **__):
             raise KeyboardInterrupt
 
         monkeypatch.setattr(source, "open_source", interrupted)
