@@ -367,4 +367,8 @@ def _array(content: bytes | memoryview) -> NDArray[Any]:
     if start + math.prod(shape) * dtype.itemsize != len(content) or min(shape, default=0) < 0:
         raise ValueError(f"an array of shape {shape} in {len(content):,} bytes")
     order: Literal["F", "C"] = "F" if by_column else "C"
-    return np.ndarray(shape, dtype, content, start, order=order)
+    made = np.ndarray(shape, dtype, content, start, order=order)
+    # (Compiled loops are compiled once more for numbers that lie across words.)
+    made = made if made.flags.aligned else made.copy(order="A")
+    made.flags.writeable = False
+    return made
