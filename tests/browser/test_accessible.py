@@ -115,6 +115,7 @@ def test_the_landscape_is_used_by_keys_alone(open_app):
     press("ArrowDown")
     press("Enter")
     app.until(lambda: app.query().get("bin"), "one bin")
+    app.settle()
     app.page.get_by_role("tab", name="Places").focus()
     press("ArrowRight")
     app.sees(re.compile("rows with the largest local error"))

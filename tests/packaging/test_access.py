@@ -420,7 +420,7 @@ def test_a_proxy_proves_itself_with_every_request(tmp_path):
 TAKEN = """
 import sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from lore_core.dashboard.server import serve
+from lore_core.dashboard.server import ServerSettings, serve
 
 class Other(BaseHTTPRequestHandler):
     def do_GET(self):
@@ -430,7 +430,7 @@ class Other(BaseHTTPRequestHandler):
 
 other = ThreadingHTTPServer(("127.0.0.1", 0), Other)
 threading.Thread(target=other.serve_forever, daemon=True).start()
-serve([], other.server_port, sys.argv[1], open_browser=True, notify=print)
+serve(ServerSettings(other.server_port), sys.argv[1], open_browser=True, notify=print)
 """
 
 

@@ -29,7 +29,7 @@ def make_the_report(page):
     page.run()
     for _ in range(240):
         if "The report is ready" in page.text:
-            return zipfile.ZipFile(io.BytesIO(next(reversed(store().reports._items.values()))))
+            return zipfile.ZipFile(io.BytesIO(next(reversed(store().reports._items.values()))[0]))
         assert page.errors == []
         time.sleep(0.25)
         page.run()
