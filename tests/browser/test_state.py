@@ -134,6 +134,9 @@ def test_a_link_followed_by_another_page_keeps_what_it_said_and_leads_back(open_
     assert app.chosen("Similar by") == "PCA 3-D"
     app.go("Data")
     app.sees("What did I load?")
+    # (Who leaves before the page has named its data in the address is led back to it.)
+    app.until(lambda: app.query().get("data"), "the address of the data")
+    app.settle()
     app.page.go_back()
     app.sees("Which bandwidth?")
 
