@@ -43,10 +43,10 @@ def attach(
         except ModuleNotFoundError as error:
             from lore_core.data.optional_dependencies import missing
 
-            said = missing(f"'{package}.{name}'", error)
-            if said is None:
+            text = missing(f"'{package}.{name}'", error)
+            if text is None:
                 raise
-            raise said from None
+            raise text from None
 
     return attribute, listed, names
 

@@ -171,9 +171,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         from lore_core.data.optional_dependencies import missing
 
-        said = missing("This", error)
-        if said is None:
+        text = missing("This", error)
+        if text is None:
             raise
-        click.echo(f"lore: {said}", err=True)
+        click.echo(f"lore: {text}", err=True)
         return INPUT_ERROR
     return code if isinstance(code, int) else 0

@@ -121,7 +121,7 @@ def _tables(result: Benchmark) -> list[tuple[str, dict[str, list[str]]]]:
 
 def _as_markdown(tables: list[tuple[str, dict[str, list[str]]]]) -> str:
     parts = []
-    for said, columns in tables:
+    for text, columns in tables:
         lines = [list(columns), ["---"] * len(columns), *zip(*columns.values(), strict=True)]
-        parts.append(said + "\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))
+        parts.append(text + "\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))
     return "\n\n".join(parts) + "\n"

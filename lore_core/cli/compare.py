@@ -170,14 +170,14 @@ def _against(
     }
     columns = metric_columns(table)
     headings = {"value": "DATA", "other": "against"}
-    said = (
+    text = (
         f"At {share_words(found.larger)} of the rows of DATA the local error of --against is "
         f"surely larger, at {share_words(found.smaller)} surely smaller, taken at the mean place "
         "of the cell a row is in. “Surely” is of these rows; it says nothing of chance.\n"
         f"Against {other.n_rows:,} rows. {view.basis()}"
     )
     shown = {headings.get(name, name): column for name, column in columns.items()}
-    return Output(content, table, [text_table(shown), said])
+    return Output(content, table, [text_table(shown), text])
 
 
 def methods_of(

@@ -99,7 +99,7 @@ def curve(
             "(--draws 100 does it all the same)."
         )
     table = _numbers(curves, chance)
-    said = conclude_bandwidths(curves[view.map_name], chance, on=view.map_name)
+    text = conclude_bandwidths(curves[view.map_name], chance, on=view.map_name)
     chart = bandwidth_figure(
         curves,
         metric=metric,
@@ -109,12 +109,12 @@ def curve(
     )
     content = {
         **view.settings(),
-        "conclusion": said.sentence,
+        "conclusion": text.sentence,
         "chance_draws": 0 if chance is None else chance.n_draws,
         "limits": {name: _limits(item) for name, item in curves.items()},
         "curve": records(table),
     }
-    details = [said.sentence, _text(table), view.basis(at_gamma=False)]
+    details = [text.sentence, _text(table), view.basis(at_gamma=False)]
     return Output(content, table, [], details, chart)
 
 

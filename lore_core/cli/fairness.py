@@ -77,19 +77,19 @@ def fairness(
     result = compare_one(view, methods, group=chosen[0], n_draws=0, progress=progress)
     worst = compare_groups(result.datasets, groups, **view.bins, min_group_size=min_group_size)
     by_method = group_reports_of(view, result.datasets, groups)
-    said = conclude_groups(by_method, min_group_size)
+    text = conclude_groups(by_method, min_group_size)
     reports = stacked(by_method)
     reports = reports[["method", *reports.columns.drop("method")]]
     content = {
         **view.settings(),
-        "conclusion": said.sentence,
+        "conclusion": text.sentence,
         "groups_by": chosen,
         "min_group_size": min_group_size,
         "methods": worst.to_dict(orient="index"),
         "groups": reports.to_dict(orient="records"),
     }
     rows = f"Groups by {' × '.join(chosen)} of {min_group_size} rows or more, {view.rows}."
-    return Output(content, reports, [said.sentence, text_table(_cells(worst)), rows])
+    return Output(content, reports, [text.sentence, text_table(_cells(worst)), rows])
 
 
 def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:

@@ -133,8 +133,8 @@ _JSON = click.option("--json", "json_", is_flag=True, help="Print JSON instead o
 
 
 def _out_option(numbers: str) -> Callable[..., Any]:
-    said = f"Also write {numbers}: .csv, .parquet or .json."
-    return click.option("-o", "--out", "outs", metavar="FILE", help=said)
+    text = f"Also write {numbers}: .csv, .parquet or .json."
+    return click.option("-o", "--out", "outs", metavar="FILE", help=text)
 
 
 _FIGURE = (

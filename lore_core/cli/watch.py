@@ -78,7 +78,7 @@ def watch(
     )
     marked = [of for of in watched if of.is_marked(level)]
     plan, table = batches.plan, movement_frame(watched)
-    map_name, said = plan.embedding.name.title, batches_words(len(watched))
+    map_name, text = plan.embedding.name.title, batches_words(len(watched))
     content = {
         "directory": str(batches.directory),
         "map": map_name,
@@ -90,7 +90,7 @@ def watch(
         f"{of.name}: {change_words(of.change, plan.bins)}" for of in marked if of.change is not None
     ]
     basis = (
-        f"{rows_words(sum(of.n_rows for of in watched))} in {said} on {plan.note}. p: how often a "
+        f"{rows_words(sum(of.n_rows for of in watched))} in {text} on {plan.note}. p: how often a "
         "model that does not change shows a place that changed as much since all earlier batches "
         f"together; * at {percent(level, 0)} or less."
     )
@@ -98,7 +98,7 @@ def watch(
         content,
         table,
         [text_table(movement_words(watched, level)), *changes, basis],
-        chart=movement_figure(table, level=level, rows=f"{said} on {map_name}"),
+        chart=movement_figure(table, level=level, rows=f"{text} on {map_name}"),
         exit_code=_MARKED if fail and watched[-1].is_marked(level) else 0,
     )
 

@@ -140,21 +140,21 @@ def about_predictions(table: pd.DataFrame) -> str:
     if not (changed > 0).any():
         return "No method changes a row's most probable class, so the accuracy stays."
     most = str(changed.idxmax())
-    said = (
+    text = (
         "Accuracy and errors are those of the class the classifier predicted, which stays. Taking "
         f"the most probable class afterwards changes up to {share_words(changed[most])} of the "
         f"rows (“{most}”)"
     )
     sure = table[(table["low"] > 0) | (table["high"] < 0)].sort_values("difference")[::-1]
     if sure.empty:
-        return f"{said}; with no method does the accuracy surely change."
+        return f"{text}; with no method does the accuracy surely change."
     changes = "; ".join(
         f"with “{name}” to {percent(row['accuracy'])} "
         f"({POINTS.text(row['difference'], signed=True)} points, "
         f"95 %: {POINTS.interval_text(row['low'], row['high'], signed=True)})"
         for name, row in sure.iterrows()
     )
-    return f"{said}; the accuracy then surely changes, {changes}."
+    return f"{text}; the accuracy then surely changes, {changes}."
 
 
 def compare_rewards(

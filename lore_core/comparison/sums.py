@@ -66,9 +66,9 @@ def compare_sums(
     own = fine.cell_mean_places
     middle = (fine.bins.edges[:-1] + fine.bins.edges[1:]) / 2
     confidence = middle[fine.cells.bin_index]
-    said = part_of(progress, 2 / 3, 1.0)
+    text = part_of(progress, 2 / 3, 1.0)
     here, there = (
-        sums.at_least_as_fine(gamma).local_values(confidence, own, gamma=gamma, progress=said)
+        sums.at_least_as_fine(gamma).local_values(confidence, own, gamma=gamma, progress=text)
         for sums in (first, other)
     )
     rows = fine.cells.table[Weight.ROWS]

@@ -67,6 +67,7 @@ def main(*, is_long: bool) -> None:
 
 def _receive(messages: queue.Queue[Any]) -> None:
     try:
+        # (Written by the server that started this process; no byte of it is a reader's pickle.)
         while True:
             messages.put(pickle.load(sys.stdin.buffer))
     except (EOFError, OSError, pickle.UnpicklingError):

@@ -281,6 +281,7 @@ class _Worker:
         content = pickle_mapped((task.function, task.arguments), file)
         pickle.dump((content, file and file.path, threads), process.stdin)
         process.stdin.flush()
+        # (The worker runs our functions on data that were checked; files are parsed elsewhere.)
         while isinstance(message := pickle.load(process.stdout), tuple):
             task.fraction, task.message = message
         if isinstance(message, str):

@@ -102,9 +102,8 @@ class _PackageCache(FunctionCache):  # type: ignore[misc]
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super()._load_overload(sig, target_context)
-        # A cache file that something else has written can raise anything when it is unpickled or
-        # linked: the kernel is compiled again, and remove() says so.
-        except Exception:
+        except Exception:  # numba unpickles and links what may be damaged: anything can be raised
+            # The kernel is compiled again, and remove() says so.
             self._cache_file.remove()
             return None
 

@@ -383,11 +383,11 @@ def _feature_columns(dataset: Dataset) -> Check:
         for k in np.flatnonzero(span == n - 1)
         if n >= _FEWEST and (np.diff(np.sort(features[:, k])) == 1).all()
     ]
-    said = []
+    text = []
     if constant:
-        said.append(f"The same in every row: {listed(constant, 8)}.")
+        text.append(f"The same in every row: {listed(constant, 8)}.")
     if numbers:
-        said.append(
+        text.append(
             f"Only numbers the rows: {listed(numbers, 8)}. With it, similar means near in the file."
         )
-    return Check(name, " ".join(said), "look") if said else Check(name, "All of them vary.")
+    return Check(name, " ".join(text), "look") if text else Check(name, "All of them vary.")

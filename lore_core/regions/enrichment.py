@@ -185,8 +185,8 @@ def describe_composition(frame: pd.DataFrame) -> str:
                 if parts
                 else f"{inside} of these rows, {outside} of the others"
             )
-            said = f"{_called(str(row['attribute']), str(row['value']))} ({shares})"
-            parts.append(said if k else f"{how} {said}")
+            text = f"{_called(str(row['attribute']), str(row['value']))} ({shares})"
+            parts.append(text if k else f"{how} {text}")
     return ", ".join(parts)
 
 

@@ -60,7 +60,7 @@ class RowEvidence:
                 f"confidence of {self.bin_name}, so nothing speaks for or against it."
             )
         share = float(self.neighbours["cumulative"].iloc[-1])
-        said = (
+        text = (
             f"LoRe would say {percent(self.accuracy)}"
             if self.source == "calibration"
             else f"its neighbours promised {percent(self.neighbour_confidence)} and got "
@@ -69,7 +69,7 @@ class RowEvidence:
         shown = len(self.neighbours)
         listed = "This one row carries" if shown == 1 else f"These {shown} rows carry"
         return (
-            f"Row {self.row} says {percent(self.confidence)}; {said}, from {self.n_rows:,} "
+            f"Row {self.row} says {percent(self.confidence)}; {text}, from {self.n_rows:,} "
             f"{self.source} rows of confidence {self.bin_name} that weigh as much as "
             f"{neighbours_words(self.effective_size)}. {listed} {share_words(share)} of the weight."
         )

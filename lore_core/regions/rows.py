@@ -230,9 +230,9 @@ def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
     """``whole``: of a value that is just the words no other is meant, though it holds them too."""
     # Of a column that repeats itself each value is looked at once.
     codes, values = pd.factorize(column.astype(str))
-    wanted, said = words.lower(), [value.lower() for value in values]
-    is_whole = whole and wanted in said
-    fits = np.array([wanted == one if is_whole else wanted in one for one in said], dtype=bool)
+    wanted, text = words.lower(), [value.lower() for value in values]
+    is_whole = whole and wanted in text
+    fits = np.array([wanted == one if is_whole else wanted in one for one in text], dtype=bool)
     # A missing one has the code −1.
     return np.append(fits, False)[codes]
 

@@ -127,10 +127,10 @@ def rerun_command(
 
 def _script(files: Sequence[str], options: Sequence[str]) -> str:
     if files:
-        said = "# DATA may be left out where this is run in the directory of the first run."
+        text = "# DATA may be left out where this is run in the directory of the first run."
         default = f"[ $# -gt 0 ] || set -- {shlex.join(files)}"
     else:
-        said = "# DATA: the file (or the calibration and the test file) the report was made from."
+        text = "# DATA: the file (or the calibration and the test file) the report was made from."
         default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
     return "\n".join(
         [
@@ -138,7 +138,7 @@ def _script(files: Sequence[str], options: Sequence[str]) -> str:
             "# Makes this report again, with the same numbers, from the same data:",
             "#     sh rerun.sh [DATA...]           writes the directory report-again",
             "#     OUT=new.zip sh rerun.sh DATA    writes new.zip",
-            said,
+            text,
             "# Other data than those of the report are refused (--expect-data).",
             "set -eu",
             default,

@@ -168,10 +168,10 @@ def examine(
             if name not in known:
                 raise InputError(f"'methods' must be some of {known}; got {name!r}.")
     total, done = sum(share for _, _, share, _ in _PARTS), 0.0
-    for name, said, share, work in _PARTS:
+    for name, text, share, work in _PARTS:
         begin, done = done, done + share
-        own = part_of(progress, begin / total, done / total, said)
-        tell(own, 0.0, said)
+        own = part_of(progress, begin / total, done / total, text)
+        tell(own, 0.0, text)
         why_not = work(findings, own)
         if why_not is not None:
             findings.missing[name] = why_not

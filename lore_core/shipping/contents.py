@@ -48,20 +48,20 @@ class FileContents:
     @property
     def sentence(self) -> str:
         """Whose data can be read from the file."""
-        said = f"{self.label}, fitted on {_calibration(self.calibration_rows)}. "
+        text = f"{self.label}, fitted on {_calibration(self.calibration_rows)}. "
         if self.single_rows:
-            said += (
+            text += (
                 "Single calibration rows can be read from the file: treat it like those rows. Of "
                 "other rows, evaluation rows among them, it holds none."
             )
         elif self.smallest_cell is not None:
-            said += (
+            text += (
                 "No single row can be read from the file: what it says of rows are means over "
                 f"{self.smallest_cell:,} of them or more."
             )
         else:
-            said += "No single row can be read from the file."
-        return said
+            text += "No single row can be read from the file."
+        return text
 
     def table(self) -> dict[str, list[str]]:
         """Return the list as columns of text: ``holds, shape, size, single rows``."""

@@ -254,6 +254,6 @@ def _with_words(loaded: Loaded, name: str) -> Loaded:
     with st.spinner("Making features of the words …"):
         dataset = with_text_features(loaded.dataset, name)
     count = len(dataset.feature_labels)
-    said = f"{count} feature columns, made of the words of '{name}'."
-    facts = tuple(said if fact == NO_FEATURES else fact for fact in loaded.facts)
+    text = f"{count} feature columns, made of the words of '{name}'."
+    facts = tuple(text if fact == NO_FEATURES else fact for fact in loaded.facts)
     return dataclasses.replace(loaded, dataset=dataset, facts=facts)

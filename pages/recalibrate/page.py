@@ -128,14 +128,14 @@ def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None
     key = (view.key(), chosen)
     try:
         content, contents = _packed(key, method, not confidential)
-        said = _AS_MEASURED
+        text = _AS_MEASURED
         if confidential:
             where = "" if measured_on is None else measured_on.digest
-            said = _changed((*key, where), view, method, measured_on).sentence()
+            text = _changed((*key, where), view, method, measured_on).sentence()
     except InputError as error:  # the rest of the page has nothing to do with it
         st.info(plain(str(error)), icon=":material/info:")
         return
-    st.caption(plain(f"{contents.sentence} {said}"))
+    st.caption(plain(f"{contents.sentence} {text}"))
     with st.expander("What the file holds", icon=":material/inventory_2:"):
         widths = {"holds": st.column_config.TextColumn(width="large")}
         st.dataframe(contents.table(), hide_index=True, column_config=widths)

@@ -62,7 +62,7 @@ def _notes(
     first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
     predictions = plain(about_predictions(result.most_probable))
     paired = ", ".join(item.words for item in result.paired if item in metrics)
-    said = [
+    text = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: significantly better than “{first}” "
         f"(paired, all methods taken together); amber: worse. Only {paired} are tested so, which "
         "are means of rows: of the other metrics no interval of a difference can be relied on. "
@@ -70,20 +70,20 @@ def _notes(
     ]
     without = [item.title for item in metrics if item.has_interval and item.name not in result.low]
     if without and pending:
-        said.append(f"Not simulated yet: the intervals of {', '.join(without)}.")
+        text.append(f"Not simulated yet: the intervals of {', '.join(without)}.")
     elif without:
         on = f" on {measured_on}" if measured_on else ""
-        said.append(
+        text.append(
             f"Without one: {', '.join(without)}; simulating {n:,} rows{on} would take too long "
             "to wait for."
         )
-    said.append(
+    text.append(
         "The paper's bare maxima, MLCE and group-wise MCE, rest on single rows and cells: they are "
         "in the CSV."
     )
     if grouping is not None and WORST_CELL.name in result.table:
-        said.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
-    return [*said, predictions]
+        text.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
+    return [*text, predictions]
 
 
 def worst_places_table(result: Comparison) -> None:

@@ -168,7 +168,7 @@ def _work_when_idle() -> None:
             _, function = _idle_work.popitem()
         try:
             function()
-        except Exception:  # a bug; the terminal says more
+        except Exception:  # any bug of idle work must not end the thread; it is printed
             traceback.print_exc()
 
 

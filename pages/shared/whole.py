@@ -40,13 +40,13 @@ def _head(whole: WholeData, view: View) -> float:
     """Say what the numbers below are of; return the γ they are for."""
     st.subheader(f"All {whole.sums.n_rows:,} rows", anchor=False)
     gamma = max(view.gamma, whole.sums.least_gamma)
-    said = f"γ = {gamma:g}. {whole.sentence}"
+    text = f"γ = {gamma:g}. {whole.sentence}"
     if gamma > view.gamma:
-        said += f" (A smaller γ than {gamma:g} needs narrower cells: --cells.)"
+        text += f" (A smaller γ than {gamma:g} needs narrower cells: --cells.)"
     bins = whole.sums.bins
     if (bins.n_bins, bins.binning) != (view.n_bins, view.binning):
-        said += f" They are in {bins.n_bins} {bins.binning} bins."
-    st.caption(unbroken(plain(said)))
+        text += f" They are in {bins.n_bins} {bins.binning} bins."
+    st.caption(unbroken(plain(text)))
     return gamma
 
 

@@ -108,9 +108,9 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     ):
         with column:
             show_chart(chart, key, narrow=True)
-    said = "1: where it changed most. " if found else ""
+    text = "1: where it changed most. " if found else ""
     st.caption(
-        f"{said}Two maps differ by chance as well, more so where rows are few; whether the batch "
+        f"{text}Two maps differ by chance as well, more so where rows are few; whether the batch "
         "differs from all before it by more than that is what p says."
     )
 

@@ -45,13 +45,13 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
         )
     named = "; ".join(_group(off, k) for k in range(min(len(off), _NAMED)))
     more = len(off) - _NAMED
-    said = (
+    text = (
         f"{start}{len(off)} of {len(before)} group{'s' * (len(before) > 1)} "
         f"{'is' if len(off) == 1 else 'are'} off beyond chance: {named}"
         f"{f'; and {more} more' if more > 0 else ''}."
     )
     mended = _mended(before, {name: reports[name] for name in others}, str(off.index[0]))
-    return Conclusion(f"{said}{mended}", is_significant=True)
+    return Conclusion(f"{text}{mended}", is_significant=True)
 
 
 def _group(table: pd.DataFrame, number: int) -> str:

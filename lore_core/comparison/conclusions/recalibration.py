@@ -42,12 +42,12 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
     place = search.places[0] if search is not None and search.places else None
     best, harmless = None, others
     if not result.ranked_by.proper:
-        said = (
+        text = (
             "These data hold no whole probabilities, so no proper score can tell whether a method "
             f"is better than {nothing_done(first)}."
         )
     elif next(iter(result.summaries.values())).n_rows < 2:
-        said = f"No method can be tested against {nothing_done(first)} on a single evaluation row."
+        text = f"No method can be tested against {nothing_done(first)} on a single evaluation row."
     else:
         scores = [metric for metric in result.paired if metric.proper]
         nll = result.difference(scores[0])
@@ -56,14 +56,14 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
         for tested, by in enumerate(scores):
             if best := _best(result, by, lower):
                 none = f"{_none_better(scores[:tested], others, first)}. " if tested else ""
-                said = f"{none}{_on_score(result, by, first, best)}"
+                text = f"{none}{_on_score(result, by, first, best)}"
                 break
         else:
             none = _none_better(scores, others, first)
-            said = _at_most(result, scores[0], none, leave=place is None)
+            text = _at_most(result, scores[0], none, leave=place is None)
     if place is not None:
-        said = f"{said} {_at_place(result, first, best, harmless, place)}"
-    return Conclusion(said, is_significant=best is not None)
+        text = f"{text} {_at_place(result, first, best, harmless, place)}"
+    return Conclusion(text, is_significant=best is not None)
 
 
 def _best(result: Comparison, by: Metric, among: list[str]) -> str | None:
@@ -153,9 +153,9 @@ def _at_place(
     who, by_whom = ("it", best) if best is not None else (f"“{nearest}”", nearest)
     before, after = signed_points(gap(first)), with_interval(by_whom)
     if is_closer(by_whom, first):
-        said = f"{on} {who} takes the gap from {before} to {after}"
+        text = f"{on} {who} takes the gap from {before} to {after}"
     else:
-        said = f"{on} {who} does not significantly narrow the gap: {before} → {after}"
+        text = f"{on} {who} does not significantly narrow the gap: {before} → {after}"
     if is_closer(nearest, by_whom):
-        said += f"; “{nearest}” comes nearer to zero, {with_interval(nearest)}"
-    return f"{said}."
+        text += f"; “{nearest}” comes nearer to zero, {with_interval(nearest)}"
+    return f"{text}."

@@ -43,40 +43,40 @@ def conclude_retraining(
     by = "class and features" if has_features else "class"
     score = decimal(losses.score * HUNDREDTHS, 1)
     most, least = losses.calibration.high, losses.grouping.low
-    said = (
+    text = (
         f"Of the confidence's Brier score, {score} points, a curve of the confidence alone gains "
         f"at most {_points(most)}"
     )
     finds = least >= _SMALL
     if finds:
-        said += (
+        text += (
             f"; telling rows of one confidence apart by their {by} gains at least "
             f"{_points(least)} more, and takes what sees more than the confidence: matrix "
             "scaling, LoRe smooth, a better model, or more data."
         )
     else:
-        said += (
+        text += (
             f"; that {by} tell rows of one confidence apart is not shown"
             f"{'' if least == 0 else f' to be worth {_points(_SMALL)}'}."
         )
     if rewards is not None:
-        said += f" {_of_reward(rewards, unsure_cost, by)}"
-    return Conclusion(said, is_significant=finds or losses.calibration.low > 0)
+        text += f" {_of_reward(rewards, unsure_cost, by)}"
+    return Conclusion(text, is_significant=finds or losses.calibration.low > 0)
 
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
     """Say the same of the reward."""
     most, improved = rewards.at_most * u, rewards.improved
-    said = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
+    text = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
     if math.isnan(improved.low):
-        return f"{said}; what trees on {by} gain cannot be told on these rows."
+        return f"{text}; what trees on {by} gain cannot be told on these rows."
     if improved.low > 0:
         value, low, high = (x * u for x in (improved.value, improved.low, improved.high))
         return (
-            f"{said}; trees on {by} gain {value:.3g} more than a fitted curve "
+            f"{text}; trees on {by} gain {value:.3g} more than a fitted curve "
             f"(95 %: {low:.3g} to {high:.3g})."
         )
-    return f"{said}; trees on {by} gain nothing more, beyond chance."
+    return f"{text}; trees on {by} gain nothing more, beyond chance."
 
 
 def retraining_at_place(losses: LossParts | None) -> str:
@@ -87,15 +87,15 @@ def retraining_at_place(losses: LossParts | None) -> str:
     if losses is None:
         return ""
     most, least = losses.calibration.high, losses.grouping.low
-    said = (
+    text = (
         "A curve of the confidence, for these rows alone, gains at most "
         f"{_points(min(most, losses.score))} of their "
         f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
     )
     if least < _SMALL:
-        return f"{said}."
+        return f"{text}."
     return (
-        f"{said}; telling them apart by class and features gains at least {_points(least)} "
+        f"{text}; telling them apart by class and features gains at least {_points(least)} "
         "more, and takes a better model, or more rows like these."
     )
 

@@ -163,20 +163,20 @@ def _how_to_read(
         if about.at_zero
         else "Further left no row has so many"
     )
-    said = f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike." + (
+    text = f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike." + (
         " Read it in between; dotted stubs are limits." if about.at_infinity else ""
     )
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
     if n_runs:
-        said += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
+        text += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
     if any(isinstance(of, BandwidthCurve) and of.bounds is not None for of in curves.values()):
-        said += " Bands: where the exact curve surely is."
+        text += " Bands: where the exact curve surely is."
     if null is not None:
-        said += (
+        text += (
             f" Grey: where the whole curve stays, with 95 %, if every {about.of} is right "
             f"({null[1].n_draws} simulations)."
         )
-    return said
+    return text
 
 
 def suggestion_figure(

@@ -202,7 +202,7 @@ def runs_figure(
     runs = [str(run) for run in values.index]
     place = np.arange(len(methods))[::-1]
     spread = ((np.arange(len(values)) * _GOLDEN) % 1 - 0.5) * _STRIP
-    said = _said(metric, "x")
+    text = _said(metric, "x")
     marks: list[Mark] = []
     if lines:
         gap = np.full((len(values), 1), np.nan)
@@ -217,7 +217,7 @@ def runs_figure(
             6 if len(values) <= _MANY else 4,
             name=method,
             words=runs,
-            hover=Hover(method, lines=("{text}", said)),
+            hover=Hover(method, lines=("{text}", text)),
         )
         for position, method in enumerate(methods)
     ]
@@ -230,7 +230,7 @@ def runs_figure(
         name="mean ± sd",
         spread=result.sd[metric][methods].to_numpy(),
         words=methods,
-        hover=Hover("{text}", lines=(f"mean {said}",)),
+        hover=Hover("{text}", lines=(f"mean {text}",)),
     )
     strips = Axis(
         ticks=tuple(zip(place.tolist(), methods, strict=True)), span=(-0.5, len(methods) - 0.5)
@@ -270,7 +270,7 @@ def run_scatter_figure(
     across, upwards = result.values(metric), result.values(of)
     called, other = words_of(metric), words_of(of)
     runs = [str(run) for run in across.index]
-    said = ("{text}", f"{called} {_said(metric, 'x')}", f"{other} {_said(of, 'y')}")
+    text = ("{text}", f"{called} {_said(metric, 'x')}", f"{other} {_said(of, 'y')}")
     r = float(result.correlation(of)[metric])
     correlation = f"r = {r:.2f}".replace("-", "−") if np.isfinite(r) else f"{called} does not vary"
     marks = [
@@ -281,7 +281,7 @@ def run_scatter_figure(
             6,
             name=method,
             words=runs,
-            hover=Hover(method, lines=said),
+            hover=Hover(method, lines=text),
         )
         for position, method in enumerate(result.methods)
     ]

@@ -113,12 +113,12 @@ def landscape_figure(
     outside = ~np.logical_and(*inside)
     n_outside = int(outside.sum() if counts is None else counts[outside].sum())
     drawn = 0 if points is None else len(points)
-    said = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
-    said += f", {n_outside:,} outside the frame" if n_outside else ""
+    text = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
+    text += f", {n_outside:,} outside the frame" if n_outside else ""
     regions = tuple(outlined_region(name, outline) for name, outline in found)
     picture = LandscapePicture(
         title=title or TITLES[value],
-        subtitle=f"{rows}; {said}",
+        subtitle=f"{rows}; {text}",
         how_to_read=_how_to_read(value, field, pixel),
         alt=f"{TITLES[value]} on the {axes} map; {rows}",
         name="landscape",
@@ -321,30 +321,30 @@ def _places(
 
 
 def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:
-    said = (
+    text = (
         "Red: the model promises more than it delivers here; blue: less."
         if value == "signed"
         else "The darker or brighter against the background, the larger the local error."
     )
     if field is None:
-        return f"{said} Each point is a row."
+        return f"{text} Each point is a row."
     if pixel is None:
         pixel = (
             "Each pixel is the exact signed error there, from all rows of the bin."
             if field.exact
             else "Each pixel averages the local errors of the rows on it."
         )
-    said += f" {pixel}"
+    text += f" {pixel}"
     if field.masked_share > 0.005:
-        said += " Empty near these rows: too few effective neighbours."
+        text += " Empty near these rows: too few effective neighbours."
     if field.outside_share is not None:
-        said += (
+        text += (
             " Only places beyond chance are coloured: "
             f"{share_words(field.outside_share)} of the area with enough neighbours is in none of "
             "them."
         )
     others = bool((field.context & np.isnan(field.signed)).any())
-    return said + (" The thin line encloses all rows." if others else "")
+    return text + (" The thin line encloses all rows." if others else "")
 
 
 def _field_table(field: Field) -> pd.DataFrame:

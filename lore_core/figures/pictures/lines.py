@@ -105,7 +105,7 @@ def cdf_figure(
         widest = max(float(values.max(initial=0.0)) for values in ordered.values())
         if rules[first].at > _ROOM * widest:
             rules[first] = replace(rules[first], text_side="left")
-    said = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
+    text = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
     # (As short as a narrow chart has room for.)
     x_axis = Axis("local error (LCE)", "points", from_zero=True)
     y_axis = Axis("share of rows", "share", span=(0, 1.02))
@@ -113,7 +113,7 @@ def cdf_figure(
         title=title,
         subtitle=rows,
         how_to_read=how_to_read,
-        alt=f"Cumulative distribution of the local calibration error; mean in points: {said}",
+        alt=f"Cumulative distribution of the local calibration error; mean in points: {text}",
         name="lce-cdf",
         table=pd.concat(tables, ignore_index=True),
         panels=(Panel(x_axis, y_axis, [*marks, *rules]),),
@@ -145,14 +145,14 @@ def reward_figure(
             ends = curve.gain_low, curve.gain_high
             tint = Tint(color, 0.15)
             gains.append(band_around(label, "95 %", curve.ratio, *ends, tint, detail=True))
-        said = ("w/u {x:.3g}", "gain {y:+.3f} u a row ({0:+.3f} to {1:+.3f})")
+        text = ("w/u {x:.3g}", "gain {y:+.3f} u a row ({0:+.3f} to {1:+.3f})")
         gain = Line(
             curve.ratio,
             curve.gain,
             Tint(color),
             name=label,
             group=label,
-            hover=Hover(label, lines=said),
+            hover=Hover(label, lines=text),
             columns=[curve.gain_low, curve.gain_high],
         )
         answered = replace(

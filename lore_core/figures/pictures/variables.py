@@ -152,12 +152,12 @@ def _smoothed(table: pd.DataFrame, curve: pd.DataFrame, parts: int) -> list[Mark
     low, gap, high, value, n_eff = (
         curve[name].to_numpy() for name in ("low", "gap", "high", "value", "n_eff")
     )
-    said = Hover(
+    text = Hover(
         "", lines=("at {0:.4g}", "smoothed gap {y:+.1f} points", "{1:.0f} effective neighbours")
     )
     return [
         Band(x, low, high, Tint("ink", 0.13), name="smoothed, 95 %"),
-        Line(x, gap, Tint("ink"), name="smoothed", width=2, hover=said, columns=[value, n_eff]),
+        Line(x, gap, Tint("ink"), name="smoothed", width=2, hover=text, columns=[value, n_eff]),
     ]
 
 

@@ -91,7 +91,7 @@ def in_points(error: Floats) -> NDArray[np.float32]:
 
 
 def _raster(field: Field, scale: ErrorScale, color: Options) -> Options:
-    said = "local error %{z:+.1f} points" if scale.is_signed else "LCE %{z:.1f} points"
+    text = "local error %{z:+.1f} points" if scale.is_signed else "LCE %{z:.1f} points"
     return {
         "type": "heatmap",
         "x": field.x.astype(np.float32),
@@ -105,7 +105,7 @@ def _raster(field: Field, scale: ErrorScale, color: Options) -> Options:
         "hoverongaps": False,
         "zsmooth": False,
         "name": "field",
-        "hovertemplate": f"{said}<br>%{{customdata:.0f}} effective neighbours<extra></extra>",
+        "hovertemplate": f"{text}<br>%{{customdata:.0f}} effective neighbours<extra></extra>",
     }
 
 

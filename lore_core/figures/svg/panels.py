@@ -166,8 +166,8 @@ class _Frame:
         n = len(mark.x)
         tints = [mark.tints] * n if isinstance(mark.tints, Tint) else mark.tints
         own = () if isinstance(mark.hover, Hover) else mark.hover
-        said = [hover.text for hover in own] or [""] * n
-        for x, y, tint, title in zip(*self._placed(mark.x, mark.y), tints, said, strict=True):
+        text = [hover.text for hover in own] or [""] * n
+        for x, y, tint, title in zip(*self._placed(mark.x, mark.y), tints, text, strict=True):
             if math.isfinite(x) and math.isfinite(y):
                 place = {"cx": float(x), "cy": float(y), "r": 0.375 * mark.size}
                 self.drawing.add("circle", title=title, **place, **_fill(tint))

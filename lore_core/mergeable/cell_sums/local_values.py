@@ -102,9 +102,9 @@ def values_at(
         (Weight.VARIANCE, [half]),
     ]
     for step, (weight, factors) in enumerate(wanted):
-        said = part_of(progress, step / len(wanted), (step + 1) / len(wanted))
+        text = part_of(progress, step / len(wanted), (step + 1) / len(wanted))
         of_boxes = boxes if boxes is not None and boxes.are_small else None
-        sums = CellSums(cells, width, targets, of_boxes, said)
+        sums = CellSums(cells, width, targets, of_boxes, text)
         scales = [width / factor.length for factor in factors]
         corners, slabs = sums.at_corners(weight, scales), sums.in_slabs(weight, scales)
         for g, factor in enumerate(factors):

@@ -165,8 +165,8 @@ def bandwidth_curve_of_sums(
     found: dict[CurveKey, list[Bounded[float]]] = {"mlce": [], "mlce_supported": [], "alce": []}
     median = []
     for step, gamma in enumerate(grid):
-        said = part_of(progress, step / len(grid), (step + 1) / len(grid), f"γ = {gamma:.3g}")
-        on = LocalDistribution.of(sums, gamma=float(gamma), progress=said)
+        text = part_of(progress, step / len(grid), (step + 1) / len(grid), f"γ = {gamma:.3g}")
+        on = LocalDistribution.of(sums, gamma=float(gamma), progress=text)
         found["mlce"].append(on.maximum)
         found["mlce_supported"].append(on.supported_maximum())
         found["alce"].append(on.average)

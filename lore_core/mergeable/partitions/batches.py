@@ -104,13 +104,13 @@ class Batches:
         if len({path.stem for path in files}) < len(files):
             raise InputError("two of the files have one name, which names the batch. Rename one.")
         for step, (name, path) in enumerate(new.items()):
-            said = part_of(progress, step / len(new), (step + 1) / len(new), f"summing {name}")
+            text = part_of(progress, step / len(new), (step + 1) / len(new), f"summing {name}")
             run = sum_files(
                 partitions_of([path]),
                 self.plan,
                 n_workers=n_workers,
                 cluster=cluster,
-                progress=said,
+                progress=text,
             )
             run.sums.save(self.path_of(name))
         return list(new)

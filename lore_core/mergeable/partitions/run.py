@@ -162,8 +162,8 @@ def _loaded(paths: Collection[Path], progress: Progress | None) -> Iterator[Loca
 
 def _name(part: Partition, plan_digest: str) -> str:
     """Name the file of a part's sums: another where the part's file changed, or the plan."""
-    said = f"{part.path} {part.row_groups} {part.stamp} {plan_digest}"
-    return f"{hashlib.sha256(said.encode()).hexdigest()[:24]}.npz"
+    text = f"{part.path} {part.row_groups} {part.stamp} {plan_digest}"
+    return f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
 
 
 @contextmanager

@@ -86,13 +86,13 @@ def quoted(words: Sequence[str]) -> str:
 def _attribute(
     column: str, words: tuple[str, ...], least: int, held: sparse.csr_matrix
 ) -> Attribute:
-    said = quoted(words)
+    text = quoted(words)
     if len(words) > _SAID + 1:
-        said = f"{quoted(words[:_SAID])} and {len(words) - _SAID} more words"
+        text = f"{quoted(words[:_SAID])} and {len(words) - _SAID} more words"
     if len(words) > 1:
-        said = f"{'any' if least == 1 else 'two or more'} of {said}"
+        text = f"{'any' if least == 1 else 'two or more'} of {text}"
     codes = np.asarray(held.sum(axis=1)).ravel() >= least
-    values = (f"without {said}", said)
+    values = (f"without {text}", text)
     return Attribute(column, "text", codes.astype(np.int64), values, words=words, least=least)
 
 
