@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import Output, Progress, output_path, records, results, text_table
+from lore_core.cli.output import Output, Progress, output_path, results, text_table
 from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
@@ -118,7 +118,7 @@ def check(
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
     if path is not None:
         _write_junit(path, view.dataset.name, table.assign(failed=failed))
-    content = {**view.settings(), "strict": strict, "checks": records(table)}
+    content = {**view.settings(), "strict": strict, "checks": table.to_dict(orient="records")}
     said = f"{int(failed.sum())} of {len(table)} limits exceeded"
     if (table["result"] == "not sure").any() and not strict:
         said += "; “not sure”: beyond the limit, but by no more than chance may be"
@@ -149,7 +149,7 @@ def _as_text(table: pd.DataFrame) -> str:
     )
 
 
-def _sentence(row: dict[str, Any]) -> str:
+def _sentence(row: Mapping[Any, Any]) -> str:
     """Say one result in words."""
     name, unit = row["check"], _unit(row["check"])
     words = CATALOGUE[name].words if name in CATALOGUE else name
@@ -169,7 +169,7 @@ def _write_junit(path: Path, name: str, table: pd.DataFrame) -> None:
 
     n_failed = str(int(table["failed"].sum()))
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(table)), failures=n_failed)
-    for row in records(table):
+    for row in table.to_dict(orient="records"):
         case = ElementTree.SubElement(suite, "testcase", classname="lore.check", name=row["check"])
         if row["failed"]:
             ElementTree.SubElement(case, "failure", message=f"{row['result']}: {_sentence(row)}")

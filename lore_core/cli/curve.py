@@ -20,7 +20,6 @@ from lore_core.cli.output import (
     Progress,
     interval_texts,
     note,
-    records,
     results,
     text_table,
 )
@@ -112,7 +111,7 @@ def curve(
         "conclusion": text.sentence,
         "chance_draws": 0 if chance is None else chance.n_draws,
         "limits": {name: _limits(item) for name, item in curves.items()},
-        "curve": records(table),
+        "curve": table.to_dict(orient="records"),
     }
     details = [text.sentence, _text(table), view.basis(at_gamma=False)]
     return Output(content, table, [], details, chart)

@@ -6,7 +6,7 @@ import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, cost_options, examples, view_options
-from lore_core.cli.output import Output, Progress, records, results, text_table
+from lore_core.cli.output import Output, Progress, results, text_table
 from lore_core.data.number_text import PLAIN, decimal, percent
 
 
@@ -53,7 +53,7 @@ def decisions(
     own, curves = compare_rewards(result.datasets, [ratio]), compare_rewards(result.datasets)
     table = stacked({name: curve.frame() for name, curve in curves.items()})
     table = table[["method", *table.columns.drop("method")]]
-    at = {name: records(curve.frame())[0] for name, curve in own.items()}
+    at = {name: curve.frame().to_dict(orient="records")[0] for name, curve in own.items()}
     sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
     known = taught_of(view.with_(target=TOP_LABEL))
     losses, gains = (None, None) if known is None else (known.losses(), known.rewards(ratio))
@@ -71,10 +71,10 @@ def decisions(
         "wrong": wrong_cost,
         "sentence": sentence,
         "methods": at,
-        "curve": records(table),
+        "curve": table.to_dict(orient="records"),
         "retraining": retraining,
         "at_most": None if gains is None else gains.at_most,
-        "steps": [] if steps is None else records(steps.reset_index()),
+        "steps": [] if steps is None else steps.reset_index().to_dict(orient="records"),
     }
     columns = {
         "": list(at),

@@ -13,7 +13,7 @@ from lore_core.cli.options import (
     sums_options,
     view_options,
 )
-from lore_core.cli.output import Output, Progress, records, results, text_table
+from lore_core.cli.output import Output, Progress, results, text_table
 from lore_core.cli.places import against_option
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
@@ -86,7 +86,7 @@ def landscape(
     sums over cells of the map: the same field, how far at most it is from the exact one (columns
     at_least, at_most of one bin), and how the LCE is spread over the rows; no places and no rows.
     """
-    from lore_core.cli.all_classes import output_of_classes
+    from lore_core.cli.metrics import output_of_classes
     from lore_core.cli.source import map_name, needs_map, open_source
     from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
@@ -140,7 +140,7 @@ def landscape(
         "bin": scene.bin_name,
         "drawn_on": axes,
         "beyond_chance_only": beyond_chance,
-        "nodes": records(chart.table),
+        "nodes": chart.table.to_dict(orient="records"),
     }
     return Output(content, chart.table, [scene.sentence], chart=chart)
 
@@ -170,7 +170,7 @@ def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Prog
         "bin": seen.bin_name,
         "lce": {name: of._asdict() for name, of in spread.items()},
         "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
-        "nodes": records(nodes),
+        "nodes": nodes.to_dict(orient="records"),
     }
     text = ["\n".join(filter(None, [seen.sentence, seen.bound_sentence]))]
     return Output(content, nodes, text, [text_table(columns), view.basis()], chart)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.data.json_text import as_json
+from lore_core.data.export_text import as_json
 from lore_core.data.number_text import POINTS, Unit
 
 if TYPE_CHECKING:
@@ -37,14 +37,6 @@ def say(text: str) -> None:
 def note(text: str) -> None:
     """Say something about the work on standard error."""
     click.echo(f"lore: {text}", err=True)
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """One mapping a row, for JSON."""
-    return [
-        {str(name): value for name, value in zip(table.columns, row, strict=True)}
-        for row in table.itertuples(index=False, name=None)
-    ]
 
 
 def text_table(columns: Mapping[str, Sequence[str]]) -> str:
@@ -207,7 +199,7 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
 def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
     """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
     from lore_core.data.atomic_files import replaced_at_once
-    from lore_core.data.csv_text import csv_text
+    from lore_core.data.export_text import csv_text
 
     with replaced_at_once(path) as place:
         if path.suffix.lower() == ".csv":

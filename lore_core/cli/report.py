@@ -90,7 +90,7 @@ def report(
     them; no places, columns, groups, recalibrators and decisions.
     """
     from lore_core.cli.source import open_source
-    from lore_core.data.content_digest import content_digest
+    from lore_core.data.dataset_files import content_digest
     from lore_core.data.validation import InputError
     from lore_core.report.archive import check_place, write_bundle
     from lore_core.report.files import report_files, require_packages

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Output, Progress, interval_texts, records, results, text_table
+from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def variables(
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
         "variable": variable,
         "sentence": sentence,
-        "table": records(table),
+        "table": table.to_dict(orient="records"),
     }
     rows = f"{view.dataset.name}: {view.rows}. Gap: mean confidence − accuracy."
     return Output(content, table, [sentence or "", text_table(shown), rows])

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from lore_core.comparison.effects import most_probable_classes, try_worst_places
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
-from lore_core.data.arrays import Keep
+from lore_core.data.arrays import MapArray
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
@@ -219,7 +219,7 @@ def compare(
     local_intervals: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
-    keep: Keep | None = None,
+    map_array: MapArray | None = None,
 ) -> Comparison:
     """Fit every recalibrator on calibration rows and measure it on evaluation rows.
 
@@ -242,7 +242,7 @@ def compare(
         confidence.
     progress : callable, optional
         Called with the share done and the method at work.
-    keep : callable, optional
+    map_array : callable, optional
         Called with each array of what a method made of the rows, as soon as it was measured;
         returns an equal one that takes its place, say one that lies in a file.
 
@@ -276,10 +276,11 @@ def compare(
         known, new = on if method.needs_embedding else (None, None)
         made = method.fit(calibration, known).recalibrate(evaluation, new)
         summary, name = measure(made), _with_remark(method, evaluation, made)
-        if keep is not None and made is not evaluation:
-            made = evaluation.with_checked(keep(made.probabilities), keep(made.confidence))
-        if keep is not None and summary.local is not None:
-            summary = dataclasses.replace(summary, local=summary.local.kept(keep))
+        if map_array is not None and made is not evaluation:
+            moved = map_array(made.probabilities), map_array(made.confidence)
+            made = evaluation.with_checked(*moved)
+        if map_array is not None and summary.local is not None:
+            summary = dataclasses.replace(summary, local=summary.local.map_arrays(map_array))
         return made, summary, name
 
     found = _side_by_side(fitted_and_measured, methods, progress)

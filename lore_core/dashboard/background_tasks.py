@@ -9,7 +9,7 @@ import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
 from lore_core.comparison.retraining import GainEstimate
-from lore_core.dashboard.worker import keep_array
+from lore_core.dashboard.worker import map_array
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
@@ -55,7 +55,7 @@ def fit_methods(
         grouping=grouping,
         measured_on=measured_on,
         progress=progress,
-        keep=keep_array,  # what ten methods made of many rows need not be in memory
+        map_array=map_array,  # what ten methods made of many rows need not be in memory
     )
     # What the page shows of all rows of all methods goes with it, and not the rows.
     conclude_recalibration(made)

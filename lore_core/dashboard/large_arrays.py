@@ -95,7 +95,7 @@ class ArrayFile:
             _REGIONS[pages] = _Region(self, start, address)
         return np.frombuffer(pages, location.dtype, offset=skipped).reshape(location.shape)
 
-    def keep(self, array: NDArray[Any]) -> NDArray[Any]:
+    def map_array(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an equal array that lies in the file; the same where it is small or has no room.
 
         Its memory is there for what is computed next.
@@ -138,7 +138,7 @@ def map_dataset(dataset: Dataset) -> Dataset:
 def map_arrays(holder: Holder) -> Holder:
     """Return the same of arrays that lie in a file where they are large, and there is room."""
     file = new_file()
-    return holder if file is None else holder.kept(file.keep)
+    return holder if file is None else holder.map_arrays(file.map_array)
 
 
 def release_pages() -> None:

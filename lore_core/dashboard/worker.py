@@ -24,9 +24,9 @@ _NO_MEMORY = "This needs more memory than this machine has; use fewer rows or me
 _files: list[ArrayFile] = []
 
 
-def keep_array(array: Any) -> Any:
+def map_array(array: Any) -> Any:
     """Return an equal array that takes no memory of a worker until it is looked at."""
-    return _files[-1].keep(array) if _files else array
+    return _files[-1].map_array(array) if _files else array
 
 
 def shared_of(arguments: Mapping[str, Any]) -> list[Any]:

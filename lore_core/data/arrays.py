@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-#: From an array to an equal one that is kept elsewhere.
-Keep = Callable[[NDArray[Any]], NDArray[Any]]
+#: From an array to an equal one that lies elsewhere: in a mapped file, say.
+MapArray = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def as_block(selection: NDArray[Any] | slice) -> NDArray[Any] | slice:

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.arrays import Floats, Ints, Keep, Mask, as_block
-from lore_core.data.metadata import as_frame, as_pictures
+from lore_core.data.arrays import Floats, Ints, MapArray, Mask, as_block
 from lore_core.data.probabilities import with_confidence
 from lore_core.data.validation import (
     InputError,
@@ -22,7 +21,9 @@ from lore_core.data.validation import (
     as_confidence,
     as_feature_names,
     as_features,
+    as_frame,
     as_labels,
+    as_pictures,
     as_probabilities,
     check_lengths,
 )
@@ -165,8 +166,8 @@ class Dataset:
 
     def _put(self, **checked: Any) -> None:
         for name, value in checked.items():
-            kept = _read_only(value) if isinstance(value, np.ndarray) else value
-            object.__setattr__(self, name, kept)
+            part = _read_only(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, part)
 
     def _with(self, **checked: Any) -> Dataset:
         """Return these data with other parts, which are checked already."""
@@ -239,10 +240,12 @@ class Dataset:
             self.weights,
         )
 
-    def rows(self, selection: NDArray[Any] | slice, *, keep: Keep | None = None) -> Dataset:
+    def rows(
+        self, selection: NDArray[Any] | slice, *, map_array: MapArray | None = None
+    ) -> Dataset:
         """Return the chosen rows (mask, indices or slice) as a new dataset.
 
-        ``keep``: puts each array that was copied where it is to stay, as in :meth:`kept`.
+        ``map_array``: moves each array that was copied, as in :meth:`map_arrays`.
         """
         # (Rows that lie together are looked at where they are: a million are not held twice.)
         chosen = as_block(selection)
@@ -253,7 +256,7 @@ class Dataset:
             if isinstance(value, pd.DataFrame):
                 return value.iloc[chosen].reset_index(drop=True)
             part = value[chosen]
-            return part if keep is None or isinstance(chosen, slice) else keep(part)
+            return part if map_array is None or isinstance(chosen, slice) else map_array(part)
 
         taken = {name: take(getattr(self, name)) for name in _OF_ROWS}
         if not len(taken["labels"]):
@@ -267,19 +270,18 @@ class Dataset:
         known = ("features", "feature_names", "groups", "metadata", "images", "has_image", "split")
         return self._with(**dict.fromkeys(known))
 
-    def kept(self, keep: Keep) -> Dataset:
-        """Return the same data, whose arrays are what ``keep`` makes of them: equal ones elsewhere.
+    def map_arrays(self, map_array: MapArray) -> Dataset:
+        """Return the same data, whose arrays ``map_array`` has moved.
 
         So are those of its two halves, which are made at once.
         """
         fields = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        made = self._with(
-            **{name: keep(item) for name, item in fields.items() if isinstance(item, np.ndarray)}
-        )
+        arrays = {name: item for name, item in fields.items() if isinstance(item, np.ndarray)}
+        made = self._with(**{name: map_array(item) for name, item in arrays.items()})
         for half in (EVALUATION, CALIBRATION):
             mask = made.in_split(half)
             if mask.any():
-                vars(made)[half] = made.rows(mask, keep=keep)
+                vars(made)[half] = made.rows(mask, map_array=map_array)
         if "digest" in vars(self):
             vars(made)["digest"] = self.digest
         return made
@@ -403,9 +405,9 @@ class Dataset:
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array that cannot be written to."""
-    kept = array.view()
-    kept.flags.writeable = False
-    return kept
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _as_split(values: Any) -> NDArray[np.str_] | None:

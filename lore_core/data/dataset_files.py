@@ -1,8 +1,9 @@
-"""Datasets in archive files: arrays as they are, columns of texts as codes."""
+"""Datasets in archive files, columns of texts as codes; and a digest of what they hold."""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,35 @@ def _moment_form(kind: Any) -> Form:
 
 #: How files hold datasets.
 FORMS = (Form("Dataset", Dataset, _parts, _build), *map(_moment_form, _MOMENTS))
+
+
+def content_digest(dataset: Dataset) -> str:
+    """Sha256 of all the numbers and names a report can depend on, whatever the file was called.
+
+    It is the same on every machine. ``Dataset.digest``, for caches, also tells precisions apart.
+    """
+    state = hashlib.sha256()
+    arrays: dict[str, Any] = {
+        "probabilities": dataset.probabilities,
+        "labels": dataset.labels,
+        "predictions": dataset.predictions,
+        "features": dataset.features,
+        "images": dataset.images,
+        "evaluation": dataset.in_split("evaluation"),
+    }
+    for name, array in arrays.items():
+        state.update(name.encode())
+        if array is not None:
+            # (The byte order of files differs between machines; the numbers do not.)
+            whole = np.ascontiguousarray(array)
+            whole = whole.astype(whole.dtype.newbyteorder("<"), copy=False)
+            state.update(f"{whole.dtype.str}{whole.shape}".encode())
+            state.update(whole.tobytes())
+    for frame in (dataset.groups, dataset.metadata):
+        state.update(b"frame")
+        if frame is not None:
+            state.update("\x1f".join(map(str, frame.columns)).encode())
+            hashed = pd.util.hash_pandas_object(frame.astype(str), index=False)
+            state.update(hashed.to_numpy().astype("<u8").tobytes())
+    state.update("\x1f".join(dataset.class_names).encode())
+    return state.hexdigest()

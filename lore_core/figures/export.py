@@ -15,7 +15,7 @@ from typing import Any, Literal
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from lore_core.data.csv_text import csv_text
+from lore_core.data.export_text import csv_text
 from lore_core.data.validation import InputError, check_positive
 from lore_core.figures.chart import Chart
 

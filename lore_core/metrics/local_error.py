@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Ints, MapArray, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import percent, share_words, signed_points
@@ -57,16 +57,11 @@ class LocalErrors:
     gamma: float  #: Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap)
     weights: Floats | None = None  #: (n,); of mean 1; None: all rows count alike
 
-    def kept(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> LocalErrors:
-        """Return the same of the arrays that ``keep`` made of these; weights stay."""
-        return dataclasses.replace(
-            self,
-            signed=keep(self.signed),
-            accuracy=keep(self.accuracy),
-            mass=keep(self.mass),
-            effective_size=keep(self.effective_size),
-            bin_index=keep(self.bin_index),
-        )
+    def map_arrays(self, map_array: MapArray) -> LocalErrors:
+        """Return the same errors, whose arrays ``map_array`` has moved; weights stay."""
+        names = ("signed", "accuracy", "mass", "effective_size", "bin_index")
+        moved: dict[str, Any] = {name: map_array(getattr(self, name)) for name in names}
+        return dataclasses.replace(self, **moved)
 
     @property
     def confidence(self) -> Floats:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from lore_core import __version__
 from lore_core.data.binning import Binning
-from lore_core.data.content_digest import content_digest
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.dataset_files import content_digest
 from lore_core.data.defaults import GAMMA, N_BINS
-from lore_core.data.json_text import as_json
+from lore_core.data.export_text import as_json
 from lore_core.data.optional_dependencies import require
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed

@@ -7,7 +7,7 @@ import shlex
 from markupsafe import Markup
 
 from lore_core import __version__
-from lore_core.data.json_text import as_json
+from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures import (
     Chart,

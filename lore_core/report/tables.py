@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.comparison.tables import metric_table, stacked
-from lore_core.data.csv_text import csv_text
+from lore_core.data.export_text import csv_text
 from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors

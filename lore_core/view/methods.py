@@ -16,7 +16,7 @@ from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
-from lore_core.data.arrays import Floats, Keep
+from lore_core.data.arrays import Floats, MapArray
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
@@ -154,14 +154,14 @@ def comparison_of(
     grouping: Grouping | None = None,
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
-    keep: Keep | None = None,
+    map_array: MapArray | None = None,
 ) -> Comparison:
     """Fit methods on the calibration rows and measure them on the evaluation rows.
 
     Of several maps LoRe uses the first and LoRe smooth weighs all. Evaluation rows are placed as a
     saved method will place new ones, so that what is measured is shipped. ``simulating``: from
     :func:`simulating_of`. ``measured_on``: map of the local metrics, where it is not LoRe's.
-    ``methods``, ``keep``: see :func:`~lore_core.comparison.methods.compare`.
+    ``methods``, ``map_array``: see :func:`~lore_core.comparison.methods.compare`.
     """
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)
@@ -177,7 +177,7 @@ def comparison_of(
         min_group_size=1 if grouping is None else grouping.min_group_size,
         random_state=view.seed,
         progress=progress,
-        keep=keep,
+        map_array=map_array,
         **simulating,
     )
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
-from lore_core.data.csv_text import csv_text
+from lore_core.data.export_text import csv_text
 from lore_core.data.number_text import unbroken
 from lore_core.figures import Chart, isotonic_figure, reliability_figure
 from lore_core.figures.export import (

@@ -209,7 +209,7 @@ class TestFiles:
     def test_numbers_survive(self, tmp_path, suffix):
         path = tmp_path / f"table{suffix}"
         table = pd.DataFrame({"name": ["γ", "b"], "value": [0.1 + 0.2, np.nan]})
-        output.write_numbers(path, table, output.records(table))
+        output.write_numbers(path, table, table.to_dict("records"))
         if suffix == ".json":
             content = json.loads(path.read_text())
             assert content == [{"name": "γ", "value": 0.1 + 0.2}, {"name": "b", "value": None}]

@@ -121,7 +121,7 @@ def there(value, file):
 def test_what_lies_in_a_file_is_not_written_again():
     file, other = new_file(), new_file()
     array = np.arange(2.0**20).reshape(2, -1)
-    mapped = file.keep(array)
+    mapped = file.map_array(array)
     value = {"whole": mapped, "part": mapped[1, 2**18 + 1 :], "small": array[0, :9]}
     assert len(pickle_mapped(value, other)) < 2_000
     assert not other.n_bytes
@@ -138,7 +138,7 @@ def test_what_lies_in_a_file_is_not_written_again():
 def test_where_there_is_no_room_arrays_are_pickled(monkeypatch):
     array, file = np.arange(2.0**20), new_file()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**30))
-    assert file.keep(array) is array
+    assert file.map_array(array) is array
     for where in (file, None):
         assert not in_a_file(there(array, where))
         np.testing.assert_array_equal(there(array, where), array)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.data.content_digest import content_digest
+from lore_core.data.dataset_files import content_digest
 from lore_core.report import ReportSettings, report_files
 
 

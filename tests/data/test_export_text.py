@@ -6,7 +6,7 @@ import io
 
 import pandas as pd
 
-from lore_core.data.csv_text import FORMULAS_VARIABLE, csv_text
+from lore_core.data.export_text import FORMULAS_VARIABLE, csv_text
 from lore_core.figures.export import chart_csv
 
 

@@ -1,10 +1,15 @@
-"""Tables as CSV that no spreadsheet takes for formulas."""
+"""Tables as CSV that no spreadsheet takes for formulas, and values as JSON for every reader."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Environment variable: "keep" writes texts as they are.
 FORMULAS_VARIABLE = "LORE_CSV_FORMULAS"
@@ -18,6 +23,8 @@ def csv_text(table: pd.DataFrame) -> str:
     and groups are whatever a file says, ``=HYPERLINK(…)`` too. ``LORE_CSV_FORMULAS=keep`` in the
     environment leaves them as they are.
     """
+    import pandas as pd
+
     if os.environ.get(FORMULAS_VARIABLE) == "keep":
         return str(table.to_csv(index=False, lineterminator="\n"))
     safe = table.rename(columns=_as_text)
@@ -39,3 +46,18 @@ def _as_text(value: object) -> object:
     except ValueError:
         return f"'{kept}"
     return kept
+
+
+def as_json(content: Any) -> str:
+    """Write plain and numpy values as JSON; NaN and infinity become null, which JSON has."""
+    return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
