@@ -118,16 +118,21 @@ def _first(mask: Mask) -> int:
     return int(np.flatnonzero(mask)[0])
 
 
+def check_rows(bad: Mask, name: str, rule: str, got: Callable[[int], Any], fix: str = "") -> None:
+    """Raise for the first bad row: the rule, what it holds (``got``), and how to put it right."""
+    if bad.any():
+        row = _first(bad)
+        found = f"{got(row)} at row {row} ({int(bad.sum())} such rows)"
+        text = f"'{name}' must {rule}; got {found}. {fix}"
+        raise InputError(text.rstrip())
+
+
 def _check_finite(array: Floats, name: str) -> None:
     finite = np.isfinite(array)
     if finite.all():  # (Row by row takes several times as long.)
         return
     bad = np.asarray(~finite if finite.ndim == 1 else ~finite.all(axis=tuple(range(1, array.ndim))))
-    row = _first(bad)
-    raise InputError(
-        f"'{name}' must be finite; got {array[row]} at row {row} "
-        f"({int(bad.sum())} such rows). Drop or fill these rows."
-    )
+    check_rows(bad, name, "be finite", lambda row: array[row], "Drop or fill these rows.")
 
 
 def _check_vector(array: NDArray[Any], name: str) -> None:
@@ -153,12 +158,8 @@ def as_confidence(values: ArrayLike, name: str = "confidence") -> Floats:
     """
     array = as_vector(values, name)
     bad = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
-    if bad.any():
-        row = _first(bad)
-        raise InputError(
-            f"'{name}' must lie in [0, 1]; got {array[row]:.6g} at row {row} "
-            f"({int(bad.sum())} such rows). Pass probabilities, not scores or percentages."
-        )
+    fix = "Pass probabilities, not scores or percentages."
+    check_rows(bad, name, "lie in [0, 1]", lambda row: f"{array[row]:.6g}", fix)
     return np.clip(array, 0.0, 1.0)
 
 
@@ -204,12 +205,9 @@ def as_probabilities(
     if array.min() < -RANGE_TOLERANCE or array.max() > 1 + RANGE_TOLERANCE:
         outside = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
         bad = np.asarray(outside.any(axis=1))
-        row = _first(bad)
-        worst = array[row][np.argmax(np.abs(array[row] - 0.5))]
-        raise InputError(
-            f"'{name}' must lie in [0, 1]; got {worst:.6g} at row {row} "
-            f"({int(bad.sum())} such rows). If these are scores, pass them as logits."
-        )
+        worst = array[np.arange(len(array)), np.abs(array - 0.5).argmax(axis=1)]
+        fix = "If these are scores, pass them as logits."
+        check_rows(bad, name, "lie in [0, 1]", lambda row: f"{worst[row]:.6g}", fix)
     array = np.clip(array, 0.0, 1.0, out=array if owned else None)
     total = array.sum(axis=1)
     bad = np.abs(total - 1.0) > (_COARSE_TOLERANCE if coarse else SUM_TOLERANCE)
@@ -233,12 +231,8 @@ def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> Ints:
     """
     array = as_vector(values, name)
     bad = (array != np.floor(array)) | (array < 0) | (array >= n_classes)
-    if bad.any():
-        row = _first(bad)
-        raise InputError(
-            f"'{name}' must be class indices 0 to {n_classes - 1}; got {array[row]:.6g} at row "
-            f"{row} ({int(bad.sum())} such rows)."
-        )
+    rule = f"be class indices 0 to {n_classes - 1}"
+    check_rows(bad, name, rule, lambda row: f"{array[row]:.6g}")
     return array.astype(np.int64)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.validation import InputError, as_vector, check_lengths
+from lore_core.data.validation import as_vector, check_lengths, check_rows
 
 #: A mean that is less off 1 is 1.
 _ROUNDING = 1e-12
@@ -27,13 +27,8 @@ def as_weights(values: ArrayLike | None, n_rows: int | None = None) -> Floats | 
     array = as_vector(values, "weights")
     if n_rows is not None:
         check_lengths(weights=array, rows=range(n_rows))
-    bad = array <= 0
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"'weights' must be above 0; got {array[row]:.6g} at row {row} ({int(bad.sum())} such "
-            "rows). Leave rows of weight 0 out: they count for nothing."
-        )
+    fix = "Leave rows of weight 0 out: they count for nothing."
+    check_rows(array <= 0, "weights", "be above 0", lambda row: f"{array[row]:.6g}", fix)
     if array.min() == array.max():
         return None
     if array.max() <= len(array) and abs(array.mean() - 1.0) <= _ROUNDING:

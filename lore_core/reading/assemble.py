@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,16 +19,8 @@ from lore_core.reading.labels import Classes, decode
 from lore_core.reading.mapping import class_suffixes
 
 
-@dataclass(frozen=True, eq=False)
-class Assembled:
-    """The dataset and what was done to get it, in plain sentences."""
-
-    dataset: Dataset
-    notes: tuple[str, ...]
-
-
-def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
-    """Put the rows of one or two parts one below the other."""
+def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[str, ...]]:
+    """Put the rows of one or two parts one below the other; say what was done to get there."""
     notes: list[str] = [note for part in parts for note in part.notes]
     first, *others = parts
     parts = [first, *(_agreeing(first, other, notes) for other in others)]
@@ -85,7 +76,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
         feature_names=first.feature_names,
         weights=_weights(parts),
     )
-    return Assembled(dataset, tuple(dict.fromkeys(notes)))
+    return dataset, tuple(dict.fromkeys(notes))
 
 
 def _at(parts: Sequence[FileRows], role: str) -> Callable[[int], tuple[str, str]]:

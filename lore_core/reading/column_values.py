@@ -104,14 +104,13 @@ def weights_of(columns: Columns, mapping: ColumnMapping) -> Floats | None:
     if not mapping.weight:
         return None
     values = np.asarray(columns.numbers(mapping.weight), dtype=np.float64).reshape(-1)
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{columns.called(mapping.weight)} must say what each row counts for, as a finite "
-            f"number from 0; got {values[row]:g} at {columns.where(row)} "
-            f"({counted(int(bad.sum()), 'such row')}). Correct it, or map no weight."
-        )
+    columns.check(
+        mapping.weight,
+        ~(np.isfinite(values) & (values >= 0)),
+        "say what each row counts for, as a finite number from 0",
+        lambda row: f"{values[row]:g}",
+        "Correct it, or map no weight.",
+    )
     return values
 
 
@@ -131,15 +130,14 @@ def right_of(columns: Columns, name: str, values: pd.Series[Any], rows: Ints) ->
     """Return 1 for answers that are right and 0 for others."""
     words = values.map(lambda value: str(value).strip().casefold())
     found = words.map(_RIGHT)
-    bad = found.isna().to_numpy()
-    if bad.any():
-        position = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{columns.called(name)} must say which answers are right, as 1 or 0, true or false, "
-            f"yes or no; got {short(repr(values.iloc[position]))} at "
-            f"{columns.where(int(rows[position]))} ({counted(int(bad.sum()), 'such row')}). "
-            "Correct it, or map another column as label."
-        )
+    columns.check(
+        name,
+        found.isna().to_numpy(),
+        "say which answers are right, as 1 or 0, true or false, yes or no",
+        lambda position: short(repr(values.iloc[position])),
+        "Correct it, or map another column as label.",
+        rows,
+    )
     return found.astype(np.int64)
 
 
@@ -161,15 +159,15 @@ def parse_verbal_confidence(columns: Columns, name: str, rows: Ints, notes: list
             signed = True
         elif _SHARE.fullmatch(text):
             values[row] = float(text)
-    bad = ~(values <= 1.0)
-    if bad.any():
-        first = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{columns.called(name)} must hold confidences in [0, 1], as percentages with their "
-            f"sign, or in the words {listed(VERBAL_CONFIDENCES, 20)}; got "
-            f"{short(repr(cells.iloc[first]))} at {columns.where(int(rows[first]))} "
-            f"({counted(int(bad.sum()), 'such row')}). Write a number there."
-        )
+    columns.check(
+        name,
+        ~(values <= 1.0),
+        "hold confidences in [0, 1], as percentages with their sign, or in the words "
+        f"{listed(VERBAL_CONFIDENCES, 20)}",
+        lambda position: short(repr(cells.iloc[position])),
+        "Write a number there.",
+        rows,
+    )
     if signed:
         notes.append(f"Percentages in '{name}' were read as shares: “85%” as 0.85.")
     if used:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Ints, Mask
 from lore_core.data.validation import InputError
 from lore_core.reading.raw_file import RawFile
 
@@ -78,6 +79,28 @@ class Columns:
             )
         return values
 
+    def check(
+        self,
+        name: str,
+        bad: Mask,
+        rule: str,
+        got: Callable[[int], str],
+        fix: str,
+        rows: Ints | None = None,
+    ) -> None:
+        """Raise for the first bad value of a column: the rule, what it is and where it stands.
+
+        ``bad`` (n,): mask of the values that break the rule. ``got``: what is said of the value at
+        an index. ``rows`` (n,): the file's row of each value; None: all rows.
+        """
+        if bad.any():
+            index = int(np.flatnonzero(bad)[0])
+            where = self.where(index if rows is None else int(rows[index]))
+            raise InputError(
+                f"{self.called(name)} must {rule}; got {got(index)} at {where} "
+                f"({counted(int(bad.sum()), 'such row')}). {fix}"
+            )
+
     def numbers(self, name: str) -> NDArray[Any]:
         """Return the values as numbers; missing ones are NaN, text is refused."""
         values = self.load(name)
@@ -102,18 +125,14 @@ class Columns:
             # A written-out "nan" is a missing number, which the finite check will name.
             bad &= ~texts.astype(str).str.strip().str.lower().eq("nan").to_numpy()
         if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            value = texts.iloc[row]
+            value = texts[bad].iloc[0]
             comma = isinstance(value, str) and value.count(",") == 1
             fix = (
                 "Write decimals with a point."
                 if comma and value.replace(",", "").strip("+-").isdigit()
                 else "Correct the value, or give the column another role."
             )
-            raise InputError(
-                f"{self.called(name)} must hold numbers only; got {short(repr(value))} at "
-                f"{self.where(row)} ({counted(int(bad.sum()), 'such row')}). {fix}"
-            )
+            self.check(name, bad, "hold numbers only", lambda _: short(repr(value)), fix)
         return numbers.to_numpy(dtype=np.float64)
 
 

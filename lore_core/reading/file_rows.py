@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.probabilities import undo_rounding
+from lore_core.data.probabilities import softmax, undo_rounding
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
     check_cells,
@@ -258,15 +258,13 @@ def splits_in(
     codes, values = pd.factorize(columns.series(mapping.split).astype(object))
     words = [SPLIT_WORDS.get(str(value).strip().lower(), "") for value in values]
     known = np.array([*words, ""])  # the last one is for missing values, code −1
-    bad = known[codes] == ""
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        got = "nothing" if codes[row] < 0 else short(repr(values[codes[row]]))
-        raise InputError(
-            f"{columns.called(mapping.split)} must hold calibration or evaluation (or cal, val, "
-            f"dev, test, train); got {got} at {columns.where(row)} "
-            f"({counted(int(bad.sum()), 'such row')}). Correct it, or map no split."
-        )
+    columns.check(
+        mapping.split,
+        known[codes] == "",
+        "hold calibration or evaluation (or cal, val, dev, test, train)",
+        lambda row: "nothing" if codes[row] < 0 else short(repr(values[codes[row]])),
+        "Correct it, or map no split.",
+    )
     split = known[codes].astype("<U11")
     assert set(words) <= {CALIBRATION, EVALUATION, "train"}
     return split, np.asarray(split == "train")
@@ -290,7 +288,7 @@ def _probabilities(
                 "probabilities do. Map them as probabilities, by probability_kind; or, if they are "
                 "logits all the same, save their softmax."
             )
-        return _softmax(matrix, columns, notes)
+        return _softmax_of(matrix, columns, notes)
     percent = " Divide percentages by 100." if 1 < matrix.max() <= 100 and matrix.min() >= 0 else ""
     outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
     fix = f"If these are scores, map them as logits.{percent}"
@@ -348,15 +346,14 @@ def _sum_to_one(matrix: Floats) -> bool:
     return not bad.any() or bool((undo_rounding(matrix)[1] | ~bad).all())
 
 
-def _softmax(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
+def _softmax_of(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
     if logits.shape[1] == 1:
         notes.append(f"The logits of '{columns.file}' became P(y = 1) by the logistic function.")
         logits = np.column_stack([np.zeros(len(logits)), logits[:, 0]])
     else:
         notes.append(f"The logits of '{columns.file}' became probabilities by softmax.")
     with np.errstate(over="ignore"):
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return softmax(logits)
 
 
 def _features(

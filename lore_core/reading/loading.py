@@ -269,26 +269,26 @@ def _read(
         halves = [half_of(raw.name) for raw, _ in files]
         shared = halves[0].run if len(files) == 2 and halves[0].run == halves[1].run else ""
         name = shared or files[0][0].stem
-    made = assemble(parts, name=name)
+    dataset, assembling = assemble(parts, name=name)
     facts = tuple(_facts(part) for part in parts)
     facts += tuple(
         FileFacts(columns.file, columns.format, columns.shapes[images][0], "images")
         for columns, images in image_files.items()
     )
     report = report_on(
-        made.dataset,
+        dataset,
         files=facts,
         dropped=tuple(reason for part in parts for reason in part.dropped),
-        notes=(*notes, *made.notes),
+        notes=(*notes, *assembling),
         checks=check_data(
-            made.dataset,
+            dataset,
             given.accept or (),
             kind=mapping_used.probability_kind,
             row_id=mapping_used.row_id or "",
             incomplete=[columns.incomplete for columns in opened if columns.incomplete],
         ),
     )
-    return Reading(made.dataset, report, mapping_used)
+    return Reading(dataset, report, mapping_used)
 
 
 def _splits(raws: Sequence[RawFile], notes: list[str]) -> list[str | None]:

@@ -154,7 +154,7 @@ def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
 
 def dataset_of(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
     """Return the rows of columns whose roles are known."""
-    return assemble([read_rows(columns, roles)], name=name).dataset
+    return assemble([read_rows(columns, roles)], name=name)[0]
 
 
 def checked_rows(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
