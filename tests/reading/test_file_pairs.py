@@ -47,16 +47,17 @@ def test_pair_is_one_dataset(npz, swap):
     assert not reading.report.notes
 
 
-def test_names_that_do_not_tell(npz):
-    reading = read((npz("a.npz"), npz("b.npz")))
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("a", "b"), "'a.npz' was taken for calibration"),
+        (("a_test", "b"), "'b.npz' was taken for calibration."),
+    ],
+)
+def test_names_that_do_not_tell(npz, names, said):
+    reading = read(tuple(npz(f"{name}.npz") for name in names))
     assert reading.dataset.split.tolist() == ["calibration"] * 6 + ["evaluation"] * 6
-    assert any("'a.npz' was taken for calibration" in note for note in reading.report.notes)
-
-
-def test_one_name_tells_for_both(npz):
-    reading = read([npz("a_test.npz"), npz("b.npz")])
-    assert reading.dataset.split[0] == "calibration"
-    assert "'b.npz' was taken for calibration." in reading.report.notes
+    assert any(said in note for note in reading.report.notes)
 
 
 def test_only_what_is_given_is_read(npz):
@@ -69,22 +70,19 @@ def test_a_split_column_comes_before_the_file_names(csv):
     assert load(files).split.tolist() == ["calibration"] * 3 + ["evaluation"] * 6
 
 
-def test_formats_may_differ(npz, csv):
-    data = load([csv("a_cal.csv"), npz("a_test.npz")])
-    np.testing.assert_array_equal(data.calibration.features, data.evaluation.features)
-
-
 def test_label_shift_looks_at_both_files(npz):
     labels = np.array([1, 2, 1, 2, 1, 2])
     data = load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
     assert data.evaluation.labels.tolist() == labels.tolist()
 
 
-def test_column_order_may_differ(csv, table, tmp_path):
+def test_formats_and_the_order_of_columns_may_differ(csv, npz, table, tmp_path):
     table[table.columns[::-1]].to_csv(tmp_path / "a_test.csv", index=False)
-    data = load([csv("a_cal.csv"), tmp_path / "a_test.csv"])
-    np.testing.assert_array_equal(data.calibration.features, data.evaluation.features)
-    np.testing.assert_array_equal(data.calibration.probabilities, data.evaluation.probabilities)
+    for evaluation in (tmp_path / "a_test.csv", npz("a_test.npz")):
+        data = load([csv("a_cal.csv"), evaluation])
+        for name in ("features", "probabilities"):
+            one, two = (getattr(half, name) for half in (data.calibration, data.evaluation))
+            np.testing.assert_array_equal(one, two)
 
 
 def test_named_classes_may_be_in_another_order(text):
@@ -107,17 +105,17 @@ def test_a_group_may_be_constant_in_one_file(csv):
     assert data.groups["region"].tolist() == ["north"] * 6 + ["north", "south"] * 3
 
 
-def test_pair_must_agree(npz, csv):
-    two = npz("a_test.npz", probs=np.full((6, 2), 0.5), labels=np.zeros(6, int))
-    with pytest.raises(InputError, match=r"'a_cal.npz' and 'a_test.npz'.*3 classes and 2 classes"):
-        load([npz("a_cal.npz"), two])
-    two = npz("a_test.npz", features=np.zeros((6, 5)))
-    with pytest.raises(InputError, match=r"'a_cal.npz' and 'a_test.npz'.*got 2 and 5 feature"):
-        load([npz("a_cal.npz"), two])
-    one = npz("a_cal.npz", class_names=np.array(["x", "y", "z"]))
-    two = npz("a_test.npz", class_names=np.array(["x", "z", "y"]))
-    with pytest.raises(InputError, match=r"'a_cal.npz' and 'a_test.npz'.*same order"):
-        load([one, two])
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({}, {"probs": np.full((6, 2), 0.5), "labels": [0] * 6}, "3 classes and 2 classes"),
+        ({}, {"features": np.zeros((6, 5))}, "got 2 and 5 feature"),
+        ({"class_names": list("xyz")}, {"class_names": list("xzy")}, "same order"),
+    ],
+)
+def test_pair_must_agree(npz, first, second, message):
+    with pytest.raises(InputError, match=rf"'a_cal.npz' and 'a_test.npz'.*{message}"):
+        load([npz("a_cal.npz", **first), npz("a_test.npz", **second)])
 
 
 def test_three_files_of_predictions(npz):

@@ -25,18 +25,18 @@ def test_probability_families(text, columns):
     assert mapping.probability_kind == "probabilities"
 
 
-def test_numbered_classes_are_put_in_order_and_other_suffixes_left_out(text):
-    path = text("label,p_10,p_2,p_value\n2,.25,.75,9\n10,.5,.5,9\n")
-    assert guess_mapping(path).probabilities == ("p_2", "p_10")
-    data = load(path)
-    assert data.class_names == ("2", "10")
-    assert data.labels.tolist() == [0, 1]
-
-
-def test_named_classes_keep_the_file_order_and_match_text_labels(text):
-    data = load(text("label,p_dog,p_cat\ncat,.25,.75\ndog,.5,.5\n"))
-    assert data.class_names == ("dog", "cat")
-    assert data.labels.tolist() == [1, 0]
+@pytest.mark.parametrize(
+    ("content", "names", "labels"),
+    [
+        # Numbers in their order, and another suffix is none of them.
+        ("label,p_10,p_2,p_value\n2,.25,.75,9\n10,.5,.5,9\n", ("2", "10"), [0, 1]),
+        ("label,p_dog,p_cat\ncat,.25,.75\ndog,.5,.5\n", ("dog", "cat"), [1, 0]),
+        ("label,p_sick\nwell,.25\nsick,.75\n", ("well", "sick"), [0, 1]),
+    ],
+)
+def test_columns_name_their_classes(text, content, names, labels):
+    data = load(text(content))
+    assert (data.class_names, data.labels.tolist()) == (names, labels)
 
 
 def test_logit_columns_become_probabilities(text):
@@ -52,35 +52,22 @@ def test_probabilities_come_before_logits(npz, arrays):
     assert "logits" not in (reading.mapping.metadata or ())
 
 
-@pytest.mark.parametrize("shape", [(6, 1), (6,)])
-def test_one_logit_is_that_of_class_1(npz, shape):
-    logits = np.full(shape, np.log(3.0))
-    data = load(npz(probs=None, logits=logits, labels=np.array([0, 1] * 3)))
-    np.testing.assert_allclose(data.probabilities, [[0.25, 0.75]] * 6)
-
-
 @pytest.mark.parametrize("name", ["p", "prob", "p_1", "score", "y_score", "probability", "y_proba"])
 def test_single_positive_column(text, name):
     data = load(text(f"label,{name}\n0,.25\n1,.75\n"))
     assert data.probabilities.tolist() == [[0.75, 0.25], [0.25, 0.75]]
 
 
-@pytest.mark.parametrize("key", ["probs", "p", "probabilities"])
+@pytest.mark.parametrize("key", ["probs", "p", "probabilities", "logits"])
 @pytest.mark.parametrize("shape", [(6, 1), (6,)])
-def test_positive_array(npz, key, shape):
-    labels = np.array([0, 1] * 3)
-    data = load(npz(**{"probs": None, key: np.full(shape, 0.25), "labels": labels}))
-    assert data.probabilities.tolist() == [[0.75, 0.25]] * 6
+def test_one_number_is_that_of_class_1(npz, key, shape):
+    given = np.full(shape, -np.log(3.0) if key == "logits" else 0.25)
+    data = load(npz(**{"probs": None, key: given, "labels": np.array([0, 1] * 3)}))
+    np.testing.assert_allclose(data.probabilities, [[0.75, 0.25]] * 6)
 
 
 def test_a_lone_p_0_is_not_the_positive_class(text):
     assert guess_mapping(text("label,p_0\n0,.25\n1,.75\n")).probabilities is None
-
-
-def test_positive_column_names_its_class(text):
-    data = load(text("label,p_sick\nwell,.25\nsick,.75\n"))
-    assert data.class_names == ("well", "sick")
-    assert data.labels.tolist() == [0, 1]
 
 
 def test_confidence_and_prediction(text):
@@ -101,20 +88,17 @@ def test_confidence_of_two_classes_is_the_whole_vector(text):
 
 
 @pytest.mark.parametrize(
-    ("rows", "kind"),
+    ("name", "rows", "kind"),
     [
-        ("0,0,.75\n1,1,.75\n", "confidence"),  # never below one half: of the prediction
-        ("0,0,.25\n1,1,.75\n", "positive"),
-        ("0,0,.4\n1,1,.75\n2,2,.9\n", "confidence"),  # three classes have no P(y = 1)
+        ("prob", "0,0,.75\n1,1,.75\n", "confidence"),  # never below one half: of the prediction
+        ("prob", "0,0,.25\n1,1,.75\n", "positive"),
+        ("prob", "0,0,.4\n1,1,.75\n2,2,.9\n", "confidence"),  # three classes: no P(y = 1)
+        ("score", "0,0,.25\n1,1,.75\n", "confidence"),
     ],
 )
-def test_prob_beside_a_prediction_is_told_by_its_values(text, rows, kind):
-    assert guess_mapping(text(f"label,prediction,prob\n{rows}")).probability_kind == kind
-
-
-def test_score_beside_a_prediction_is_its_confidence(text):
-    mapping = guess_mapping(text("label,prediction,score\n0,0,.25\n1,1,.75\n"))
-    assert mapping.probability_kind == "confidence"
+def test_a_number_beside_a_prediction_is_told_by_its_values(text, name, rows, kind):
+    path = text(f"label,prediction,{name}\n{rows}")
+    assert guess_mapping(path).probability_kind == kind
 
 
 @pytest.mark.parametrize(
@@ -169,11 +153,6 @@ def test_missing_group_has_a_name_and_stays_missing_in_metadata(csv):
     assert data.metadata["region"].isna().sum() == 2
 
 
-def test_row_id_comes_first_in_metadata(npz):
-    data = load(npz(row_id=np.arange(6)))
-    assert list(data.metadata.columns) == ["row_id", "region", "age"]
-
-
 def test_saved_pandas_index_is_the_row_id(tmp_path, table):
     table.index = [f"r{i}" for i in range(6)]
     table.to_csv(tmp_path / "runs.csv")
@@ -205,8 +184,10 @@ def test_npz_groups_inputs_and_names(npz):
 
 
 def test_npz_groups_without_names(npz):
-    assert list(load(npz(groups=np.array(["a", "b"] * 3))).groups.columns) == ["region", "group"]
-    two = np.array([["a", "x"]] * 6)
+    one, two = np.array(["a", "b"] * 3), np.array([["a", "x"]] * 6)
+    data = load(npz(groups=one, row_id=np.arange(6)))
+    assert list(data.groups.columns) == ["region", "group"]
+    assert data.metadata.columns[0] == "row_id"
     assert list(load(npz(region=None, groups=two)).groups.columns) == ["group_0", "group_1"]
 
 
@@ -231,17 +212,11 @@ def test_mapping_overrules_the_guess(csv, table):
     assert read(path, mapping={"label": "truth"}).dataset.labels.tolist() == [2] * 6
 
 
-def test_prefix_stands_for_columns(text):
+def test_prefix_stands_for_columns_which_name_their_classes(text):
     path = text("label,m_a,m_b,g1,g2\n0,.75,.25,1,2\n1,.5,.5,3,4\n")
     data = load(path, mapping={"probabilities": "m_*", "features": ["g*"]})
     assert data.class_names == ("m_a", "m_b")
     assert data.features.tolist() == [[1, 2], [3, 4]]
-
-
-def test_own_column_names_are_class_names(text):
-    path = text("label,cat,dog\ncat,.75,.25\ndog,.5,.5\n")
-    data = load(path, mapping={"probabilities": ["cat", "dog"]})
-    assert data.class_names == ("cat", "dog")
 
 
 def test_a_used_mapping_can_be_given_back(csv):
@@ -250,11 +225,6 @@ def test_a_used_mapping_can_be_given_back(csv):
     again = read(path, mapping=first.mapping)
     assert again.mapping == first.mapping
     assert again.dataset.digest == first.dataset.digest
-
-
-def test_class_names_of_the_mapping(npz):
-    data = load(npz(), mapping={"class_names": ["x", "y", "z"]})
-    assert data.class_names == ("x", "y", "z")
 
 
 def test_none_of_them_is_an_empty_role(csv):
@@ -285,9 +255,11 @@ def test_inspect_says_what_arrays_hold(npz):
     assert shown["labels"].kind == "whole number"
 
 
-def test_inspect_class_names(csv, npz):
+def test_class_names_of_file_and_mapping(csv, npz):
+    names = ("x", "y", "z")
     assert inspect(csv()).class_names == ("0", "1", "2")
-    assert inspect(npz(class_names=np.array(["x", "y", "z"]))).class_names == ("x", "y", "z")
+    assert inspect(npz(class_names=np.array(names))).class_names == names
+    assert load(npz(), mapping={"class_names": names}).class_names == names
 
 
 @pytest.mark.parametrize(
@@ -302,6 +274,7 @@ def test_inspect_class_names(csv, npz):
         ({"probabilities": ["p_0"], "probability_kind": "confidence"}, "no predicted"),
         ({"probability_kind": "positive"}, "a positive is one column"),
         ({"class_names": ["x", "y"]}, "one class name a class; got 2 names"),
+        ({"class_names": ["a", "b", "a"]}, "two classes are named 'a'"),
         ({"label": "age"}, r"'age'.*class indices or class names; got 30.5 at row 0 \(line 2\)"),
     ],
 )

@@ -17,34 +17,38 @@ def labelled(text, labels, columns="p_0,p_1"):
 
 
 @pytest.mark.parametrize(
-    ("labels", "expected"),
+    ("labels", "columns", "expected"),
     [
-        (["0", "1", "1"], [0, 1, 1]),
-        (["0.0", "1.0", "1.0"], [0, 1, 1]),
-        (["True", "False", "True"], [1, 0, 1]),
-        (["no", "yes", "no"], [0, 1, 0]),
+        (["0", "1", "1"], "p_0,p_1", [0, 1, 1]),
+        (["0.0", "1.0", "1.0"], "p_0,p_1", [0, 1, 1]),
+        (["True", "False", "True"], "p_0,p_1", [1, 0, 1]),
+        (["Cat", "DOG ", "cat"], "p_cat,p_dog", [0, 1, 0]),
+        (["True", "False"], "p_True,p_False", [0, 1]),
+        (["None", "dog"], "p_None,p_dog", [0, 1]),
+        ([0, 1, 1], "p_1,p_2", [0, 1, 1]),
     ],
 )
-def test_spellings(text, labels, expected):
-    assert labelled(text, labels).dataset.labels.tolist() == expected
+def test_spellings(text, labels, columns, expected):
+    assert labelled(text, labels, columns).dataset.labels.tolist() == expected
 
 
-def test_alphabetical_order_is_said(text):
-    reading = labelled(text, ["no", "yes", "no"])
-    assert reading.dataset.class_names == ("no", "yes")
-    assert any("'yes' was taken as class 1" in note for note in reading.report.notes)
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [(["no", "yes", "no"], "'yes' was taken as class 1"), ([-1, 1, -1], "−1 and 1")],
+)
+def test_what_was_taken_as_class_1_is_said(text, labels, said):
+    reading = labelled(text, labels)
+    assert reading.dataset.labels.tolist() == [0, 1, 0]
+    assert reading.dataset.class_names in (("no", "yes"), ("0", "1"))
+    assert any(said in note for note in reading.report.notes)
 
 
 def test_one_based_labels_are_shifted_and_said(npz):
-    reading = read(npz(labels=np.array([1, 2, 3, 1, 2, 3])))
-    assert reading.dataset.labels.tolist() == [0, 1, 2, 0, 1, 2]
-    assert any("from 1 to 3: they were shifted" in note for note in reading.report.notes)
-
-
-def test_one_based_predictions_are_shifted_with_them(npz):
     labels = np.array([1, 2, 3, 1, 2, 3])
-    data = load(npz(labels=labels, predictions=labels))
-    assert data.predictions.tolist() == [0, 1, 2, 0, 1, 2]
+    reading = read(npz(labels=labels, predictions=labels))
+    for found in (reading.dataset.labels, reading.dataset.predictions):
+        assert found.tolist() == [0, 1, 2, 0, 1, 2]
+    assert any("from 1 to 3: they were shifted" in note for note in reading.report.notes)
 
 
 def test_numbered_columns_name_the_classes(text):
@@ -54,49 +58,23 @@ def test_numbered_columns_name_the_classes(text):
     assert not reading.report.notes
 
 
-def test_zero_based_labels_beside_columns_counted_from_one(text):
-    assert labelled(text, [0, 1, 1], "p_1,p_2").dataset.labels.tolist() == [0, 1, 1]
+@pytest.mark.parametrize(
+    ("labels", "class_names", "expected"),
+    [
+        (["z", "x", "y"], ["x", "y", "z"], [2, 0, 1]),
+        ([b"z", b"x", b"y"], ["x", "y", "z"], [2, 0, 1]),
+        ([0, 1, 2], ["1", "2", "3"], [0, 1, 2]),  # indices come before numbers for names
+        ([30, 10, 20], ["10", "20", "30"], [2, 0, 1]),
+    ],
+)
+def test_labels_of_an_npz_with_class_names(npz, labels, class_names, expected):
+    data = load(npz(labels=np.array(labels * 2), class_names=np.array(class_names)))
+    assert data.labels.tolist() == expected * 2
 
 
-def test_minus_one_and_one(text):
-    reading = labelled(text, [-1, 1, 1])
-    assert reading.dataset.labels.tolist() == [0, 1, 1]
-    assert any("−1 and 1" in note for note in reading.report.notes)
-
-
-def test_class_names_match_despite_case_and_spaces(text):
-    reading = labelled(text, ["Cat", "DOG ", "cat"], "p_cat,p_dog")
-    assert reading.dataset.labels.tolist() == [0, 1, 0]
-
-
-def test_bool_labels_match_named_columns(text):
-    assert labelled(text, ["True", "False"], "p_True,p_False").dataset.labels.tolist() == [0, 1]
-
-
-def test_a_class_called_none_is_a_class(text):
-    assert labelled(text, ["None", "dog"], "p_None,p_dog").dataset.labels.tolist() == [0, 1]
-
-
-def test_bool_and_text_arrays(npz):
-    assert (
-        load(npz(probs=np.full((6, 2), 0.5), labels=np.array([True, False] * 3))).labels.sum() == 3
-    )
-    names = np.array(["x", "y", "z"])
-    data = load(npz(labels=np.array(["z", "x", "y"] * 2), class_names=names))
-    assert data.labels.tolist() == [2, 0, 1, 2, 0, 1]
-    data = load(npz(labels=np.array([b"z", b"x", b"y"] * 2), class_names=names))
-    assert data.labels.tolist() == [2, 0, 1, 2, 0, 1]
-
-
-def test_index_labels_come_before_numeric_class_names_of_an_npz(npz):
-    data = load(npz(class_names=np.array(["1", "2", "3"])))
-    assert data.labels.tolist() == [0, 1, 2, 0, 1, 2]
-
-
-def test_numeric_class_names_of_an_npz_are_matched_where_indices_do_not_fit(npz):
-    labels = np.array([30, 10, 20] * 2)
-    data = load(npz(labels=labels, class_names=np.array(["10", "20", "30"])))
-    assert data.labels.tolist() == [2, 0, 1] * 2
+def test_truth_values_of_an_npz(npz):
+    data = load(npz(probs=np.full((6, 2), 0.5), labels=np.array([True, False] * 3)))
+    assert data.labels.tolist() == [1, 0] * 3
 
 
 def test_rows_without_a_label_are_dropped_and_said(csv):
@@ -107,14 +85,17 @@ def test_rows_without_a_label_are_dropped_and_said(csv):
     assert dropped == "2 rows of 'runs.csv' without a label (first: row 1 (line 3))"
 
 
-def test_confidence_only_counts_classes_from_labels_and_predictions(text):
-    data = load(text("label,confidence,prediction\n0,.5,0\n1,.5,2\n"))
-    assert data.n_classes == 3
-    data = load(text("label,confidence,prediction\n1,.5,1\n2,.5,3\n"))
-    assert data.n_classes == 3
-    assert data.labels.tolist() == [0, 1]
-    data = load(text("label,confidence,prediction\n1000,.5,1000\n2000,.5,1000\n"))
-    assert data.class_names == ("1000", "2000")
+@pytest.mark.parametrize(
+    ("rows", "labels", "names"),
+    [
+        ("0,.5,0\n1,.5,2\n", [0, 1], ("0", "1", "2")),
+        ("1,.5,1\n2,.5,3\n", [0, 1], ("0", "1", "2")),
+        ("1000,.5,1000\n2000,.5,1000\n", [0, 1], ("1000", "2000")),
+    ],
+)
+def test_confidence_only_counts_classes_from_labels_and_predictions(text, rows, labels, names):
+    data = load(text(f"label,confidence,prediction\n{rows}"))
+    assert (data.labels.tolist(), data.class_names) == (labels, names)
 
 
 def test_predictions_beside_probabilities_are_kept_and_differences_said(csv):

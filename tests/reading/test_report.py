@@ -45,30 +45,29 @@ def test_numbers_are_those_of_each_split(csv):
     assert "6 rows: 3 calibration and 3 evaluation." in report.sentences
 
 
-def test_small_groups(npz):
-    (warning,) = [w for w in read(npz()).report.warnings if "Small groups" in w]
-    assert "Small groups of region (fewer than 30 rows): north (3), south (3)" in warning
+CERTAIN = np.tile([0.9, 0.1], (6, 1))
 
 
-def test_majority_class_and_never_predicted(npz):
-    probs = np.tile([0.9, 0.1], (6, 1))
-    warnings = read(npz(probs=probs, labels=np.array([0, 0, 0, 0, 1, 1]))).report.warnings
-    assert any(
-        "Accuracy 66.7 % equals the majority class: always answering '0'" in w for w in warnings
-    )
-    assert "Never predicted: '1'." in warnings
-    warnings = read(npz(probs=probs, labels=np.array([1, 1, 1, 1, 0, 0]))).report.warnings
-    assert any("Accuracy 33.3 % is below the majority class" in w for w in warnings)
-
-
-def test_one_class_in_the_labels_is_allowed_and_said(npz):
-    warnings = read(npz(labels=np.zeros(6, int))).report.warnings
-    assert any("All labels of the rows are '0'" in w for w in warnings)
-
-
-def test_unlabelled_class(npz):
-    warnings = read(npz(labels=np.array([0, 1] * 3))).report.warnings
-    assert "No row is labelled '2'." in warnings
+@pytest.mark.parametrize(
+    ("changes", "warning"),
+    [
+        ({}, "Small groups of region (fewer than 30 rows): north (3), south (3)"),
+        (
+            {"probs": CERTAIN, "labels": [0, 0, 0, 0, 1, 1]},
+            "Accuracy 66.7 % equals the majority class: always answering '0'",
+        ),
+        ({"probs": CERTAIN, "labels": [0, 0, 0, 0, 1, 1]}, "Never predicted: '1'."),
+        (
+            {"probs": CERTAIN, "labels": [1, 1, 1, 1, 0, 0]},
+            "Accuracy 33.3 % is below the majority class",
+        ),
+        ({"labels": np.zeros(6, int)}, "All labels of the rows are '0'"),
+        ({"labels": [0, 1] * 3}, "No row is labelled '2'."),
+        ({"split": ["test"] * 6}, "There are no calibration rows to fit recalibrators on."),
+    ],
+)
+def test_warnings(npz, changes, warning):
+    assert sum(warning in found for found in read(npz(**changes)).report.warnings) == 1
 
 
 def test_rescaled_sums(csv, table):
@@ -79,11 +78,6 @@ def test_rescaled_sums(csv, table):
 
 def test_no_features(npz):
     assert any("No feature columns" in s for s in read(npz(features=None)).report.sentences)
-
-
-def test_a_split_without_one_half(csv):
-    warnings = read(csv(split=["test"] * 6)).report.warnings
-    assert "There are no calibration rows to fit recalibrators on." in warnings
 
 
 def dataset(**changes):

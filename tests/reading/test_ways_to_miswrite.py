@@ -1,7 +1,7 @@
-"""Sixty ways to write data wrongly: each is refused, or said, or read as it was meant.
+"""Ways to write a log wrongly, one or two at once: none changes what is read without a word.
 
 A sound log is written in one other way, by hand or as a spreadsheet would; what comes of it is
-compared with the sound log. What Hypothesis adds: two ways at once.
+compared with the sound log. The sentences of single ways are in test_doubts.
 """
 
 from __future__ import annotations
@@ -182,11 +182,6 @@ THREE: dict[str, Way] = {
     "semicolons": text(lambda s: s.replace(",", ";")),
 }
 TWO: dict[str, Way] = {
-    "P(y = 0)": column("p", lambda x: 1 - x),
-    "divided by 100": column("p", lambda x: x / 100),
-    "called p_no": lambda rows: rows.assign(p=1 - rows["p"]).rename(columns={"p": "p_no"}),
-    "called p_value": named({"p": "p_value"}),
-    "called score": named({"p": "score"}),
     "labels 1 and 2": column("label", lambda x: x + 1),
     "labels −1 and 1": column("label", lambda x: 2 * x - 1),
     "labels yes and no": column("label", lambda x: x.map({0: "no", 1: "yes"})),
@@ -249,7 +244,7 @@ WAYS += [(binary, name, way) for name, way in TWO.items()]
 #: Read as they were meant, without a word.
 HARMLESS = {
     "labels from 1", "labels from 0", "labels with blanks", "labels in capitals", "empty lines",
-    "semicolons", "called score", "labels 1 and 2", "labels −1 and 1", "labels yes and no",
+    "semicolons", "labels 1 and 2", "labels −1 and 1", "labels yes and no",
 }  # fmt: skip
 
 
@@ -260,10 +255,6 @@ def test_none_is_silent(base, name, way):
     assert found.partition(":")[0] in (
         ("as meant", "said") if name in HARMLESS else ("refused", "said")
     )
-
-
-def test_there_are_sixty():
-    assert len(WAYS) - len(HARMLESS) >= 60
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
