@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from lore_core.cli.options import SumsOptions, examples, sums_options
+from lore_core.cli.options import SumsOptions, examples, number_option, sums_options
 from lore_core.cli.output import Progress, say
 from lore_core.cli.source import is_large, open_whole
 
@@ -73,11 +73,10 @@ class _DataCommand(click.Command):
     help="Keep what is loaded and made on this disk for a week, so that links outlive a restart "
     "(default: yes, but with --host-name no). See lore clean.",
 )
-@click.option(
+@number_option(
     "--sample-rows",
-    type=click.IntRange(min=1000),
+    minimum=1000,
     default=100_000,
-    metavar="N",
     help="Of Parquet files with more than 2,000,000 rows: rows the pages show, drawn uniformly at "
     "random, beside the numbers of all rows.",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
+from lore_core.cli.options import ViewOptions, examples, number_option, view_options
 from lore_core.cli.output import Output, Progress, output_path, results, text_table
 from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
@@ -71,7 +71,11 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
 @click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
-@draws_option("Simulations behind intervals (default: what takes some seconds; 0: none).")
+@number_option(
+    "--draws",
+    minimum=0,
+    help="Simulations behind intervals (default: what takes some seconds; 0: none).",
+)
 @results()
 def check(
     given: ViewOptions,

@@ -10,8 +10,8 @@ import click
 from lore_core.cli.options import (
     SumsOptions,
     ViewOptions,
-    draws_option,
     examples,
+    number_option,
     sums_options,
     view_options,
 )
@@ -48,10 +48,8 @@ method_option = click.option(
 @view_options(several_maps=True)
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the worst group and cell.")
-@click.option(
+@number_option(
     "--min-group-size",
-    type=click.IntRange(min=1),
-    metavar="N",
     help=f"Leave smaller groups out (default: {MIN_GROUP_SIZE}; 1 for a directory of runs).",
 )
 @click.option(
@@ -67,9 +65,11 @@ method_option = click.option(
     "model, Parquet files of any length, by sums over cells. May be repeated.",
 )
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
-@draws_option(
-    "Simulations behind the intervals of calibration errors of one dataset, 39 or more (default: "
-    "what takes some seconds; 0: none)."
+@number_option(
+    "--draws",
+    minimum=0,
+    help="Simulations behind the intervals of calibration errors of one dataset, 39 or more "
+    "(default: what takes some seconds; 0: none).",
 )
 @sums_options
 @results()

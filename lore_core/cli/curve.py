@@ -10,8 +10,8 @@ import click
 from lore_core.cli.options import (
     SumsOptions,
     ViewOptions,
-    draws_option,
     examples,
+    number_option,
     sums_options,
     view_options,
 )
@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     help="What the figure shows (default: mlce_supported, of rows with 10 effective neighbours or "
     "more; with --target all average, or largest).",
 )
-@draws_option("Simulations of chance (default: what takes some seconds; 0: none).")
+@number_option(
+    "--draws", minimum=0, help="Simulations of chance (default: what takes some seconds; 0: none)."
+)
 @sums_options
 @results(figure=True)
 def curve(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, examples, number_option, view_options
 from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
 from lore_core.data.number_text import signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="Group column (default: the first). Repeated: the intersections.",
 )
-@click.option(
+@number_option(
     "--min-group-size",
-    type=click.IntRange(min=1),
     default=MIN_GROUP_SIZE,
-    metavar="N",
     help="Smaller groups do not set the maximum, unless all are smaller.",
 )
 @method_option

@@ -9,8 +9,8 @@ import click
 from lore_core.cli.options import (
     SumsOptions,
     ViewOptions,
-    draws_option,
     examples,
+    number_option,
     sums_options,
     view_options,
 )
@@ -37,16 +37,12 @@ _FEWEST_DRAWS = 39
     )
 )
 @view_options()
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    default=3,
-    metavar="N",
-    help="Places of wrong confidence listed.",
-)
-@draws_option(
-    "Simulations behind intervals and p-values, 39 or more (default: what takes some "
-    "seconds; 0: none)."
+@number_option("--top", minimum=0, default=3, help="Places of wrong confidence listed.")
+@number_option(
+    "--draws",
+    minimum=0,
+    help="Simulations behind intervals and p-values, 39 or more (default: what takes some "
+    "seconds; 0: none).",
 )
 @click.option(
     "--card",

@@ -79,9 +79,9 @@ def options_as(kind: type[Any], name: str, *options: Callable[[Command], Command
     return decorate
 
 
-def draws_option(what: str) -> Callable[[Command], Command]:
-    """Give a command ``--draws``; ``what`` says what they are and what is done without it."""
-    return click.option("--draws", type=click.IntRange(min=0), metavar="N", help=what)
+def number_option(*names: str, minimum: int = 1, **settings: Any) -> Callable[[Command], Command]:
+    """Give a command an option that is a whole number."""
+    return click.option(*names, type=click.IntRange(min=minimum), metavar="N", **settings)
 
 
 def cost_options(command: Command) -> Command:
@@ -116,12 +116,10 @@ _DATA_AND_GAMMA = (
     ),
 )
 _VIEW = (
-    click.option(
+    number_option(
         "--bins",
         "n_bins",
-        type=click.IntRange(min=1),
         default=N_BINS,
-        metavar="N",
         help="Confidence bins: only rows in the same one are compared.",
     ),
     click.option(
@@ -159,20 +157,10 @@ _VIEW = (
         metavar="SQL",
         help="Of a database (.sqlite, .duckdb) what to read, in place of a table: SELECT …",
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=0,
-        metavar="N",
-        help="Of feature maps, random splits and simulations.",
+    number_option(
+        "--seed", minimum=0, default=0, help="Of feature maps, random splits and simulations."
     ),
-    click.option(
-        "--jobs",
-        "-j",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Processors used at a time (default: all).",
-    ),
+    number_option("--jobs", "-j", help="Processors used at a time (default: all)."),
     click.option(
         "--isolate",
         is_flag=True,
@@ -205,11 +193,10 @@ def view_options(*, several_maps: bool = False) -> Command:
 sums_options = options_as(
     SumsOptions,
     "sums",
-    click.option(
+    number_option(
         "--cells",
         "max_cells",
-        type=click.IntRange(min=1000),
-        metavar="N",
+        minimum=1000,
         help="Of Parquet files with more than 2,000,000 rows: most cells of the map that rows are "
         "summed in (default: 524,288); four times as many halve their width.",
     ),
@@ -219,14 +206,7 @@ sums_options = options_as(
         help="Sum them on the workers of this Dask scheduler, tcp://host:8786, which see the same "
         "files.",
     ),
-    click.option(
-        "--workers",
-        "n_workers",
-        type=click.IntRange(min=1),
-        default=1,
-        metavar="N",
-        help="Processes that sum such rows.",
-    ),
+    number_option("--workers", "n_workers", default=1, help="Processes that sum such rows."),
     click.option(
         "--sums",
         "directory",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.options import examples, options_as
+from lore_core.cli.options import examples, number_option, options_as
 from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.data.defaults import N_BINS
 from lore_core.recalibration.registry import METHODS, named_recalibrator
@@ -103,22 +103,16 @@ class FitOptions:
     help="Where to write FILE, recalibrated; of several a directory, where what is there already "
     "is not made again.",
 )
-@click.option(
+@number_option(
     "--fit-rows",
-    type=click.IntRange(min=100),
+    minimum=100,
     default=100_000,
-    metavar="N",
     help="Of Parquet files with more than 2,000,000 rows: fit on so many calibration rows, drawn "
     "uniformly at random.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Of these rows.")
-@click.option(
-    "--workers",
-    "n_workers",
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    help="Processes that recalibrate several FILEs.",
+@number_option("--seed", minimum=0, default=0, help="Of these rows.")
+@number_option(
+    "--workers", "n_workers", default=1, help="Processes that recalibrate several FILEs."
 )
 @click.option(
     "--suffix",
@@ -127,13 +121,7 @@ class FitOptions:
     metavar="TEXT",
     help="Added to the names of the new columns; without it they replace the old ones.",
 )
-@click.option(
-    "--chunk-rows",
-    type=click.IntRange(min=1),
-    default=50_000,
-    metavar="N",
-    help="Rows in memory at a time.",
-)
+@number_option("--chunk-rows", default=50_000, help="Rows in memory at a time.")
 @options_as(FitOptions, "fit")
 def recalibrate(
     *,

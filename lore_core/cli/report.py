@@ -11,8 +11,8 @@ from lore_core.cli.options import (
     SumsOptions,
     ViewOptions,
     cost_options,
-    draws_option,
     examples,
+    number_option,
     sums_options,
     view_options,
 )
@@ -31,20 +31,18 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 @sums_options
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
-@click.option(
-    "--min-group-size",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE}).",
+@number_option(
+    "--min-group-size", help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE})."
 )
 @cost_options
-@draws_option(
-    "Simulations behind intervals and p-values (default: what takes some seconds; 0: none)."
+@number_option(
+    "--draws",
+    minimum=0,
+    help="Simulations behind intervals and p-values (default: what takes some seconds; 0: none).",
 )
-@click.option(
+@number_option(
     "--simulation-seed",
-    type=click.IntRange(min=0),
-    metavar="N",
+    minimum=0,
     help="Of simulations and halves, where not that of maps and splits (--seed).",
 )
 @click.option(

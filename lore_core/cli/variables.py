@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, examples, number_option, view_options
 from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 )
 @view_options()
 @click.option("--variable", metavar="NAME", help="Show the gap along this column alone.")
-@click.option(
-    "--parts",
-    type=click.IntRange(min=2),
-    default=12,
-    metavar="N",
-    help="Most parts a number is cut into.",
-)
+@number_option("--parts", minimum=2, default=12, help="Most parts a number is cut into.")
 @results()
 def variables(
     given: ViewOptions, *, variable: str | None, parts: int, progress: Progress

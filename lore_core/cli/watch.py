@@ -9,8 +9,8 @@ import click
 from lore_core.cli.options import (
     SumsOptions,
     ViewOptions,
-    draws_option,
     examples,
+    number_option,
     sums_options,
     view_options,
 )
@@ -33,7 +33,7 @@ _MARKED = 3
     )
 )
 @view_options()
-@draws_option("Simulations behind each p (default: 999).")
+@number_option("--draws", minimum=0, help="Simulations behind each p (default: 999).")
 @click.option(
     "--level",
     type=click.FloatRange(0.0, 0.5, min_open=True),
