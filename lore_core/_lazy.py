@@ -41,7 +41,7 @@ def attach(
         try:
             return named(name)
         except ModuleNotFoundError as error:
-            from lore_core.data.optional_dependencies import missing
+            from lore_core.data.errors import missing
 
             text = missing(f"'{package}.{name}'", error)
             if text is None:

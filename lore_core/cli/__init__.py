@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import click
 
+from lore_core.data.errors import InputError, missing
+
 __all__ = ["lore", "main"]
 
 INPUT_ERROR = 1
@@ -161,16 +163,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = short(os.fsdecode(error.filename), 81)
         click.echo(f"lore: '{name}' cannot be used: {error.strerror}.", err=True)
         return INPUT_ERROR
-    except ValueError as error:
-        from lore_core.data.validation import InputError
-
-        if not isinstance(error, InputError):
-            raise
+    except InputError as error:
         click.echo(f"lore: {_as_typed(str(error))}", err=True)
         return INPUT_ERROR
     except ModuleNotFoundError as error:
-        from lore_core.data.optional_dependencies import missing
-
         text = missing("This", error)
         if text is None:
             raise

@@ -13,6 +13,7 @@ import click
 from lore_core.cli.options import SumsOptions, examples, number_option, sums_options
 from lore_core.cli.output import Progress, say
 from lore_core.cli.source import is_large, open_whole
+from lore_core.data.errors import InputError, as_path, require
 
 
 class _DataCommand(click.Command):
@@ -105,7 +106,6 @@ def app(
     from lore_core.dashboard import server
     from lore_core.dashboard.access import LOCAL_HOSTS
     from lore_core.dashboard.disk_cache import cache_folder
-    from lore_core.data.optional_dependencies import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
     require("The dashboard", "streamlit", "plotly")
@@ -142,7 +142,6 @@ def _token(*, cache: bool, proxied: bool) -> str:
     """Return what links, or the proxy's requests, must hold."""
     from lore_core.dashboard.access import TOKEN, TOKEN_FILE, new_token
     from lore_core.dashboard.disk_cache import cache_folder
-    from lore_core.data.validation import InputError
 
     if proxied and not os.environ.get(TOKEN):
         if not cache:
@@ -161,7 +160,6 @@ def _token(*, cache: bool, proxied: bool) -> str:
 
 
 def _existing(path: str) -> Path:
-    from lore_core.data.validation import InputError, as_path
     from lore_core.reading.formats import SUFFIXES
 
     place = as_path(path)

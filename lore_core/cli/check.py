@@ -12,6 +12,7 @@ import click
 
 from lore_core.cli.options import ViewOptions, examples, number_option, view_options
 from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
@@ -98,7 +99,6 @@ def check(
 
     from lore_core.cli.source import open_view
     from lore_core.comparison.tables import check_metrics, check_places, metric_table
-    from lore_core.data.validation import InputError
     from lore_core.view.methods import summary_of
     from lore_core.view.where import listed_places, places_of
 

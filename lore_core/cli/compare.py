@@ -17,7 +17,9 @@ from lore_core.cli.options import (
 )
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA
+from lore_core.data.errors import InputError, as_path
 from lore_core.data.number_text import decimal
+from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
@@ -99,7 +101,6 @@ def compare(
     from lore_core.cli.source import open_view
     from lore_core.comparison import conclude_recalibration
     from lore_core.comparison.effects import about_predictions
-    from lore_core.data.validation import InputError, as_path
     from lore_core.view.where import places_of
 
     if against:
@@ -153,7 +154,6 @@ def _against(
     from lore_core.cli.source import open_sums, sum_others
     from lore_core.comparison import compare_sums
     from lore_core.data.number_text import share_words
-    from lore_core.data.progress import part_of
     from lore_core.metrics.tables import metric_columns
 
     view = open_sums(given, sums, part_of(progress, 0.0, 0.4))
@@ -195,7 +195,6 @@ def methods_of(
     What is left out is said, unless others are named: without features local ones, of weighted
     rows those that cannot let them count.
     """
-    from lore_core.data.validation import InputError
     from lore_core.recalibration import (
         MCGrad,
         installed_rivals,
@@ -243,7 +242,6 @@ def compare_one(
 ) -> Comparison:
     """Compare on one dataset, as the Recalibrate page does."""
     from lore_core.data.dataset import TOP_LABEL
-    from lore_core.data.validation import InputError
     from lore_core.view.methods import (
         comparison_of,
         group_columns,

@@ -23,6 +23,7 @@ from lore_core.cli.output import (
     results,
     text_table,
 )
+from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 
@@ -71,7 +72,6 @@ def curve(
     from lore_core.cli.source import needs_map, open_source
     from lore_core.comparison import conclude_bandwidths
     from lore_core.data.dataset import ALL_CLASSES
-    from lore_core.data.validation import InputError
     from lore_core.figures import bandwidth_figure
     from lore_core.view import View
     from lore_core.view.inference import chance_band_of, vector_band_of, vector_curve_of

@@ -9,6 +9,7 @@ import click
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, number_option, view_options
 from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
+from lore_core.data.errors import InputError
 from lore_core.data.number_text import signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
@@ -54,7 +55,6 @@ def fairness(
     from lore_core.cli.source import open_view
     from lore_core.comparison import compare_groups, conclude_groups
     from lore_core.comparison.tables import stacked
-    from lore_core.data.validation import InputError
     from lore_core.view.methods import (
         counted_from,
         group_columns,

@@ -15,6 +15,8 @@ from lore_core.cli.options import (
 )
 from lore_core.cli.output import Output, Progress, results, text_table
 from lore_core.cli.places import against_option
+from lore_core.data.errors import InputError
+from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 if TYPE_CHECKING:
@@ -89,7 +91,6 @@ def landscape(
     from lore_core.cli.metrics import output_of_classes
     from lore_core.cli.source import map_name, needs_map, open_source
     from lore_core.data.dataset import ALL_CLASSES
-    from lore_core.data.validation import InputError
     from lore_core.embedding import make_map
     from lore_core.figures import landscape_figure, shared_limit
     from lore_core.view import View
@@ -150,7 +151,6 @@ def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Prog
     import pandas as pd
 
     from lore_core.data.number_text import POINTS
-    from lore_core.data.progress import part_of
     from lore_core.figures import sums_landscape_figure
     from lore_core.regions import SumsLandscape
 
@@ -178,8 +178,6 @@ def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Prog
 
 def _bin(table: ReliabilityTable, wanted: str) -> int | None:
     """Index of the confidence bin asked for; None for all."""
-    from lore_core.data.validation import InputError
-
     if wanted == "all":
         return None
     if wanted == "worst":

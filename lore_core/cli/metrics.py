@@ -15,6 +15,7 @@ from lore_core.cli.options import (
     view_options,
 )
 from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ def metrics(
     from lore_core.cli.source import needs_map, open_source
     from lore_core.data.atomic_files import write_bytes
     from lore_core.data.dataset import ALL_CLASSES
-    from lore_core.data.validation import InputError
     from lore_core.metrics.tables import metric_columns
     from lore_core.report.model_card import model_card
     from lore_core.view import View

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lore_core.data.errors import InputError, as_path, require
 from lore_core.data.export_text import as_json
 from lore_core.data.number_text import POINTS, Unit
 
@@ -92,7 +93,6 @@ def results(
             height: int | None = None,
             **options: Any,
         ) -> int:
-            from lore_core.data.validation import InputError
 
             paths = _paths(outs, figure=figure)
             with Progress() as progress:
@@ -163,9 +163,6 @@ def _paths(outs: Sequence[str] | str | None, *, figure: bool) -> list[Path]:
     Raises InputError if a suffix is unknown, a directory does not exist, or static images cannot be
     made here.
     """
-    from lore_core.data.optional_dependencies import require
-    from lore_core.data.validation import InputError
-
     names = [outs] if isinstance(outs, str) else outs or ()
     suffixes = (".html", *_STATIC, *TABLES) if figure else TABLES
     paths = [output_path(name, suffixes) for name in names]
@@ -185,8 +182,6 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
 
     Raises InputError if the suffix is none of `suffixes` or the directory does not exist.
     """
-    from lore_core.data.validation import InputError, as_path
-
     path = as_path(name)
     if path.suffix.lower() not in suffixes or not path.resolve().parent.is_dir():
         kinds = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}" if suffixes[1:] else suffixes[0]

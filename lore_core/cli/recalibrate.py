@@ -12,6 +12,7 @@ import click
 from lore_core.cli.options import examples, number_option, options_as
 from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.data.defaults import N_BINS
+from lore_core.data.errors import InputError
 from lore_core.recalibration.registry import METHODS, named_recalibrator
 
 if TYPE_CHECKING:
@@ -142,7 +143,6 @@ def recalibrate(
     Several FILEs, or a pattern in quotes, are Parquet and become files of the same names in the
     directory OUT; a run that was stopped goes on.
     """
-    from lore_core.data.validation import InputError
     from lore_core.shipping import describe as contents_of
     from lore_core.shipping.files import recalibrate_file
 
@@ -190,7 +190,6 @@ def recalibrate(
 
 def _several(sources: tuple[str, ...]) -> list[Path]:
     """Return the files where more than one is meant."""
-    from lore_core.data.validation import InputError
     from lore_core.mergeable import parquet_files
 
     if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
@@ -206,7 +205,6 @@ def _several(sources: tuple[str, ...]) -> list[Path]:
 def _recalibrate_several(
     model: str, files: list[Path], out: str, n_workers: int, options: Mapping[str, Any]
 ) -> str:
-    from lore_core.data.validation import InputError
     from lore_core.shipping.files import recalibrate_files
 
     if Path(out).suffix:
@@ -220,7 +218,6 @@ def _fit(given: FitOptions) -> Recalibrator:
     import lore_core as lore
     from lore_core.cli.source import load_data, map_name, sample_of
     from lore_core.data.dataset import EVALUATION
-    from lore_core.data.validation import InputError
     from lore_core.embedding import MapName, make_map
 
     drawn = sample_of(given.data, given.columns, given.fit_rows, given.seed)

@@ -17,6 +17,7 @@ from lore_core.cli.options import (
     view_options,
 )
 from lore_core.cli.output import Progress, say
+from lore_core.data.errors import InputError
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 
@@ -89,7 +90,6 @@ def report(
     """
     from lore_core.cli.source import open_source
     from lore_core.data.dataset_files import content_digest
-    from lore_core.data.validation import InputError
     from lore_core.report.archive import check_place, write_bundle
     from lore_core.report.files import report_files, require_packages
     from lore_core.report.findings import ReportSettings, Source

@@ -11,6 +11,8 @@ import click
 from lore_core.cli.options import SumsOptions, ViewOptions
 from lore_core.cli.output import Progress as Shown, note
 from lore_core.data.defaults import GAMMA
+from lore_core.data.errors import InputError, as_path
+from lore_core.data.progress import part_of
 
 if TYPE_CHECKING:
     from lore_core import Dataset, Embedding
@@ -99,7 +101,6 @@ def needs_map(view: View | SumsView) -> None:
     Raises InputError if none was made, or there are no features.
     """
     from lore_core.data.texts import text_columns
-    from lore_core.data.validation import InputError
     from lore_core.view import View
 
     if not isinstance(view, View) or view.is_local:
@@ -128,7 +129,6 @@ def load_data(
     ``columns``: ``"ROLE=NAME"``. ``isolate``: as in :func:`lore_core.load`.
     """
     import lore_core as lore
-    from lore_core.data.validation import as_path
 
     if data == ("demo",):
         return lore.demo.digits()
@@ -147,7 +147,6 @@ def load_data(
 
 def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:
     """Read ``--column``: ``"ROLE=NAME"`` for each column whose role is not to be guessed."""
-    from lore_core.data.validation import InputError
     from lore_core.reading.mapping import SEVERAL, as_mapping
 
     mapping: dict[str, Any] = {}
@@ -175,7 +174,6 @@ def map_name(typed: str, n_features: int) -> MapName:
 
 def _target(dataset: Dataset, wanted: str, *, all_classes: bool) -> str | int:
     from lore_core.data.dataset import ALL_CLASSES
-    from lore_core.data.validation import InputError
 
     if wanted == "top-label":
         return wanted
@@ -219,8 +217,6 @@ def sum_rows(
     ``always``: whether rows are summed however few they are. Raises InputError if sums were asked
     for and the data are no Parquet files.
     """
-    from lore_core.data.progress import part_of
-    from lore_core.data.validation import InputError
     from lore_core.mergeable import parquet_files, partitions_of, rows_in
 
     wanted = always or sums.wanted
@@ -245,7 +241,6 @@ def sum_others(
 
     Raises InputError if they are no Parquet files, or a column is missing.
     """
-    from lore_core.data.validation import InputError
     from lore_core.mergeable import parquet_files, partitions_of
 
     files = parquet_files(data)
@@ -293,7 +288,6 @@ def plan_of(
     progress: Progress | None,
 ) -> Plan:
     """Take the plan of the sums that are kept, if it is what was asked for; else make one."""
-    from lore_core.data.validation import InputError
     from lore_core.embedding import MapName
     from lore_core.mergeable import make_plan
     from lore_core.mergeable.partitions.run import planned
@@ -339,7 +333,6 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     A pattern, files with more rows than fit, or any for which sums were asked for; not a directory
     of several runs. Raises InputError if sums were asked for of other data.
     """
-    from lore_core.data.validation import InputError, as_path
     from lore_core.mergeable import parquet_files, rows_in
     from lore_core.reading.file_pairs import half_of
 
@@ -366,7 +359,6 @@ def open_whole(
     Files whose names say that they are calibration rows are drawn from apart. Raises InputError if
     a file cannot be read.
     """
-    from lore_core.data.progress import part_of
     from lore_core.mergeable import make_plan, parquet_files, partitions_of, sample_rows
     from lore_core.mergeable.partitions.run import planned
     from lore_core.mergeable.partitions.sample import write_whole

@@ -9,6 +9,7 @@ import click
 
 from lore_core.cli.options import examples
 from lore_core.cli.output import output_path, say, text_table
+from lore_core.data.errors import InputError
 
 _NAMES = {"data": "dataset", "map": "map", "report": "report"}
 
@@ -52,7 +53,6 @@ def clean(list_: bool) -> None:
     """
     from lore_core.dashboard.access import TOKEN_FILE
     from lore_core.dashboard.disk_cache import DiskCache, cache_folder
-    from lore_core.data.validation import InputError
 
     files = DiskCache(cache_folder())
     if files.folder.is_symlink():

@@ -8,6 +8,7 @@ import click
 
 from lore_core.cli.options import ViewOptions, examples, number_option, view_options
 from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
+from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def variables(
 
     from lore_core import gap_along
     from lore_core.cli.source import open_view
-    from lore_core.data.validation import InputError
     from lore_core.regions import describe_variable
     from lore_core.regions.variables.attributes import attribute, columns
     from lore_core.view.where import ranking_of

@@ -16,7 +16,9 @@ from lore_core.cli.options import (
 )
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA
+from lore_core.data.errors import InputError, as_path
 from lore_core.data.number_text import batches_words, percent, rows_words
+from lore_core.data.progress import part_of
 
 if TYPE_CHECKING:
     from lore_core.mergeable import Batches, Watched
@@ -62,8 +64,6 @@ def watch(
     Each batch is held against all before it: is the error anywhere, on the whole, in a confidence
     bin or at a place of the map, another one than before, by more than chance?
     """
-    from lore_core.data.progress import part_of
-    from lore_core.data.validation import InputError
     from lore_core.figures import movement_figure
     from lore_core.mergeable.partitions.batches import change_words, movement_frame, movement_words
 
@@ -118,8 +118,6 @@ def _content(of: Watched) -> dict[str, Any]:
 def _opened(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Batches:
     """Open the directory and add the batches that are new."""
     from lore_core.cli.source import plan_of
-    from lore_core.data.progress import part_of
-    from lore_core.data.validation import InputError, as_path
     from lore_core.mergeable import Batches, parquet_files, partitions_of
     from lore_core.mergeable.partitions.run import planned
 

@@ -28,7 +28,7 @@ from lore_core.dashboard.server import (
 )
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.data.saving import save_npz
 from lore_core.kernel_sums.compile_once import compile_kernels
 

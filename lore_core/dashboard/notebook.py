@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS, STORED_GAMMAS
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.data.validation import InputError
 
 if TYPE_CHECKING:

@@ -352,15 +352,20 @@ def _bytes_of(
     return content[start : start + info.file_size]
 
 
+def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return an array's shape, whether it lies by columns, and its dtype."""
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(stream)
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(stream)
+    raise ValueError(f"array format version {version}")
+
+
 def _array(content: bytes | memoryview) -> NDArray[Any]:
     """Return an array as it lies in its bytes, read-only; what its header claims must be there."""
     stream = io.BytesIO(content[:_MAX_NPY_HEADER_BYTES])
-    version = np.lib.format.read_magic(stream)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }[version]
-    shape, by_column, dtype = read(stream)
+    shape, by_column, dtype = read_npy_header(stream)
     start = stream.tell()
     if dtype.kind not in _DTYPE_KINDS:
         raise ValueError(f"an array of {dtype}, which allow_pickle=False does not load")

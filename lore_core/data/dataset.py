@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,11 +21,10 @@ from lore_core.data.validation import (
     as_confidence,
     as_feature_names,
     as_features,
-    as_frame,
     as_labels,
-    as_pictures,
     as_probabilities,
     check_lengths,
+    in_memory,
 )
 from lore_core.data.weights import as_weights
 
@@ -145,15 +144,15 @@ class Dataset:
         if feature_names is None and isinstance(features, pd.DataFrame):
             feature_names = [str(column) for column in features.columns]
         numbers = as_features(features)
-        pictures, shown = as_pictures(images, has_image)
+        pictures, shown = _as_pictures(images, has_image)
         self._put(
             probabilities=checked,
             labels=as_labels(labels, n_classes),
             predictions=predicted,
             features=numbers,
             feature_names=as_feature_names(feature_names, numbers),
-            groups=as_frame(groups, "group"),
-            metadata=as_frame(metadata, "metadata"),
+            groups=_as_frame(groups, "group"),
+            metadata=_as_frame(metadata, "metadata"),
             images=pictures,
             has_image=shown,
             split=_as_split(split),
@@ -261,7 +260,7 @@ class Dataset:
         taken = {name: take(getattr(self, name)) for name in _OF_ROWS}
         if not len(taken["labels"]):
             raise InputError(f"a dataset needs at least one row; none of '{self.name}' was chosen.")
-        images, shown = as_pictures(taken["images"], taken["has_image"])
+        images, shown = _as_pictures(taken["images"], taken["has_image"])
         weights = as_weights(taken["weights"])
         return self._with(**taken | {"images": images, "has_image": shown, "weights": weights})
 
@@ -420,4 +419,45 @@ def _as_split(values: Any) -> NDArray[np.str_] | None:
         raise InputError(
             f"'split' must be 'calibration' or 'evaluation'; got {array[row]!s} at row {row}."
         )
+    return array
+
+
+def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
+    """Return a table of columns by name; None where there are none.
+
+    ``prefix``: what columns that come without a name are called, and numbered.
+    """
+    if values is None:
+        return None
+    if isinstance(values, (pd.DataFrame, Mapping)):
+        frame = pd.DataFrame(values).reset_index(drop=True)
+    else:
+        array = np.asarray(in_memory(values))
+        array = array[:, None] if array.ndim == 1 else array
+        count = array.shape[1]
+        names = [prefix] if count == 1 else [f"{prefix}_{index}" for index in range(count)]
+        frame = pd.DataFrame(array, columns=names)
+    return frame if frame.shape[1] else None
+
+
+def _as_pictures(
+    images: Any, has_image: ArrayLike | None
+) -> tuple[NDArray[np.uint8] | None, Mask | None]:
+    """Return images, and which rows have one; None for these where all or no rows do."""
+    pictures = _as_images(images)
+    shown = None if has_image is None else np.asarray(has_image, dtype=bool)
+    if pictures is None or shown is None or shown.all():
+        return pictures, None
+    return (pictures, shown) if shown.any() else (None, None)
+
+
+def _as_images(values: Any) -> NDArray[np.uint8] | None:
+    """Return images as uint8 of shape (n, h, w) or (n, h, w, 3)."""
+    if values is None:
+        return None
+    array = np.asarray(in_memory(values))
+    if array.dtype != np.uint8:
+        raise InputError(f"'images' must be uint8 in 0 to 255; got {array.dtype}.")
+    if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):
+        raise InputError(f"'images' must have shape (n, h, w) or (n, h, w, 3); got {array.shape}.")
     return array

@@ -6,16 +6,14 @@ Every check returns the array in the form the rest of the library computes on, o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.errors import InputError as InputError
 from lore_core.data.probabilities import undo_rounding
 
 
@@ -45,23 +43,6 @@ RANGE_TOLERANCE = 1e-6
 _NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating, np.timedelta64)
 #: Features beyond this have squares that are no numbers any more.
 LARGEST = 1e150
-
-
-class InputError(ValueError):
-    """What the user can fix: bad data or a bad argument, told in one sentence."""
-
-
-def as_path(name: str | os.PathLike[str]) -> Path:
-    """Return a path, ``~`` expanded; an InputError where the system cannot look for it."""
-    try:
-        path = Path(name).expanduser()
-        path.exists()
-    except (RuntimeError, OSError) as error:
-        text = os.fspath(name)
-        shown = text if len(text) <= 81 else f"{text[:80]}…"
-        reason = getattr(error, "strerror", None) or "no home directory of that user is known"
-        raise InputError(f"'{shown}' cannot be used: {reason}.") from error
-    return path
 
 
 def in_memory(values: Any) -> Any:
@@ -343,47 +324,6 @@ def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
             f"'class_names' must name every class; got {len(names)} names for {n_classes} classes."
         )
     return names
-
-
-def as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
-    """Return a table of columns by name; None where there are none.
-
-    ``prefix``: what columns that come without a name are called, and numbered.
-    """
-    if values is None:
-        return None
-    if isinstance(values, (pd.DataFrame, Mapping)):
-        frame = pd.DataFrame(values).reset_index(drop=True)
-    else:
-        array = np.asarray(in_memory(values))
-        array = array[:, None] if array.ndim == 1 else array
-        count = array.shape[1]
-        names = [prefix] if count == 1 else [f"{prefix}_{index}" for index in range(count)]
-        frame = pd.DataFrame(array, columns=names)
-    return frame if frame.shape[1] else None
-
-
-def as_pictures(
-    images: Any, has_image: ArrayLike | None
-) -> tuple[NDArray[np.uint8] | None, Mask | None]:
-    """Return images, and which rows have one; None for these where all or no rows do."""
-    pictures = _as_images(images)
-    shown = None if has_image is None else np.asarray(has_image, dtype=bool)
-    if pictures is None or shown is None or shown.all():
-        return pictures, None
-    return (pictures, shown) if shown.any() else (None, None)
-
-
-def _as_images(values: Any) -> NDArray[np.uint8] | None:
-    """Return images as uint8 of shape (n, h, w) or (n, h, w, 3)."""
-    if values is None:
-        return None
-    array = np.asarray(in_memory(values))
-    if array.dtype != np.uint8:
-        raise InputError(f"'images' must be uint8 in 0 to 255; got {array.dtype}.")
-    if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):
-        raise InputError(f"'images' must have shape (n, h, w) or (n, h, w, 3); got {array.shape}.")
-    return array
 
 
 def check_lengths(**arrays: Any) -> int:

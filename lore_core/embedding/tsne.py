@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lore_core.data.arrays import Floats
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import check_integer, check_positive
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.pictures.picture import Picture
 from lore_core.figures.style import Mode, escape

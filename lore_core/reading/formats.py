@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import (
     columns_of_table,

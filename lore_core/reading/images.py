@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import counted, short

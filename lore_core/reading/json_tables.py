@@ -273,7 +273,7 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
     value = score.get("value")
     row: dict[str, Any] = {
         "id": sample.get("id"),
-        "input": _said(_text(sample.get("input")), sample),
+        "input": _attached(_text(sample.get("input")), sample),
         "target": _text(sample.get("target")),
         "answer": score.get("answer"),
         "correct": _SCORES.get(value, value) if isinstance(value, str) else value,
@@ -286,12 +286,12 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
     return row
 
 
-def _said(text: str | None, sample: Mapping[str, Any]) -> str | None:
+def _attached(text: str | None, sample: Mapping[str, Any]) -> str | None:
     """Return a text that stands among the attachments, as long ones do."""
-    kept = sample.get("attachments")
-    if text is None or not text.startswith(_ATTACHED) or not isinstance(kept, dict):
+    attachments = sample.get("attachments")
+    if text is None or not text.startswith(_ATTACHED) or not isinstance(attachments, dict):
         return text
-    found = kept.get(text.removeprefix(_ATTACHED))
+    found = attachments.get(text.removeprefix(_ATTACHED))
     return found if isinstance(found, str) else text
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.archive_files import read_npy_header
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import (
     MAX_COLUMNS,
@@ -94,7 +95,7 @@ def open_npz(raw: RawFile) -> Columns:
 
 
 @contextmanager
-def _damage_told(raw: RawFile) -> Iterator[None]:
+def _refusing_damage(raw: RawFile) -> Iterator[None]:
     try:
         yield
     except InputError:
@@ -109,7 +110,7 @@ def _damage_told(raw: RawFile) -> Iterator[None]:
 def _headers(raw: RawFile) -> _Headers:
     headers: _Headers = {}
     total = 0
-    with _damage_told(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
+    with _refusing_damage(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
         members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
         if len(members) > MAX_COLUMNS:
             raise InputError(
@@ -126,7 +127,8 @@ def _headers(raw: RawFile) -> _Headers:
             if name in headers:
                 raise InputError(f"'{raw.name}' holds the array '{name}' twice. Keep one.")
             with archive.open(item) as member:
-                shape, dtype, start = _header(member)
+                shape, _, dtype = read_npy_header(member)
+                start = member.tell()
             if dtype.hasobject:
                 raise InputError(
                     f"array '{name}' of '{raw.name}' is pickled (dtype object), which is never "
@@ -169,20 +171,9 @@ def check_entries(stream: BinaryIO, archive: zipfile.ZipFile) -> None:
             archive.open(entry).close()
 
 
-def _header(member: Any) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    version = np.lib.format.read_magic(member)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
-    elif version == (2, 0):
-        shape, _, dtype = np.lib.format.read_array_header_2_0(member)
-    else:
-        raise ValueError(f"array format version {version}")
-    return shape, dtype, member.tell()
-
-
 def _read(raw: RawFile, name: str) -> NDArray[Any]:
     with (
-        _damage_told(raw),
+        _refusing_damage(raw),
         raw.open() as stream,
         zipfile.ZipFile(stream) as archive,
         archive.open(f"{name}.npy") as member,

@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
-from lore_core.data.validation import InputError, as_path
+from lore_core.data.errors import InputError, as_path
 
 #: Bytes of a text in which its last line break is looked for.
 _ENDING_BYTES = 64

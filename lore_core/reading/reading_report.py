@@ -183,43 +183,45 @@ class ReadingReport:
     @property
     def facts(self) -> list[str]:
         """The plain facts alone, without notes and warnings."""
-        told = [
+        sentences = [
             f"Read {counted(file.rows, 'row')} from '{file.name}' ({file.format})"
             + (f" as {file.role}." if file.role else ".")
             for file in self.files
         ]
-        told += [f"Dropped {reason}." for reason in self.dropped]
+        sentences += [f"Dropped {reason}." for reason in self.dropped]
         if "all" in self.split_rows:
-            told.append(
+            sentences.append(
                 f"{counted(self.rows, 'row')} without a split: choose which share fits the "
                 "recalibrators."
             )
         else:
             parts = " and ".join(f"{rows:,} {name}" for name, rows in self.split_rows.items())
-            told.append(f"{counted(self.rows, 'row')}: {parts}.")
+            sentences.append(f"{counted(self.rows, 'row')}: {parts}.")
         if tuple(self.class_counts) == WRONG_OR_RIGHT:
             wrong, right = self.class_counts.values()
-            told.append(f"Answers and whether they are right: {right:,} right, {wrong:,} wrong.")
+            sentences.append(
+                f"Answers and whether they are right: {right:,} right, {wrong:,} wrong."
+            )
         else:
             classes = [f"{name} ({count:,})" for name, count in self.class_counts.items()]
-            told.append(f"{len(classes)} classes: {listed(classes, 12)}.")
+            sentences.append(f"{len(classes)} classes: {listed(classes, 12)}.")
         accuracy = [
             percent(value) + ("" if name == "all" else f" on {name} rows")
             for name, value in self.accuracy.items()
         ]
-        told.append(f"Accuracy {', '.join(accuracy)}.")
+        sentences.append(f"Accuracy {', '.join(accuracy)}.")
         if self.n_features:
-            told.append(f"{counted(self.n_features, 'feature column')}.")
+            sentences.append(f"{counted(self.n_features, 'feature column')}.")
         else:
-            told.append(NO_FEATURES)
+            sentences.append(NO_FEATURES)
         if self.groups:
             columns = [f"{name} ({len(values)})" for name, values in self.groups.items()]
-            told.append(f"Groups: {listed(columns, 12)}.")
+            sentences.append(f"Groups: {listed(columns, 12)}.")
         if self.metadata:
-            told.append(f"Metadata: {listed(self.metadata, 12)}.")
+            sentences.append(f"Metadata: {listed(self.metadata, 12)}.")
         if self.images:
-            told.append(f"Images: {self.images}.")
-        return told
+            sentences.append(f"Images: {self.images}.")
+        return sentences
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,48 +300,48 @@ def _warnings(
     names = dataset.class_names
     labels, predictions = dataset.labels[shown], dataset.predictions[shown]
     which = "evaluation rows" if dataset.split is not None else "rows"
-    told = []
+    sentences = []
     counts = np.bincount(labels, minlength=dataset.n_classes)
     absent = [name for name, count in zip(names, counts, strict=True) if count == 0]
     if (counts > 0).sum() == 1:
-        told.append(
+        sentences.append(
             f"All labels of the {which} are '{names[int(counts.argmax())]}': calibration can only "
             "be judged on that class."
         )
     elif absent:
-        told.append(f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}.")
+        sentences.append(f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}.")
     if len(labels) >= _FEWEST and np.isin(dataset.probabilities[shown], (0.0, 1.0)).all():
-        told.append(
+        sentences.append(
             f"Every probability of the {which} is 0 or 1: there is no doubt that could be right or "
             "wrong. Save the probabilities before they are rounded."
         )
     if names == WRONG_OR_RIGHT:
-        return [*told, *_small_groups(groups, which), *_halves(dataset)]
+        return [*sentences, *_small_groups(groups, which), *_halves(dataset)]
     weights = chosen_weights(dataset.weights, shown)
     accuracy = float(np.average(labels == predictions, weights=weights))
     commonest = int(np.bincount(labels, weights=weights).argmax())
     majority = float(np.average(labels == commonest, weights=weights))
     if (counts > 0).sum() > 1 and accuracy <= majority + _MAJORITY_MARGIN:
         relation = "equals" if abs(accuracy - majority) <= _MAJORITY_MARGIN else "is below"
-        told.append(
+        sentences.append(
             f"Accuracy {percent(accuracy)} {relation} the majority class: always answering "
             f"'{names[commonest]}' would be right in {percent(majority)}."
         )
     if len(labels) >= _FEWEST and (labels == predictions).all():
-        told.append(
+        sentences.append(
             f"Every prediction of the {which} is right: are the labels what was predicted, or were "
             "the rows used in training?"
         )
     never = np.setdiff1d(np.arange(dataset.n_classes), predictions)
     if len(never):
-        told.append(f"Never predicted: {listed([repr(names[k]) for k in never], 8)}.")
-    told += [*_small_groups(groups, which), *_halves(dataset)]
+        sentences.append(f"Never predicted: {listed([repr(names[k]) for k in never], 8)}.")
+    sentences += [*_small_groups(groups, which), *_halves(dataset)]
     if not dataset.complete:
-        told.append(
+        sentences.append(
             "Only the predicted class's confidence is known; the rest of each probability vector "
             "was spread evenly, so NLL and Brier score are not the classifier's."
         )
-    return told
+    return sentences
 
 
 def _small_groups(groups: Mapping[str, Mapping[str, int]], which: str) -> Iterator[str]:

@@ -155,13 +155,13 @@ def _parse(
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
         if found:
-            told = (
+            text = (
                 f"line {found[2]} of '{raw.name}' has {found[3]} values but the header names "
                 f"{found[1]} columns. Quote cells that contain '{delimiter}'."
             )
         else:
-            told = f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')})."
-        raise InputError(told) from error
+            text = f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')})."
+        raise InputError(text) from error
 
 
 def _cut_line(raw: RawFile, names: list[str], delimiter: str, encoding: str) -> str:

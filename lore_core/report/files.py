@@ -9,8 +9,8 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.dataset_files import content_digest
 from lore_core.data.defaults import GAMMA, N_BINS
+from lore_core.data.errors import require
 from lore_core.data.export_text import as_json
-from lore_core.data.optional_dependencies import require
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import check_place, write_bundle

@@ -30,14 +30,7 @@ def test_equal_mass_keeps_ties_together():
     index = bins.assign(c)
     assert len(set(index[:6])) == 1
     assert bins.n_bins == len(np.unique(index))  # no empty bin
-
-
-def test_equal_mass_of_one_value_is_one_bin():
     assert confidence_bins([0.7] * 9, 5, "equal-mass").n_bins == 1
-
-
-def test_bin_name():
-    assert confidence_bins([0.5], 10).name(9) == "90–100 %"
 
 
 def test_names_tell_narrow_bins_apart():
@@ -45,6 +38,7 @@ def test_names_tell_narrow_bins_apart():
     names = [bins.name(i) for i in range(bins.n_bins)]
     assert len(set(names)) == bins.n_bins
     assert names[0].startswith("0.0")
+    assert confidence_bins([0.5], 10).name(9) == "90–100 %"
 
 
 @pytest.mark.parametrize(

@@ -48,28 +48,17 @@ def test_columns_of_a_csv_keep_their_names(tmp_path):
     assert mapped.feature_names == ("f_income",)
 
 
-def test_names_beside_an_array_and_back(tmp_path):
-    np.savez(
-        tmp_path / "a.npz",
-        probs=P,
-        labels=Y,
-        features=TABLE.to_numpy(),
-        feature_names=np.array(["age", "income"]),
-    )
-    data = load(tmp_path / "a.npz")
-    assert data.feature_names == ("age", "income")
-    save_npz(data, tmp_path / "b.npz")
-    again = load(tmp_path / "b.npz")
-    assert again.feature_names == ("age", "income")
-    np.testing.assert_array_equal(again.features, data.features)
-    np.savez(
-        tmp_path / "c.npz",
-        probs=P,
-        labels=Y,
-        features=TABLE.to_numpy(),
-        feature_names=np.array(["one"]),
-    )
-    assert load(tmp_path / "c.npz").feature_names is None
+@pytest.mark.parametrize(
+    ("names", "read"), [(["age", "income"], ("age", "income")), (["one"], None)]
+)
+def test_names_beside_an_array_and_back(tmp_path, names, read):
+    features = TABLE.to_numpy()
+    np.savez(tmp_path / "a.npz", probs=P, labels=Y, features=features, feature_names=names)
+    save_npz(load(tmp_path / "a.npz"), tmp_path / "b.npz")
+    for name in ("a.npz", "b.npz"):
+        data = load(tmp_path / name)
+        assert data.feature_names == read
+        np.testing.assert_array_equal(data.features, features)
 
 
 def test_an_estimator_of_a_table():

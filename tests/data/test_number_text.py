@@ -34,30 +34,27 @@ def test_shares_near_an_end(share, words):
     assert written.share_words(share) == words
 
 
-def test_points_within_a_sentence():
-    assert written.with_points(0.0712) == "7 points"
-    assert written.with_points(0.01) == "1 point"
-    assert written.with_points(-0.004) == "−0.4 points"
-    assert written.points_words(0.0, 1) == "0"
-    assert written.interval_words(-0.001, 0.153) == "0 to 15"
-    assert written.gap_words(0.099, 0.0741, 0.1266) == "+9.9 points (95 %: +7.4 to +12.7)"
-    assert written.gap_words(-0.02) == "−2.0 points"
-
-
-def test_p_values_in_words():
-    assert written.p_words(0.00099) == "< 0.001"
-    assert written.p_words(0.0123) == "0.012"
-    assert written.p_words(math.nan) == ""
-    assert written.p_sentence(0.0123) == "p = 0.012"
-    assert written.p_sentence(0.0001) == "p < 0.001"
-
-
-def test_batches():
-    assert [written.batches_words(n) for n in (1, 2, 1200)] == [
-        "1 batch",
-        "2 batches",
-        "1,200 batches",
-    ]
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (written.with_points(0.0712), "7 points"),
+        (written.with_points(0.01), "1 point"),
+        (written.with_points(-0.004), "−0.4 points"),
+        (written.points_words(0.0, 1), "0"),
+        (written.interval_words(-0.001, 0.153), "0 to 15"),
+        (written.gap_words(0.099, 0.0741, 0.1266), "+9.9 points (95 %: +7.4 to +12.7)"),
+        (written.gap_words(-0.02), "−2.0 points"),
+        (written.p_words(0.00099), "< 0.001"),
+        (written.p_words(0.0123), "0.012"),
+        (written.p_words(math.nan), ""),
+        (written.p_sentence(0.0123), "p = 0.012"),
+        (written.p_sentence(0.0001), "p < 0.001"),
+        (written.batches_words(1), "1 batch"),
+        (written.batches_words(1200), "1,200 batches"),
+    ],
+)
+def test_within_a_sentence(words, expected):
+    assert words == expected
 
 
 def test_units():

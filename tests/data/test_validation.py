@@ -1,4 +1,4 @@
-"""What numpy would silently turn into other numbers is refused."""
+"""What numpy would silently turn into other numbers is refused; columns are taken by name."""
 
 from __future__ import annotations
 
@@ -30,10 +30,21 @@ def test_a_mask_that_hides_nothing():
     assert known.digest == Dataset(P, LABELS, features=P).digest
 
 
-def test_complex_numbers():
-    with pytest.raises(InputError, match="'probabilities' must hold real numbers; got complex"):
-        Dataset(P + 0j, LABELS)
-    with pytest.raises(InputError, match="'features' must hold real numbers; got complex"):
-        Dataset(P, LABELS, features=P * 1j)
-    with pytest.raises(InputError, match="'features' must hold real numbers; got complex"):
-        embed(np.c_[P, P] + 0j)
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("probabilities", lambda: Dataset(P + 0j, LABELS)),
+        ("features", lambda: Dataset(P, LABELS, features=P * 1j)),
+        ("features", lambda: embed(np.c_[P, P] + 0j)),
+    ],
+)
+def test_complex_numbers(name, made):
+    with pytest.raises(InputError, match=f"'{name}' must hold real numbers; got complex"):
+        made()
+
+
+def test_groups_and_metadata_are_taken_from_a_dict():
+    places, days = ["north", "south"] * 2, [1, 2, 3, 4]
+    data = Dataset(P, LABELS, groups={"place": places}, metadata={"day": days})
+    assert list(data.groups["place"]) == places
+    assert list(data.metadata["day"]) == days

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.data.optional_dependencies import EXTRA_OF, MissingPackageError, require
+from lore_core.data.errors import EXTRA_OF, MissingPackageError, require
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

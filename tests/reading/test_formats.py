@@ -12,7 +12,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from benchmarks.attack.seeds import seeds
-from lore_core.data.optional_dependencies import EXTRA_OF
+from lore_core.data.errors import EXTRA_OF
 from lore_core.data.validation import InputError
 from lore_core.reading import load, read
 from lore_core.reading.formats import FORMATS

@@ -14,9 +14,9 @@ import pandas as pd
 
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.defaults import GAMMA
+from lore_core.data.errors import InputError, as_path
 from lore_core.data.number_text import decimal, p_words, rows_words, share_words, signed_points
 from lore_core.data.progress import Progress, part_of, tell
-from lore_core.data.validation import InputError, as_path
 from lore_core.mergeable.cell_sums.change import Change, change_between
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums

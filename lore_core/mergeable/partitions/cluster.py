@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lore_core.data.optional_dependencies import require
+from lore_core.data.errors import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums

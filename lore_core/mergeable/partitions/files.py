@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from lore_core.data.dataset import Dataset
-from lore_core.data.validation import InputError, as_path
+from lore_core.data.errors import InputError, as_path
 from lore_core.reading.arrow_tables import (
     Extract,
     check_same_names,

@@ -14,8 +14,8 @@ from joblib.externals.loky.process_executor import (  # type: ignore[import-unty
     BrokenProcessPool,
 )
 
+from lore_core.data.errors import InputError, as_path
 from lore_core.data.progress import Progress, part_of, tell
-from lore_core.data.validation import InputError, as_path
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.cluster import sum_on_cluster
 from lore_core.mergeable.partitions.files import Partition

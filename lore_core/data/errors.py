@@ -1,10 +1,10 @@
-"""Optional dependencies, and the sentence that says how to install one."""
+"""Errors that a user can fix, with how: bad input, a path, a package that is not installed."""
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
-
-from lore_core.data.validation import InputError
+from pathlib import Path
 
 #: Which extra of pyproject.toml brings a module.
 EXTRA_OF = {
@@ -20,6 +20,23 @@ EXTRA_OF = {
     "distributed": "cluster",
 }
 _PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
+
+
+class InputError(ValueError):
+    """What the user can fix: bad data or a bad argument, told in one sentence."""
+
+
+def as_path(name: str | os.PathLike[str]) -> Path:
+    """Return a path, ``~`` expanded; an InputError where the system cannot look for it."""
+    try:
+        path = Path(name).expanduser()
+        path.exists()
+    except (RuntimeError, OSError) as error:
+        text = os.fspath(name)
+        shown = text if len(text) <= 81 else f"{text[:80]}…"
+        reason = getattr(error, "strerror", None) or "no home directory of that user is known"
+        raise InputError(f"'{shown}' cannot be used: {reason}.") from error
+    return path
 
 
 class MissingPackageError(InputError, ModuleNotFoundError):
