@@ -9,7 +9,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import EVALUATION, Dataset
-from lore_core.regions.subgroups.find import find_places
+from lore_core.regions.subgroups.find import find_subgroups
 
 #: Topic to words; the first is the planted one.
 TOPICS = {
@@ -107,7 +107,7 @@ def found_in(seed: int, gap: float = 0.25, n: int = 5_000) -> dict[str, float]:
     planted = log.planted[whole.in_split(EVALUATION)]
     inside = np.zeros(len(planted), dtype=bool)
     others = 0
-    for place in find_places(whole.evaluation).places:
+    for place in find_subgroups(whole.evaluation).subgroups:
         if planted[place.rows].mean() > 0.5:
             inside[place.rows] = True
         else:

@@ -54,7 +54,7 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
         calibration_embedding=points[cal], evaluation_embedding=points[test],
     )  # fmt: skip
     shown = data.rows(test)
-    search = lore.find_places(shown, points[test], random_state=seed)
+    search = lore.find_subgroups(shown, points[test], random_state=seed)
     recalibration = conclude_recalibration(result, search)
     groups = (
         shown.groups.iloc[:, 0].to_numpy(str)
@@ -69,8 +69,8 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
     band = lore.null_band(shown.confidence, points[test], n_draws=99, random_state=seed + APART)
     return {
         "method": float(recalibration.is_significant),
-        "place": float(bool(search.places)),
-        "recalibrate": float(recalibration.is_significant or bool(search.places)),
+        "place": float(bool(search.subgroups)),
+        "recalibrate": float(recalibration.is_significant or bool(search.subgroups)),
         "fairness": float(conclude_groups(reports, 30).is_significant),
         "bandwidth": float(conclude_bandwidths(curve, band, on="PCA").is_significant),
     }

@@ -23,7 +23,7 @@ from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.measured import Measured
 from lore_core.metrics.metric import Metric, RowMean
-from lore_core.metrics.worst_places import worst_places
+from lore_core.metrics.worst_parts import worst_parts
 
 Floats = NDArray[np.float64]
 
@@ -149,7 +149,7 @@ def paired(seed: int, rows_of: str, n: int, planted: str) -> dict[str, float]:
         rows = Measured(replace(after.rows(drawn), labels=labels), from_.z[drawn], gamma=_GAMMA)
         values[label] = rows.row_values()
         truth[label] = _true_scores(from_, after) | _true_held_out(from_, after, rows)
-        worst[label] = (rows, worst_places(rows))
+        worst[label] = (rows, worst_parts(rows))
     result: dict[str, float] = {}
     others = [label for label in values if label != _FIRST]
     for metric in _METRICS:

@@ -74,7 +74,7 @@ class Population:
     rows: Dataset
     points: Floats
     accuracy: Floats
-    taught: GainEstimate
+    gains: GainEstimate
 
 
 @cache
@@ -109,7 +109,7 @@ def _true_loss(c: Floats, accuracy: Floats, planted: str) -> tuple[float, float]
 
 def _true_parts(from_: Population, drawn: Ints) -> dict[str, float]:
     """Return what the population shows in the cells that the drawn rows make."""
-    known, q = from_.taught, from_.accuracy
+    known, q = from_.gains, from_.accuracy
     bins, cells = cells_of(known.confidence[drawn], known.explained[drawn])
     at_bin = _same_cut(known.confidence, drawn, bins, np.zeros(len(q), np.int64))
     at_cell = _same_cut(known.explained, drawn, cells, at_bin)
@@ -140,7 +140,7 @@ def parts(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
     from_ = population(name, planted, n, seed % _N_FITS)
     rng, q = np.random.default_rng(seed), from_.accuracy
     drawn = rng.integers(0, len(q), n)
-    known = from_.taught
+    known = from_.gains
     here = GainEstimate(
         known.confidence[drawn], (rng.random(n) < q[drawn]).astype(np.float64),
         known.recalibrated[drawn], known.explained[drawn],
@@ -190,21 +190,21 @@ def at_places(seed: int, name: str, planted: str) -> dict[str, float]:
     chosen = rng.permutation(len(from_.accuracy))[:3000]
     q = from_.accuracy[chosen]
     rows = _drawn(from_.rows.rows(chosen), q, rng)
-    known = from_.taught
+    known = from_.gains
     here = GainEstimate(
         rows.confidence, rows.outcome, known.recalibrated[chosen], known.explained[chosen]
     )
-    search = lore.find_places(rows, from_.points[chosen])
+    search = lore.find_subgroups(rows, from_.points[chosen])
     more, less = [], []
-    for place in search.places:
-        losses = here.losses(place.held_out)
+    for subgroup in search.subgroups:
+        losses = here.losses(subgroup.held_out)
         if losses is None:
             continue
-        c, own = rows.confidence[place.held_out], q[place.held_out]
+        c, own = rows.confidence[subgroup.held_out], q[subgroup.held_out]
         level = _level(c, own, max(25, len(c) // 10))
         more.append(losses.calibration.high < np.mean((c - level) ** 2))
         less.append(losses.grouping.low > np.mean((level - own) ** 2))
-    n = len(search.places)
+    n = len(search.subgroups)
     result: dict[str, float] = {"places": n}
     if n:
         result["told"] = len(more) / n
@@ -232,11 +232,11 @@ def retraining_section(run: Runs) -> str:
             covered = found.get(f"reward {gain}", pd.Series(dtype=float)).dropna()
             line += [percent(covered) if len(covered) >= 200 else "–", f"{given:.0f}"]
         gains.append([*line, percent(found["reward more"])])
-    places, n_searches = [], []
+    subgroups, n_searches = [], []
     for name, planted in _SEARCHED:
         found = run.run(at_places, 1000, name, planted)
         n_searches.append(len(found))
-        places.append(
+        subgroups.append(
             [
                 name, planted, f"{found['places'].mean():.1f}", f"{found['told'].mean() * 100:.0f}",
                 percent(found["more"].dropna()), percent(found["less"].dropna()),
@@ -271,5 +271,5 @@ On held-out rows of listed subgroups ({min(n_searches):,} searches a line, of 3,
 there are): how many subgroups, on how many of them (in %) there are rows and mistakes enough to say
 anything, and how often a bound is wrong there.
 
-{markdown_table(at, places)}
+{markdown_table(at, subgroups)}
 """

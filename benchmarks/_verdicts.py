@@ -12,11 +12,11 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.regions import (
     Overall,
-    Place,
-    PlaceSearch,
+    Subgroup,
+    SubgroupSearch,
     conclude,
     detectable_gap,
-    find_places,
+    find_subgroups,
     overall_gap,
 )
 
@@ -49,7 +49,7 @@ def planted_verdict(
     data = redrawn(given, shift + gap * planted.inside, rng)
     overall, search = _tested(given, data, seed)
     verdict = conclude(overall, search)
-    top = verdict.place
+    top = verdict.subgroup
     headline = verdict.level == "local" and top is not None and _common(top, planted) >= 0.5
     result = {"headline": float(headline)}
     if verdict.level == "local" and top is not None:
@@ -79,8 +79,8 @@ def detected(seed: int, name: str, n: int | None, kind: Kind) -> dict[str, float
     _, search = _tested(given, redrawn(given, gap * planted.inside, rng), seed)
     return {
         "gap": detectable_gap(overall, search.alpha),
-        "found": float(any(_common(place, planted) >= 0.25 for place in search.places)),
-        "half": float(any(_common(place, planted) >= 0.5 for place in search.places)),
+        "found": float(any(_common(subgroup, planted) >= 0.25 for subgroup in search.subgroups)),
+        "half": float(any(_common(subgroup, planted) >= 0.5 for subgroup in search.subgroups)),
     }
 
 
@@ -90,17 +90,17 @@ def _outcomes(seed: int) -> np.random.Generator:
 
 def _tested(
     given: Geometry, data: Dataset, seed: int, target: str | int = TOP_LABEL
-) -> tuple[Overall, PlaceSearch]:
-    aimed = data.target(target)
-    overall = overall_gap(aimed.confidence, aimed.outcome, random_state=seed)
-    return overall, find_places(data, given.points, target=target, random_state=seed)
+) -> tuple[Overall, SubgroupSearch]:
+    target_rows = data.target(target)
+    overall = overall_gap(target_rows.confidence, target_rows.outcome, random_state=seed)
+    return overall, find_subgroups(data, given.points, target=target, random_state=seed)
 
 
 def _planted(given: Geometry, kind: Kind, share: float, rng: np.random.Generator) -> Planted | None:
     return (blob if kind == "blob" else slice_of)(given, share, rng)
 
 
-def _common(place: Place, planted: Planted) -> float:
+def _common(subgroup: Subgroup, planted: Planted) -> float:
     """Rows in both, as a share of the larger one."""
-    common = int(planted.inside[place.rows].sum())
-    return common / max(place.n_rows, int(planted.inside.sum()))
+    common = int(planted.inside[subgroup.rows].sum())
+    return common / max(subgroup.n_rows, int(planted.inside.sum()))

@@ -15,7 +15,7 @@ from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.local_error import local_errors
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.proper_scores import row_brier
-from lore_core.regions import conclude, find_places, overall_gap
+from lore_core.regions import conclude, find_subgroups, overall_gap
 
 
 def weighted_null(seed: int, n: int, spread: float, rare: float = 0.0) -> dict[str, float]:
@@ -41,7 +41,7 @@ def weighted_null(seed: int, n: int, spread: float, rare: float = 0.0) -> dict[s
     )
     c, a, w = data.confidence, data.outcome, data.weights
     overall = overall_gap(c, a, weights=w, random_state=seed)
-    search = find_places(data, z, random_state=seed)
+    search = find_subgroups(data, z, random_state=seed)
     level = conclude(overall, search).level
     null = null_errors(c, z, n_draws=100, weights=w, random_state=seed)
     errors = local_errors(c, a, z, weights=w)

@@ -100,7 +100,7 @@ from .regions.selection import (
     Region as Region,
     region_report as region_report,
 )
-from .regions.subgroups.find import find_places as find_places
+from .regions.subgroups.find import find_subgroups as find_subgroups
 from .regions.variables.gaps import (
     gap_along as gap_along,
     rank_variables as rank_variables,

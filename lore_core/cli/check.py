@@ -98,9 +98,9 @@ def check(
     import pandas as pd
 
     from lore_core.cli.source import open_view
-    from lore_core.comparison.tables import check_metrics, check_places, metric_table
+    from lore_core.comparison.tables import check_metrics, check_subgroups, metric_table
     from lore_core.view.methods import summary_of
-    from lore_core.view.where import listed_places, places_of
+    from lore_core.view.where import subgroup_table, subgroups_of
 
     wanted = {
         _LIMITED[name].name: limit / _LIMITED[name].unit.scale
@@ -116,8 +116,8 @@ def check(
         summary = summary_of(view, n_draws=draws, progress=progress)
         tables.append(check_metrics(metric_table(summary), wanted))
     if max_place is not None:
-        found = listed_places(view, places_of(view, progress=progress))
-        tables.append(check_places(found, max_place / HUNDREDTHS))
+        found = subgroup_table(view, subgroups_of(view, progress=progress))
+        tables.append(check_subgroups(found, max_place / HUNDREDTHS))
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
     if path is not None:

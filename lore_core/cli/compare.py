@@ -101,7 +101,7 @@ def compare(
     from lore_core.cli.source import open_view
     from lore_core.comparison import conclude_recalibration
     from lore_core.comparison.effects import about_predictions
-    from lore_core.view.where import places_of
+    from lore_core.view.where import subgroups_of
 
     if against:
         return _against(given, against, sums, progress)
@@ -129,7 +129,7 @@ def compare(
     result = compare_one(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )
-    said = conclude_recalibration(result, places_of(view, progress=progress))
+    said = conclude_recalibration(result, subgroups_of(view, progress=progress))
     settings = view.settings()
     known = {**settings, "maps": list(view.maps), "conclusion": said.sentence}
     shown = [item for item in COMPARED if item.name in result.table and not item.unfiltered_maximum]

@@ -42,7 +42,7 @@ def decisions(
     from lore_core.data.dataset import TOP_LABEL
     from lore_core.figures import reward_figure
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold
-    from lore_core.view.methods import taught_of
+    from lore_core.view.methods import gains_of
 
     unsure_threshold(unsure_cost, wrong_cost)  # raises before anything is computed
     ratio = wrong_cost / unsure_cost
@@ -55,7 +55,7 @@ def decisions(
     table = table[["method", *table.columns.drop("method")]]
     at = {name: curve.frame().to_dict(orient="records")[0] for name, curve in own.items()}
     sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
-    known = taught_of(view.with_(target=TOP_LABEL))
+    known = gains_of(view.with_(target=TOP_LABEL))
     losses, gains = (None, None) if known is None else (known.losses(), known.rewards(ratio))
     retraining = conclude_retraining(
         losses,

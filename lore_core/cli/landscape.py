@@ -95,7 +95,7 @@ def landscape(
     from lore_core.figures import landscape_figure, shared_limit
     from lore_core.view import View
     from lore_core.view.scene import Scene
-    from lore_core.view.where import errors_of, field_of, outlines_of, places_of, reliability_of
+    from lore_core.view.where import errors_of, field_of, outlines_of, reliability_of, subgroups_of
 
     value: Value = "signed" if signed else "absolute"
     view = open_source(given, sums, progress, all_classes=True)
@@ -118,7 +118,7 @@ def landscape(
         axes = on.label
     found, only = [], None
     if outlines or beyond_chance:
-        search = places_of(view, against=against, progress=progress)
+        search = subgroups_of(view, against=against, progress=progress)
         found = outlines_of(search, view.points(on=on)) if outlines else []
         only = search.inside() if beyond_chance else None
     scene = Scene(view, errors, bins, chosen, on, axes, only)
@@ -134,7 +134,7 @@ def landscape(
         rows=scene.in_words,
         axes=axes,
         found=found,
-        places=scene.classes,
+        labels=scene.classes,
     )
     content = {
         **view.settings(),

@@ -73,7 +73,7 @@ def metrics(
     """
     import pandas as pd
 
-    from lore_core.cli.places import described, places_text
+    from lore_core.cli.places import described, subgroups_text
     from lore_core.cli.source import needs_map, open_source
     from lore_core.data.atomic_files import write_bytes
     from lore_core.data.dataset import ALL_CLASSES
@@ -81,7 +81,7 @@ def metrics(
     from lore_core.report.model_card import model_card
     from lore_core.view import View
     from lore_core.view.methods import metrics_of
-    from lore_core.view.where import places_of, verdict_of
+    from lore_core.view.where import subgroups_of, verdict_of
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
@@ -99,12 +99,12 @@ def metrics(
     by_name = table.set_index("metric").to_dict(orient="index")
     content, sentences, listed = {**view.settings(), "metrics": by_name}, [], None
     if isinstance(view, View):
-        search = places_of(view, progress=progress)
+        search = subgroups_of(view, progress=progress)
         listed = described(view, search).head(top)
         said = verdict_of(view, search)
         verdict = {"level": said.level, "sentence": said.sentence, "evidence": said.evidence}
-        places = listed.to_dict(orient="records")
-        content = {**view.settings(), "verdict": verdict, "metrics": by_name, "places": places}
+        subgroups = listed.to_dict(orient="records")
+        content = {**view.settings(), "verdict": verdict, "metrics": by_name, "places": subgroups}
         sentences = [said.sentence, said.evidence]
         if card_path is not None:
             name, shown = view.dataset.name, pd.DataFrame(columns)
@@ -119,7 +119,7 @@ def metrics(
         )
     text = ["\n".join(filter(None, sentences)), text_table(columns), basis]
     if listed is not None and len(listed):
-        text.append(f"Places:\n{places_text(listed)}")
+        text.append(f"Places:\n{subgroups_text(listed)}")
     return Output(content, table, text)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core.comparison import GainEstimate
-    from lore_core.regions import PlaceSearch
+    from lore_core.regions import SubgroupSearch
     from lore_core.view import View
 
 #: What places are compared with, for every command that shows them.
@@ -45,44 +45,48 @@ def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
     rows are made of.
     """
     from lore_core.cli.source import open_view
-    from lore_core.view.methods import taught_of
-    from lore_core.view.where import places_of
+    from lore_core.view.methods import gains_of
+    from lore_core.view.where import subgroups_of
 
     view = open_view(given, progress)
-    search = places_of(view, against=against, progress=progress)
-    table = described(view, search, taught_of(view) if search.places else None)
+    search = subgroups_of(view, against=against, progress=progress)
+    table = described(view, search, gains_of(view) if search.subgroups else None)
     listed = {"places": table.to_dict(orient="records")}
     content = {**view.settings(), **search.to_dict(), **listed}
-    return Output(content, table, [places_text(table), search.sentence])
+    return Output(content, table, [subgroups_text(table), search.sentence])
 
 
-def described(view: View, search: PlaceSearch, known: GainEstimate | None = None) -> pd.DataFrame:
+def described(
+    view: View, search: SubgroupSearch, known: GainEstimate | None = None
+) -> pd.DataFrame:
     """Return places as a table with more columns: ``sentence, evidence, retraining, made_of``.
 
-    ``known``: see :func:`~lore_core.view.where.listed_places`.
+    ``known``: see :func:`~lore_core.view.where.subgroup_table`.
     """
     from lore_core import describe_composition
-    from lore_core.view.where import compositions_of, listed_places
+    from lore_core.view.where import compositions_of, subgroup_table
 
-    made_of = dict.fromkeys(range(len(search.places)), "")
+    made_of = dict.fromkeys(range(len(search.subgroups)), "")
     for number, frame in compositions_of(view, search).items():
         made_of[number] = describe_composition(frame)
-    return listed_places(view, search, known).assign(made_of=list(made_of.values()))
+    return subgroup_table(view, search, known).assign(made_of=list(made_of.values()))
 
 
-def places_text(table: pd.DataFrame) -> str:
+def subgroups_text(table: pd.DataFrame) -> str:
     """List places, the worse parts of one indented.
 
     ``table``: from :func:`described`.
     """
     lines = []
-    for place in table.to_dict(orient="records"):
-        indent = "" if place["within"] is None or place["within"] != place["within"] else "   "
-        part = f"part of {place['within'] + 1:.0f}: " if indent else ""
-        lines.append(f"{indent}{place['place']}. {part}{place['sentence']}")
-        lines.append(f"{indent}   {place['evidence']}")
-        if place["made_of"]:
-            lines.append(f"{indent}   It is {place['made_of']}.")
-        if place["retraining"]:
-            lines.append(f"{indent}   {place['retraining']}")
+    for subgroup in table.to_dict(orient="records"):
+        indent = (
+            "" if subgroup["within"] is None or subgroup["within"] != subgroup["within"] else "   "
+        )
+        part = f"part of {subgroup['within'] + 1:.0f}: " if indent else ""
+        lines.append(f"{indent}{subgroup['place']}. {part}{subgroup['sentence']}")
+        lines.append(f"{indent}   {subgroup['evidence']}")
+        if subgroup["made_of"]:
+            lines.append(f"{indent}   It is {subgroup['made_of']}.")
+        if subgroup["retraining"]:
+            lines.append(f"{indent}   {subgroup['retraining']}")
     return "\n".join(lines)

@@ -90,13 +90,13 @@ def report(
     """
     from lore_core.cli.source import open_source
     from lore_core.data.dataset_files import content_digest
-    from lore_core.report.archive import check_place, write_bundle
+    from lore_core.report.archive import check_output_path, write_bundle
     from lore_core.report.files import report_files, require_packages
     from lore_core.report.findings import ReportSettings, Source
     from lore_core.view import View
 
     require_packages()
-    check_place(out)
+    check_output_path(out)
     with Progress() as progress:
         view = open_source(given, sums, progress)
         if not isinstance(view, View):

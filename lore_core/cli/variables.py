@@ -52,7 +52,10 @@ def variables(
             )
         coded = attribute(view.evaluation, variable, n_parts=parts)
         table = gap_along(
-            view.aimed.confidence, view.aimed.outcome, coded, weights=view.aimed.weights
+            view.target_rows.confidence,
+            view.target_rows.outcome,
+            coded,
+            weights=view.target_rows.weights,
         )
         sentence, shown = describe_variable(variable, table, ranking), _along(table)
     content = {

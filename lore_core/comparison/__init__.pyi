@@ -6,7 +6,7 @@ from .conclusions.groups import conclude_groups as conclude_groups
 from .conclusions.recalibration import conclude_recalibration as conclude_recalibration
 from .conclusions.retraining import (
     conclude_retraining as conclude_retraining,
-    retraining_at_place as retraining_at_place,
+    retraining_in_subgroup as retraining_in_subgroup,
 )
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,

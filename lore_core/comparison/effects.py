@@ -29,7 +29,7 @@ MATTERS = 0.01
 COLUMNS = ["metric", "worst", "place", "rows", "before", "after", "low", "high", "change"]
 
 
-def try_worst_places(
+def try_worst_parts(
     summaries: Mapping[str, Summary], datasets: Mapping[str, Dataset]
 ) -> pd.DataFrame:
     """Compare the worst places before each method, and those that are worst after it.
@@ -50,9 +50,9 @@ def try_worst_places(
     for method, after in others:
         for metric in COMPARED:
             for when, summary in (("before", before), ("after", after)):
-                if metric.name not in summary.worst_places:
+                if metric.name not in summary.worst_parts:
                     continue
-                place = summary.worst_places[metric.name]
+                place = summary.worst_parts[metric.name]
                 rows, n = place.held_out, len(place.held_out)
                 weights = chosen_weights(datasets[first].weights, rows)
                 mean = partial(np.average, weights=weights)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.comparison.effects import most_probable_classes, try_worst_places
+from lore_core.comparison.effects import most_probable_classes, try_worst_parts
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
@@ -127,7 +127,7 @@ class Comparison:
         """Return the same with some fields changed; what all rows were asked for stays known."""
         made = dataclasses.replace(self, **changed)
         _ = self.differences
-        for name in ("_known_differences", "worst_places", "most_probable"):
+        for name in ("_known_differences", "worst_parts", "most_probable"):
             made.__dict__[name] = getattr(self, name)
         return made
 
@@ -145,12 +145,12 @@ class Comparison:
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
     @cached_property
-    def worst_places(self) -> pd.DataFrame:
+    def worst_parts(self) -> pd.DataFrame:
         """Places where maxima lie, on held-out rows, before and after each method.
 
-        See :func:`~lore_core.comparison.effects.try_worst_places`.
+        See :func:`~lore_core.comparison.effects.try_worst_parts`.
         """
-        return try_worst_places(self.summaries, self.datasets)
+        return try_worst_parts(self.summaries, self.datasets)
 
     @cached_property
     def most_probable(self) -> pd.DataFrame:
@@ -171,7 +171,7 @@ class Comparison:
             "differences": {
                 name: item.to_dict(orient="index") for name, item in self.differences.items()
             },
-            "worst_places": self.worst_places.to_dict(orient="records"),
+            "worst_parts": self.worst_parts.to_dict(orient="records"),
         }
 
     def frame(self, methods: list[str] | None = None) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors, describe_gaps, known_mean
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
-from lore_core.metrics.worst_places import WorstPlace, worst_places
+from lore_core.metrics.worst_parts import WorstPart, worst_parts
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Summary:
     #: (:meth:`without_row_values`).
     row_values: pd.DataFrame | None
     #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
-    worst_places: dict[str, WorstPlace]
+    worst_parts: dict[str, WorstPart]
 
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
         """Return the same with the intervals of the calibration errors.
@@ -141,7 +141,7 @@ def summarize(
         n_rows=len(dataset),
         intervals=pd.DataFrame([limits[name] for name in known], known, ["low", "high"]),
         row_values=row_values,
-        worst_places=worst_places(rows),
+        worst_parts=worst_parts(rows),
     )
     return summary if simulated is None else summary.with_simulated(simulated)
 
@@ -181,10 +181,11 @@ def describe_rows(
     n = int(rows.sum())
     if n == 0:
         return f"{name}: no rows."
-    aimed = dataset.target(target)
-    weights = chosen_weights(aimed.weights, rows)
+    target_rows = dataset.target(target)
+    weights = chosen_weights(target_rows.weights, rows)
     promised, got = (
-        float(np.average(v[rows], weights=weights)) for v in (aimed.confidence, aimed.outcome)
+        float(np.average(v[rows], weights=weights))
+        for v in (target_rows.confidence, target_rows.outcome)
     )
     usable = rows & local.supported()
     left_out = 1 - usable.sum() / n

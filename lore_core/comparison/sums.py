@@ -63,7 +63,7 @@ def compare_sums(
         }
     ).reset_index()
     fine = first.at_least_as_fine(gamma)
-    own = fine.cell_mean_places
+    own = fine.cell_mean_coordinates
     middle = (fine.bins.edges[:-1] + fine.bins.edges[1:]) / 2
     confidence = middle[fine.cells.bin_index]
     text = part_of(progress, 2 / 3, 1.0)

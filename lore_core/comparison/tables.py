@@ -94,25 +94,25 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def check_places(places: pd.DataFrame, limit: float) -> pd.DataFrame:
+def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Check the gaps of places against a limit.
 
-    ``places``: from :func:`~lore_core.view.where.listed_places`: places beyond chance, with their
-    gaps on rows that did not take part in finding them. ``limit``: largest gap allowed, in either
-    direction: a share, 0 to 1. Returns one row as of :func:`check_metrics`, for the place whose gap
-    is surely the largest; without a value where there is no place.
+    ``subgroups``: from :func:`~lore_core.view.where.subgroup_table`: places beyond chance, with
+    their gaps on rows that did not take part in finding them. ``limit``: largest gap allowed, in
+    either direction: a share, 0 to 1. Returns one row as of :func:`check_metrics`, for the place
+    whose gap is surely the largest; without a value where there is no place.
     """
-    if not len(places):
+    if not len(subgroups):
         rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]
         return pd.DataFrame(rows, columns=_COLUMNS)
-    ends = places[["held_out_gap_low", "held_out_gap_high"]].to_numpy()
-    gap = places["held_out_gap"].to_numpy()
+    ends = subgroups[["held_out_gap_low", "held_out_gap_high"]].to_numpy()
+    gap = subgroups["held_out_gap"].to_numpy()
     low, high = np.sort(ends * np.sign(gap)[:, None], axis=1).T
     worst = int(low.argmax())
     value = float(abs(gap[worst]))
     result = _result(1.0, value, float(low[worst]), limit)
     rows = [
-        (PLACES, limit, value, low[worst], high[worst], result, places["where"].iloc[worst]),
+        (PLACES, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst]),
     ]
     return pd.DataFrame(rows, columns=_COLUMNS)
 

@@ -23,18 +23,18 @@ from lore_core.view.inference import chance_errors_of
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
+    gains_of,
     intervals_of,
     recalibrators_of,
     summary_of,
-    taught_of,
 )
 from lore_core.view.view import View
 from lore_core.view.where import (
     curve_of,
     errors_of,
     field_of,
-    places_of,
     reliability_of,
+    subgroups_of,
     verdict_of,
 )
 
@@ -82,7 +82,7 @@ def measure_curve(
 def estimate_gains(view: View, progress: Progress | None = None) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
     del progress  # it takes a moment
-    return taught_of(view)
+    return gains_of(view)
 
 
 def make_learned_map(features: Any, name: MapName, progress: Progress | None = None) -> Embedding:
@@ -121,7 +121,7 @@ def warm_pages() -> None:
     view = small_view()
     errors = errors_of(view)
     summary_of(view, errors=errors)
-    verdict_of(view, places_of(view))
+    verdict_of(view, subgroups_of(view))
     chance_errors_of(view)
     curve_of(view)
     field_of(view, errors, bin_index=0)

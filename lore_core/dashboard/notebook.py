@@ -84,10 +84,10 @@ def landscape(
         limit=shared_limit(scene.supported),
         rows=f"{view.rows}, {view.kernel_in_words}",
         axes=scene.axes,
-        places=scene.classes,
+        labels=scene.classes,
     )
     layer = Layer("all confidences together", fields, "", scene.n_rows)
-    rows = every_row(view.evaluation, view.aimed, target, scene.errors, scene.points)
+    rows = every_row(view.evaluation, view.target_rows, target, scene.errors, scene.points)
     shown = still_layers(
         replace(chart.picture, layers=(layer,), gammas=gammas, start=start), rows=rows
     )

@@ -61,23 +61,23 @@ class Measured:
     _half: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
-    def _aimed(self) -> Target:
+    def _target_rows(self) -> Target:
         return self.dataset.target(self.target)
 
     @property
     def confidence(self) -> Floats:
         """Confidences of the target, shape (n,)."""
-        return self._aimed.confidence
+        return self._target_rows.confidence
 
     @property
     def outcome(self) -> Floats:
         """1 where the target came true, else 0, shape (n,)."""
-        return self._aimed.outcome
+        return self._target_rows.outcome
 
     @property
     def weights(self) -> Floats | None:
         """What each row counts for, shape (n,); None: all alike."""
-        return self._aimed.weights
+        return self._target_rows.weights
 
     @property
     def accuracy(self) -> float:

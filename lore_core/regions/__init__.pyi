@@ -21,7 +21,7 @@ from .region_recalibration import (
     recalibrate_region as recalibrate_region,
 )
 from .rows import (
-    class_places as class_places,
+    class_positions as class_positions,
     drawn_rows as drawn_rows,
     row_table as row_table,
     rows_like as rows_like,
@@ -38,9 +38,9 @@ from .selection import (
     report_by as report_by,
 )
 from .subgroups.find import (
-    Place as Place,
-    PlaceSearch as PlaceSearch,
-    find_places as find_places,
+    Subgroup as Subgroup,
+    SubgroupSearch as SubgroupSearch,
+    find_subgroups as find_subgroups,
 )
 from .subgroups.held_out import Held as Held
 from .subgroups.overall import (
@@ -50,7 +50,7 @@ from .subgroups.overall import (
 from .subgroups.verdict import (
     Verdict as Verdict,
     conclude as conclude,
-    describe_place as describe_place,
+    describe_subgroup as describe_subgroup,
     detectable_gap as detectable_gap,
     evidence_of as evidence_of,
 )

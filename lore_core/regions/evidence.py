@@ -114,19 +114,19 @@ def row_evidence(
         source, points = calibration, _calibration_points(calibration, calibration_embedding, z)
     d = z.shape[1]
     own = evaluation.target(target).confidence[row]
-    aimed = source.target(target)
-    bins = confidence_bins(aimed.confidence, n_bins, binning)
+    target_rows = source.target(target)
+    bins = confidence_bins(target_rows.confidence, n_bins, binning)
     index = int(bins.assign([own])[0])
-    members = np.flatnonzero(bins.assign(aimed.confidence) == index)
+    members = np.flatnonzero(bins.assign(target_rows.confidence) == index)
     distance = _distances(points, members, z[row])
     share = np.exp((distance.min(initial=np.inf) - distance) / scaled_bandwidth(gamma, d))
-    share = weighed(share, chosen_weights(as_weights(aimed.weights), members))
+    share = weighed(share, chosen_weights(as_weights(target_rows.weights), members))
     effective, accuracy, confidence = 0.0, float("nan"), float("nan")
     if len(members):
         effective = float(share.sum() ** 2 / (share**2).sum())
         share = share / share.sum()
         accuracy, confidence = (
-            float(share @ of[members]) for of in (aimed.outcome, aimed.confidence)
+            float(share @ of[members]) for of in (target_rows.outcome, target_rows.confidence)
         )
     # By distance, not by share: far rows' shares may all have become 0.
     first = np.argsort(distance, kind="stable")[:n]
@@ -139,7 +139,7 @@ def row_evidence(
         n_rows=len(members),
         bin_name=bins.name(index),
         source="evaluation" if calibration is None else "calibration",
-        neighbours=_listed(source, aimed, members[first], share[first], distance[first] / d),
+        neighbours=_listed(source, target_rows, members[first], share[first], distance[first] / d),
     )
 
 
@@ -163,7 +163,7 @@ def _distances(points: Floats, members: Ints, centre: Floats) -> Floats:
 
 
 def _listed(
-    source: Dataset, aimed: Target, rows: Ints, share: Floats, distance: Floats
+    source: Dataset, target_rows: Target, rows: Ints, share: Floats, distance: Floats
 ) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -171,8 +171,8 @@ def _listed(
             "share": share,
             "cumulative": np.minimum(np.cumsum(share), 1.0),
             "distance": distance,
-            "confidence": aimed.confidence[rows],
-            "right": aimed.outcome[rows].astype(bool),
+            "confidence": target_rows.confidence[rows],
+            "right": target_rows.outcome[rows].astype(bool),
             "predicted": [source.class_name(k) for k in source.predictions[rows]],
             "true": [source.class_name(k) for k in source.labels[rows]],
         }

@@ -84,7 +84,7 @@ class SumsLandscape:
     @property
     def places(self) -> Floats:
         """Mean place of the rows of each cell, shape (m, d)."""
-        return self.sums.cell_mean_places
+        return self.sums.cell_mean_coordinates
 
     @property
     def counts(self) -> Ints:

@@ -135,7 +135,7 @@ def telling_column(dataset: Dataset) -> pd.Series | None:
     return columns[max(lengths, key=lengths.__getitem__)] if lengths else None
 
 
-def class_places(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.DataFrame:
+def class_positions(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.DataFrame:
     """Find where to write the most frequent predicted classes' names on a map: amid their rows.
 
     ``coordinates`` (n, d): their places on the map, d 2 or 3. ``within`` (n,):

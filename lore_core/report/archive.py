@@ -37,7 +37,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def check_place(path: str | Path) -> Path:
+def check_output_path(path: str | Path) -> Path:
     """Return where to write, or say what is wrong with it before anything is computed.
 
     ``path``: a ``.zip`` file, else a directory: a new one, an empty one, or an earlier report.
@@ -72,10 +72,10 @@ def _is_report(place: Path) -> bool:
 def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
     """Write all files, by path in the bundle, to a directory or a ZIP file, in one step.
 
-    ``path``: see :func:`check_place`; an earlier report there is replaced. Raises InputError if it
-    cannot be written.
+    ``path``: see :func:`check_output_path`; an earlier report there is replaced. Raises InputError
+    if it cannot be written.
     """
-    place = check_place(path)
+    place = check_output_path(path)
     if place.suffix.lower() == ".zip":
         write_bytes(place, zipped(files))
         return place

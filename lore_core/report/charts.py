@@ -189,7 +189,7 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
         rows=rows_and_kernel(findings),
         axes=scene.axes,
         found=outlines_of(findings.search, scene.points, LISTED),
-        places=scene.classes,
+        labels=scene.classes,
     )
 
 

@@ -13,7 +13,7 @@ from lore_core.data.errors import require
 from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
-from lore_core.report.archive import check_place, write_bundle
+from lore_core.report.archive import check_output_path, write_bundle
 from lore_core.report.configuration import configuration, rerun_command
 from lore_core.report.findings import Comparing, ReportSettings, Source, examine
 from lore_core.report.tables import ABOUT_TABLES, table_files, tables
@@ -105,7 +105,7 @@ def write_report(
     >>> lore.write_report(data, "report.zip", gamma=0.2)   # doctest: +SKIP
     """
     require_packages()
-    check_place(path)
+    check_output_path(path)
     settings = ReportSettings(
         methods=None if methods is None else tuple(methods),
         group_column=group_column,

@@ -24,7 +24,7 @@ from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.recalibration import offered_recalibrators, standard_recalibrators
-from lore_core.regions import PlaceSearch, Verdict
+from lore_core.regions import SubgroupSearch, Verdict
 from lore_core.view import View
 from lore_core.view.inference import (
     chance_band_of,
@@ -36,19 +36,19 @@ from lore_core.view.inference import (
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
+    gains_of,
     group_columns,
     group_reports_of,
     grouping_of,
     recalibrators_of,
     simulating_of,
     summary_of,
-    taught_of,
 )
 from lore_core.view.where import (
     compositions_of,
     curve_of,
-    places_of,
     ranking_of,
+    subgroups_of,
     verdict_of,
 )
 
@@ -105,7 +105,7 @@ class Findings:
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
-    search: PlaceSearch = field(init=False)  #: Where the confidence is worse than on average
+    search: SubgroupSearch = field(init=False)  #: Where the confidence is worse than on average
     #: What the regions among the places are made of, by the place's number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
     vector_sentence: str = ""  #: What is said of the whole vector
@@ -119,7 +119,7 @@ class Findings:
     rewards: dict[str, RewardCurve] = field(init=False)
     own_rewards: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
     reward_sentence: str = ""
-    taught: GainEstimate | None = None  #: What calibration rows teach, said of the places
+    gains: GainEstimate | None = None  #: What calibration rows teach, said of the places
     retraining_sentence: str = ""  #: Recalibrate, or retrain?
     retraining: pd.DataFrame | None = None  #: What each gains
     #: Why a part is not there, by the part's name.
@@ -159,7 +159,7 @@ def examine(
     InputError if a setting names something the data do not have.
     """
     findings = Findings(view, settings, comparing, grouping=_grouping(view, settings))
-    _ = view.aimed  # raises for an unknown class
+    _ = view.target_rows  # raises for an unknown class
     if settings.methods == ():
         raise InputError("'methods' must name at least one recalibrator; got none.")
     if settings.methods:
@@ -227,11 +227,11 @@ def _curve(findings: Findings, progress: Progress | None) -> None:
 
 
 def _places(findings: Findings, progress: Progress | None) -> None:
-    findings.search = places_of(findings.view, progress=progress)
+    findings.search = subgroups_of(findings.view, progress=progress)
     findings.verdict = verdict_of(findings.view, findings.search)
     findings.compositions = compositions_of(findings.view, findings.search)
-    if findings.search.places:
-        findings.taught = taught_of(findings.view)
+    if findings.search.subgroups:
+        findings.gains = gains_of(findings.view)
 
 
 def _vector(findings: Findings, progress: Progress | None) -> None:
@@ -321,7 +321,7 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
         findings.own_rewards, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
     view = findings.view
-    known = taught_of(view.with_(target=TOP_LABEL))
+    known = gains_of(view.with_(target=TOP_LABEL))
     if known is None and view.dataset.weights is None:
         return
     losses, rewards = (None, None) if known is None else (known.losses(), known.rewards(ratio))

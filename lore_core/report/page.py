@@ -21,7 +21,13 @@ from lore_core.figures.svg import Drawing
 from lore_core.figures.svg.drawing import page_rules, png_url
 from lore_core.metrics.catalogue import REPORT_TABLE, WORST_CELL
 from lore_core.metrics.metric import Metric
-from lore_core.regions import Place, describe_composition, describe_place, evidence_of, telling_rows
+from lore_core.regions import (
+    Subgroup,
+    describe_composition,
+    describe_subgroup,
+    evidence_of,
+    telling_rows,
+)
 from lore_core.regions.field import rows_outline
 from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
@@ -131,34 +137,38 @@ def _places(findings: Findings) -> Markup:
         "places.html",
         places=[
             {
-                "sign": place.sign,
-                "sentence": describe_place(place, top_label=findings.view.target == TOP_LABEL),
-                "evidence": evidence_of(place, search),
-                "retraining": retraining_words(place, findings.taught),
-                "within": None if place.within is None else place.within + 1,
+                "sign": subgroup.sign,
+                "sentence": describe_subgroup(
+                    subgroup, top_label=findings.view.target == TOP_LABEL
+                ),
+                "evidence": evidence_of(subgroup, search),
+                "retraining": retraining_words(subgroup, findings.gains),
+                "within": None if subgroup.within is None else subgroup.within + 1,
                 "made_of": made_of.get(number, ""),
-                "examples": _examples(findings, place),
+                "examples": _examples(findings, subgroup),
             }
-            for number, place in enumerate(search.places[:LISTED])
+            for number, subgroup in enumerate(search.subgroups[:LISTED])
         ],
-        tried=search.sentence if search.places else findings.verdict.evidence,
+        tried=search.sentence if search.subgroups else findings.verdict.evidence,
         average=search.gap if search.against == "average" else None,
         vector=findings.vector_sentence,
-        n_hidden=len(search.places) - LISTED,
+        n_hidden=len(search.subgroups) - LISTED,
         is_local=findings.view.is_local,
     )
 
 
-def _examples(findings: Findings, place: Place) -> list[dict[str, object]]:
+def _examples(findings: Findings, subgroup: Subgroup) -> list[dict[str, object]]:
     """Rows of a place as small images; none where the data hold no images."""
-    dataset, aimed = findings.view.evaluation, findings.view.aimed
+    dataset, target_rows = findings.view.evaluation, findings.view.target_rows
     if dataset.images is None:
         return []
-    rows = place.rows
+    rows = subgroup.rows
     if dataset.has_image is not None:
         rows = rows[dataset.has_image[rows]]
     shown: list[dict[str, object]] = []
-    for row in telling_rows(aimed.confidence, aimed.outcome, rows, place.sign, n_rows=_EXAMPLES):
+    for row in telling_rows(
+        target_rows.confidence, target_rows.outcome, rows, subgroup.sign, n_rows=_EXAMPLES
+    ):
         image = dataset.images[row]
         step = max(1, -(-max(image.shape[:2]) // _LARGEST_SIDE))
         predicted, true = (
@@ -168,7 +178,7 @@ def _examples(findings: Findings, place: Place) -> list[dict[str, object]]:
             {
                 "url": png_url(image[::step, ::step]),
                 "words": f"row {row}: said {predicted}, is {true}",
-                "confidence": aimed.confidence[row],
+                "confidence": target_rows.confidence[row],
             }
         )
     return shown
@@ -217,7 +227,7 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
     if result is None:
         return missing(findings.missing.get("recalibrators", ""))
     order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
-    places = result.worst_places
+    places = result.worst_parts
     best = next((name for name in order if name != first), first)
     shown = [item for item in REPORT_TABLE if item.name in result.table]
     paired = [item for item in shown if item.is_paired]

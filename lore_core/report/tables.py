@@ -15,10 +15,10 @@ from lore_core.data.export_text import csv_text
 from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
-from lore_core.regions import PlaceSearch
+from lore_core.regions import SubgroupSearch
 from lore_core.regions.rows import row_table, worst_rows
 from lore_core.report.findings import Findings
-from lore_core.view.where import listed_places
+from lore_core.view.where import subgroup_table
 
 _WORST_ROWS = 50
 #: What each table holds, by its name.
@@ -34,7 +34,7 @@ ABOUT_TABLES = {
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",
     "recalibrators": "methods × metrics: value, unit, interval, paired difference, p, rows",
-    "worst_places": "where maxima lie, found on half of the rows, before and after on the others",
+    "worst_parts": "where maxima lie, found on half of the rows, before and after on the others",
     "recalibrated_reliability": "confidence bins after each method",
     "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
     "worst_group": "the group furthest off and the worst cells under every method",
@@ -58,8 +58,8 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         made["worst_rows"] = row_table(findings.view.evaluation, worst, local)
     if findings.classes is not None:
         made["classes"] = findings.classes.reset_index()
-    made["places"] = listed_places(findings.view, findings.search, findings.taught)
-    parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
+    made["places"] = subgroup_table(findings.view, findings.search, findings.gains)
+    parts = [frame.assign(subgroup=number + 1) for number, frame in findings.compositions.items()]
     if parts:
         made["place_composition"] = pd.concat(parts, ignore_index=True)
     if findings.curve is not None:
@@ -72,7 +72,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     made["variables"] = findings.variables
     if findings.comparison is not None:
         made["recalibrators"] = findings.comparison.frame(findings.comparison.ranking)
-        made["worst_places"] = findings.comparison.worst_places
+        made["worst_parts"] = findings.comparison.worst_parts
         summaries = findings.comparison.summaries.items()
         made["recalibrated_reliability"] = stacked(
             {label: item.reliability.frame() for label, item in summaries}
@@ -103,10 +103,10 @@ def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.
     return {label: curve.frame() for label, curve in curves.items()}
 
 
-def _first_place(search: PlaceSearch) -> NDArray[np.int64]:
+def _first_subgroup(search: SubgroupSearch) -> NDArray[np.int64]:
     """Of every row the number of the first place that holds it, from 1; 0 for none."""
     first = np.zeros(search.n_rows, dtype=np.int64)
-    for number in reversed(range(len(search.places))):
+    for number in reversed(range(len(search.subgroups))):
         first[search.mask(number)] = number + 1
     return first
 
@@ -127,14 +127,14 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
     """One line an evaluation row: what was promised, what came, and what each method says."""
-    dataset, aimed = findings.view.evaluation, findings.view.aimed
+    dataset, target_rows = findings.view.evaluation, findings.view.target_rows
     names = list(dataset.class_names)
     columns: dict[str, Any] = {
         "row": np.arange(len(dataset)),
         "predicted": [names[k] for k in dataset.predictions],
         "true": [names[k] for k in dataset.labels],
-        "confidence": aimed.confidence,
-        "came_true": aimed.outcome.astype(bool),
+        "confidence": target_rows.confidence,
+        "came_true": target_rows.outcome.astype(bool),
     }
     if local is not None:
         columns |= {
@@ -142,7 +142,7 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
             "n_eff": local.effective_size,
             "bin": local.bin_index,
         }
-    columns["place"] = _first_place(findings.search)
+    columns["place"] = _first_subgroup(findings.search)
     if findings.drawn_on is not None:
         points = findings.view.points(on=findings.drawn_on)
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}

@@ -59,11 +59,11 @@ def chance_errors_of(
     if isinstance(view, SumsView):
         wanted = _DRAWS_OF_SUMS if n_draws is None else n_draws
         return _drawn_from(view.sums, view, bin_index, wanted, progress)
-    c, points = view.aimed.confidence, view.points()
+    c, points = view.target_rows.confidence, view.points()
     n_dimensions = points.shape[1]
     wanted = _DRAWS if n_draws is None else n_draws
     affordable = affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
-    if affordable < wanted and n_dimensions <= 3 and view.aimed.weights is None:
+    if affordable < wanted and n_dimensions <= 3 and view.target_rows.weights is None:
         sums = LocalErrorSums.of(
             c,
             np.zeros(len(c)),
@@ -86,7 +86,7 @@ def chance_errors_of(
         **view.local,
         n_draws=n_draws,
         within=within,
-        weights=view.aimed.weights,
+        weights=view.target_rows.weights,
         random_state=view.seed,
         progress=progress,
     )
@@ -130,12 +130,12 @@ def chance_band_of(
     if not n_draws:
         return None
     return null_band(
-        view.aimed.confidence,
+        view.target_rows.confidence,
         view.points(),
         view.gammas,
         **view.bins,
         n_draws=n_draws,
-        weights=view.aimed.weights,
+        weights=view.target_rows.weights,
         random_state=view.seed,
         progress=progress,
     )

@@ -230,7 +230,7 @@ def needs_calibration(dataset: Dataset) -> Dataset:
     return dataset.calibration
 
 
-def taught_of(view: View) -> GainEstimate | None:
+def gains_of(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained on the evaluation rows; None without any.
 
     Nor of weighted rows: the bounds have not been tried on them.

@@ -98,8 +98,13 @@ def preview_rows(
     ``bin_index``, ``on``: see :func:`~lore_core.view.where.field_of`. ``max_rows``: of more rows a
     random sample is taken.
     """
-    c, a, z, at = view.aimed.confidence, view.aimed.outcome, view.points(), view.points(on=on)
-    least, rows, weights = MIN_EFFECTIVE_SIZE, None, view.aimed.weights
+    c, a, z, at = (
+        view.target_rows.confidence,
+        view.target_rows.outcome,
+        view.points(),
+        view.points(on=on),
+    )
+    least, rows, weights = MIN_EFFECTIVE_SIZE, None, view.target_rows.weights
     if len(c) > max_rows:
         drawn = np.random.default_rng(view.seed).choice(len(c), max_rows, replace=False)
         # With the outermost rows it covers what the exact field covers.

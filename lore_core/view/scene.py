@@ -13,7 +13,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
-from lore_core.regions.rows import class_places, drawn_rows, row_table, worst_rows
+from lore_core.regions.rows import class_positions, drawn_rows, row_table, worst_rows
 from lore_core.view.view import View
 
 #: Rows ringed, drawn over the field, and drawn without it: more slow a browser down.
@@ -104,4 +104,4 @@ class Scene:
     @cached_property
     def classes(self) -> pd.DataFrame:
         """Where on the map the predicted classes lie."""
-        return class_places(self.view.evaluation, self.points, self.rows)
+        return class_positions(self.view.evaluation, self.points, self.rows)

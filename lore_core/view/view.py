@@ -101,14 +101,14 @@ class View:
         return self.dataset.calibration
 
     @cached_property
-    def aimed(self) -> Target:
+    def target_rows(self) -> Target:
         """Confidence and outcome of the evaluation rows."""
         return self.evaluation.target(self.target)
 
     @property
     def scored(self) -> Scored:
         """What the evaluation rows are scored by."""
-        return scored(self.aimed)
+        return scored(self.target_rows)
 
     @property
     def is_local(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where the confidence of a view is wrong: rows, places, bandwidths, regions, columns."""
+"""Where the confidence of a view is wrong: rows, subgroups, bandwidths, regions, columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison.conclusions.retraining import retraining_at_place
+from lore_core.comparison.conclusions.retraining import retraining_in_subgroup
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
@@ -27,12 +27,12 @@ from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
 from lore_core.regions.rows import rows_like
 from lore_core.regions.subgroups.average import Against
-from lore_core.regions.subgroups.find import Halves, Place, PlaceSearch, halves_of
+from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Overall, overall_gap
 from lore_core.regions.subgroups.verdict import (
     Verdict,
     conclude,
-    describe_place,
+    describe_subgroup,
     evidence_of as words_of_evidence,
 )
 from lore_core.regions.variables.attributes import (
@@ -74,7 +74,7 @@ def isotonic_of(view: View, recalibrated: Dataset | None = None) -> IsotonicReli
 
     ``recalibrated``: these rows as a method left them; by default as they are.
     """
-    rows = view.aimed if recalibrated is None else recalibrated
+    rows = view.target_rows if recalibrated is None else recalibrated
     return isotonic_reliability(**scored(rows), random_state=view.seed)
 
 
@@ -97,7 +97,7 @@ def curve_of(
     """
     if isinstance(view, SumsView):
         return bandwidth_curve_of_sums(view.sums, progress=part_of(progress, 0.8, 1.0))
-    rows = view.aimed if confidence is None else view.evaluation
+    rows = view.target_rows if confidence is None else view.evaluation
     return bandwidth_curve(
         rows.confidence if confidence is None else confidence,
         rows.outcome,
@@ -113,11 +113,11 @@ def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion 
     """Return the γ and bins that predict calibration rows best; None where they are too few."""
     if view.calibration is None:
         return None
-    aimed = view.calibration.target(view.target)
-    if not has_pairs(aimed.confidence, tried_bins, view.binning):
+    target_rows = view.calibration.target(view.target)
+    if not has_pairs(target_rows.confidence, tried_bins, view.binning):
         return None
     return suggest_bandwidth(
-        **scored(aimed),
+        **scored(target_rows),
         embedding=view.points(CALIBRATION),
         gammas=view.gammas,
         n_bins=tried_bins,
@@ -134,12 +134,12 @@ def field_of(
     only: Mask | None = None,
     resolution: int = 200,
 ) -> Field:
-    """Signed local error at every place of a 2-D map: ``on``, or the one the kernel works on.
+    """Signed local error at every subgroup of a 2-D map: ``on``, or the one the kernel works on.
 
     Exact for one confidence bin on the kernel's own map; else the rows' own errors, averaged.
     ``only`` is a mask of rows: where none of them is the nearest row there is no value. With
-    :meth:`PlaceSearch.inside <lore_core.regions.PlaceSearch.inside>` that leaves what is beyond
-    chance.
+    :meth:`SubgroupSearch.inside <lore_core.regions.SubgroupSearch.inside>` that leaves what is
+    beyond chance.
     """
     rows = None if bin_index is None else errors.bin_index == bin_index
     if rows is not None and (on is None or on is view.embedding):
@@ -164,22 +164,22 @@ def field_of(
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
     """Halve the evaluation rows to be searched: what depends neither on the map nor on γ.
 
-    ``against``: see :func:`~lore_core.regions.subgroups.find.find_places`.
+    ``against``: see :func:`~lore_core.regions.subgroups.find.find_subgroups`.
     """
     return halves_of(view.evaluation, target=view.target, against=against, random_state=view.seed)
 
 
-def places_of(
+def subgroups_of(
     view: View,
     *,
     against: Against | Literal["auto"] = "auto",
     halves: Halves | None = None,
     progress: Progress | None = None,
-) -> PlaceSearch:
+) -> SubgroupSearch:
     """Find where the confidence of the evaluation rows is worse than on average.
 
     ``view``: what is looked at; without a map only columns are searched. ``against``, ``progress``:
-    see :func:`~lore_core.regions.find_places`. ``halves``: from :func:`view_halves`, where they
+    see :func:`~lore_core.regions.find_subgroups`. ``halves``: from :func:`view_halves`, where they
     are kept.
     """
     halves = view_halves(view, against=against) if halves is None else halves
@@ -192,75 +192,77 @@ def overall_of(view: View) -> Overall:
 
 
 def verdict_of(
-    view: View, search: PlaceSearch | None, *, overall: Overall | None = None
+    view: View, search: SubgroupSearch | None, *, overall: Overall | None = None
 ) -> Verdict:
     """Say what the evaluation rows come to.
 
-    ``search``: from :func:`places_of`; None where places were not looked for. ``overall``: from
-    :func:`overall_of`, where it is kept.
+    ``search``: from :func:`subgroups_of`; None where subgroups were not looked for. ``overall``:
+    from :func:`overall_of`, where it is kept.
     """
     overall = overall_of(view) if overall is None else overall
     return conclude(overall, search, top_label=view.target == TOP_LABEL)
 
 
-def compositions_of(view: View, search: PlaceSearch) -> dict[int, pd.DataFrame]:
-    """Say what the regions among places are made of, by their numbers from 0; slices say it."""
-    numbers = [number for number, place in enumerate(search.places) if place.is_region]
+def compositions_of(view: View, search: SubgroupSearch) -> dict[int, pd.DataFrame]:
+    """Say what the regions among subgroups are made of, by their numbers from 0; slices say it."""
+    numbers = [number for number, subgroup in enumerate(search.subgroups) if subgroup.is_region]
     known = telling_of(view) if numbers else []
     return {
         number: composition(view.evaluation, search.mask(number), coded=known) for number in numbers
     }
 
 
-def listed_places(
-    view: View, search: PlaceSearch, known: GainEstimate | None = None
+def subgroup_table(
+    view: View, search: SubgroupSearch, known: GainEstimate | None = None
 ) -> pd.DataFrame:
-    """Return places as a table, one row each, with the sentences that are said of them.
+    """Return subgroups as a table, one row each, with the sentences that are said of them.
 
-    ``known``: from :func:`~lore_core.view.methods.taught_of`, to say what recalibration can gain.
+    ``known``: from :func:`~lore_core.view.methods.gains_of`, to say what recalibration can gain.
     """
     top_label = view.target == TOP_LABEL
     return search.frame().assign(
-        sentence=[describe_place(place, top_label=top_label) for place in search.places],
-        evidence=[words_of_evidence(place, search) for place in search.places],
-        retraining=[retraining_words(place, known) for place in search.places],
+        sentence=[
+            describe_subgroup(subgroup, top_label=top_label) for subgroup in search.subgroups
+        ],
+        evidence=[words_of_evidence(subgroup, search) for subgroup in search.subgroups],
+        retraining=[retraining_words(subgroup, known) for subgroup in search.subgroups],
     )
 
 
-def retraining_words(place: Place, known: GainEstimate | None) -> str:
-    """Say what recalibration can gain at a place, and what it cannot; "" where that is open.
+def retraining_words(subgroup: Subgroup, known: GainEstimate | None) -> str:
+    """Say what recalibration can gain at a subgroup, and what it cannot; "" where that is open.
 
-    ``known``: see :func:`listed_places`.
+    ``known``: see :func:`subgroup_table`.
     """
-    return "" if known is None else retraining_at_place(known.losses(place.held_out))
+    return "" if known is None else retraining_in_subgroup(known.losses(subgroup.held_out))
 
 
 def outlines_of(
-    search: PlaceSearch, points: Floats, most: int | None = None
+    search: SubgroupSearch, points: Floats, most: int | None = None
 ) -> list[tuple[str, Outline]]:
-    """Find where the first places lie on a map, by their numbers; none of those that lie scattered.
+    """Outline the first subgroups on a map, by their numbers; none of those that lie scattered.
 
-    ``points`` (n, 2): all rows on the map. ``most``: how many places are looked at.
+    ``points`` (n, 2): all rows on the map. ``most``: how many subgroups are looked at.
     """
     drawn = []
-    for number, place in enumerate(search.places[:most]):
+    for number, subgroup in enumerate(search.subgroups[:most]):
         outline = rows_outline(points, search.mask(number))
-        if outline.holds_most(points[place.rows]):
+        if outline.holds_most(points[subgroup.rows]):
             drawn.append((str(number + 1), outline))
     return drawn
 
 
-def calibration_rows_of(view: View, place: Place) -> Mask:
-    """Find a place's calibration rows, a mask of shape (n_cal,); empty where there are none.
+def calibration_rows_of(view: View, subgroup: Subgroup) -> Mask:
+    """Find a subgroup's calibration rows, a mask of shape (n_cal,); empty where there are none.
 
     By what its columns hold; of a region those whose nearest evaluation row on the map is one of
-    the place.
+    the subgroup.
     """
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    if not place.is_region:
-        return place.holds(view.calibration)
-    inside = np.isin(np.arange(len(view.evaluation)), place.rows)
+    if not subgroup.is_region:
+        return subgroup.holds(view.calibration)
+    inside = np.isin(np.arange(len(view.evaluation)), subgroup.rows)
     return rows_like(view.points(), inside, view.points(CALIBRATION))
 
 

@@ -19,7 +19,7 @@ from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, in_session, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
-from pages.shared.places import title_of
+from pages.shared.subgroups import title_of
 from pages.shared.tasks import is_ready
 
 _EVERYONE = "all rows"
@@ -43,7 +43,7 @@ columns = group_columns(view.dataset)
 by = costs[2].selectbox("Rows of", [_EVERYONE, _PLACES, *columns], **in_session("decide_by"))
 inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
 if by == _PLACES:
-    found = compute.places(view).places
+    found = compute.subgroups(view).subgroups
     if not found:
         st.info("No place is wrong beyond chance.", icon=":material/info:")
         st.stop()
@@ -105,7 +105,7 @@ st.caption(
 )
 
 st.subheader("Recalibrate, or retrain?")
-known = compute.taught(top_label)
+known = compute.gains(top_label)
 losses, gains = (
     (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
 )

@@ -18,10 +18,10 @@ from lore_core.figures.browser.gamma_fields import GammaFields
 from lore_core.figures.pictures.landscape import outlined_region
 from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.average import Against
-from lore_core.regions.subgroups.find import Halves, PlaceSearch
+from lore_core.regions.subgroups.find import Halves, SubgroupSearch
 from lore_core.view import View
 from lore_core.view.preview import MAX_ROWS, preview_rows
-from lore_core.view.where import curve_of, places_of, view_halves
+from lore_core.view.where import curve_of, subgroups_of, view_halves
 from pages.shared import compute
 from pages.shared.controls import GAMMAS
 from pages.shared.requests import offer
@@ -48,7 +48,7 @@ class FieldParts:
     """
 
     def __init__(
-        self, view: View, bin_index: int | None, on: Embedding, search: PlaceSearch | None
+        self, view: View, bin_index: int | None, on: Embedding, search: SubgroupSearch | None
     ) -> None:
         self.address = offer(self)  #: Where a browser asks for parts; their key, too
         self.fields_sent = threading.Event()  #: Set once a browser was given every field
@@ -201,22 +201,22 @@ class _Outlines:
         """Return the places of a bandwidth by its number, and the outlines that are new."""
         if self._halves is None:
             self._halves = view_halves(self._view, against=self._against)
-        search = places_of(replace(self._view, gamma=GAMMAS[k]), halves=self._halves)
-        found = GammaFields(places={k: []})
-        for number in range(len(search.places)):
+        search = subgroups_of(replace(self._view, gamma=GAMMAS[k]), halves=self._halves)
+        found = GammaFields(subgroups={k: []})
+        for number in range(len(search.subgroups)):
             key = self._key(search, number, found)
             if key is not None:
-                found.places[k].append((str(number + 1), key))
+                found.subgroups[k].append((str(number + 1), key))
         return found
 
-    def _key(self, search: PlaceSearch, number: int, found: GammaFields) -> int | None:
+    def _key(self, search: SubgroupSearch, number: int, found: GammaFields) -> int | None:
         """Name an outline by its rows, and make it if it is new; None where they lie scattered."""
         rows = search.mask(number)
         name = rows.tobytes()
         if name not in self._keys:
             outline = rows_outline(self._points, rows)
             self._keys[name] = None
-            if outline.holds_most(self._points[search.places[number].rows]):
+            if outline.holds_most(self._points[search.subgroups[number].rows]):
                 key = self._keys[name] = len(self._keys)
                 found.outlines[key] = outlined_region(str(number + 1), outline)
         return self._keys[name]
@@ -228,7 +228,7 @@ def field_parts(
     _view: View,
     _bin: int | None,
     _on: Embedding,
-    _search: PlaceSearch | None,
+    _search: SubgroupSearch | None,
 ) -> FieldParts:
     """Return what the slider shows; ``key`` names what is looked at, but for γ."""
     return FieldParts(_view, _bin, _on, _search)

@@ -88,7 +88,7 @@ def wait_until_drawn() -> None:
 def rows_of(scene: Scene) -> EveryRow:
     """Return all evaluation rows as a map takes them."""
     view = scene.view
-    return every_row(view.evaluation, view.aimed, view.target, scene.errors, scene.points)
+    return every_row(view.evaluation, view.target_rows, view.target, scene.errors, scene.points)
 
 
 def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:

@@ -17,7 +17,6 @@ from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.map_rows import wait_until_drawn
 from pages.landscape.picture import KEY, Drawing, is_live, show_asked, show_picture
-from pages.landscape.places import against_control, held_out_note, list_places, search_places
 from pages.landscape.region import (
     ASKED,
     DIVIDED_TAB,
@@ -25,6 +24,12 @@ from pages.landscape.region import (
     forget_region,
     marked_rows,
     region_panel,
+)
+from pages.landscape.subgroups import (
+    against_control,
+    held_out_note,
+    list_subgroups,
+    search_subgroups,
 )
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
@@ -40,16 +45,16 @@ from pages.shared.controls import (
 from pages.shared.header import headline_in_a_line, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
-from pages.shared.places import (
-    PLACES_TAB,
-    chosen_place,
+from pages.shared.session import current, export_selection
+from pages.shared.subgroups import (
+    SUBGROUPS_TAB,
+    chosen_subgroup,
     is_searched,
     search_key,
     take_seen,
     title_of,
     titles_of,
 )
-from pages.shared.session import current, export_selection
 from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
@@ -147,7 +152,7 @@ words = below.text_input(
     help="Marks rows on the map and in the charts, and reports on them. Conditions with commas "
     "between them must all hold. Columns: predicted, true, confidence, groups and metadata.",
 ).strip()
-tabs = below.tabs([PLACES_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
+tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
@@ -157,7 +162,7 @@ with tabs[0]:
     searched = is_searched(view)
     if searched:
         against_control()
-        search = search_places(view)
+        search = search_subgroups(view)
 verdict = compute.verdict(view, searched)
 with headline:
     headline_in_a_line(verdict)
@@ -167,7 +172,7 @@ if verdict.level != "good":
     )
 if search is not None:
     key = search_key(view, search)
-    chosen_one = chosen_place(key, len(search.places))
+    chosen_one = chosen_subgroup(key, len(search.subgroups))
     if on_map.n_components == 2:
         outlined = tuple(
             item
@@ -197,29 +202,29 @@ with picture:
         show_picture(scene, drawing)
 
     if search is not None and chosen_one is not None:
-        place, inside = search.places[chosen_one], search.mask(chosen_one)
+        subgroup, inside = search.subgroups[chosen_one], search.mask(chosen_one)
         region_panel(
             view,
             errors,
             inside,
             among=np.ones_like(inside),
-            fitted_on=calibration_rows_of(view, place),
+            fitted_on=calibration_rows_of(view, subgroup),
             key=(*key, chosen_one),
-            title=plain(title_of(place, chosen_one)),
-            note=plain(held_out_note(place, search)),
-            said=[part.column for part in place.conditions],
+            title=plain(title_of(subgroup, chosen_one)),
+            note=plain(held_out_note(subgroup, search)),
+            said=[part.column for part in subgroup.conditions],
         )
     elif layer != "3-D" or on_map.n_components == 3:
         show_asked(scene, words)
 if tabs[0].open and search is not None:
     with tabs[0]:
-        list_places(view, on_map, search, key, chosen_one)
+        list_subgroups(view, on_map, search, key, chosen_one)
 if tabs[1].open:
     with tabs[1]:
         list_worst(view, errors, scene.worst, marked)
 if tabs[2].open:
     with tabs[2]:
-        list_by(view.evaluation, view.aimed, rows, sentence)
+        list_by(view.evaluation, view.target_rows, rows, sentence)
 wait_until_drawn()
 # After all else: Plotly, as it loads and draws, would hold up what the map paints.
 with side.container(key="side_charts"):

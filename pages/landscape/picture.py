@@ -15,7 +15,7 @@ from lore_core.figures import landscape_3d_figure, landscape_figure, surface_fig
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
 from lore_core.regions import Field, Outline, Selection
-from lore_core.regions.subgroups.find import PlaceSearch
+from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
 from pages.landscape.gamma_fields import FieldParts, field_parts
 from pages.landscape.map_rows import glimpse_of, map_rows, rows_of
@@ -33,8 +33,8 @@ from pages.shared.controls import GAMMAS, one_of, theme_mode
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
-from pages.shared.places import choose_place, color_limit
 from pages.shared.rows import picked_row
+from pages.shared.subgroups import choose_subgroup, color_limit
 
 KEY = "landscape"
 _HINT = (
@@ -54,7 +54,7 @@ class Drawing:
     value: Value  #: What the colour means
     layer: Literal["field", "rows", "both", "3-D"]  #: What is drawn
     search_key: tuple[Hashable, ...] = ()  #: Names the search for places
-    search: PlaceSearch | None = None  #: What it found; None where none was made
+    search: SubgroupSearch | None = None  #: What it found; None where none was made
     #: Rows that are beyond chance; None where none were looked for.
     inside: np.ndarray | None = None
     outlines: tuple[tuple[str, Outline], ...] = ()  #: Places to outline, by their numbers
@@ -91,7 +91,7 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
     common |= {
         "worst": scene.table(scene.worst),
         "n_total": int(scene.shown.sum()),
-        "places": scene.classes,
+        "labels": scene.classes,
     }
     if field is None:
         draw = partial(landscape_3d_figure, scene.drawn(), scene.points, **common)
@@ -158,7 +158,7 @@ def _show_map(
         KEY,
         gamma=_take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
-        place=lambda number: choose_place(key, int(number)),
+        subgroup=lambda number: choose_subgroup(key, int(number)),
         row=take_row,
     )
 
@@ -179,7 +179,7 @@ def _rows_key(scene: Scene) -> str:
     return repr((*scene.view.key("target", "n_bins", "binning"), scene.on.digest))
 
 
-def _fields_at_every_gamma(scene: Scene, search: PlaceSearch | None) -> FieldParts | None:
+def _fields_at_every_gamma(scene: Scene, search: SubgroupSearch | None) -> FieldParts | None:
     """Return what the slider shows; None where what is shown is tested anew at every γ."""
     if scene.only is not None:
         return None

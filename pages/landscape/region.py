@@ -29,7 +29,7 @@ from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
 from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
-from lore_core.regions.subgroups.find import PlaceSearch
+from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from lore_core.view.scene import Scene
@@ -38,8 +38,8 @@ from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
-from pages.shared.places import forget_place
 from pages.shared.rows import pick_row, picked, show_rows
+from pages.shared.subgroups import forget_subgroup
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
@@ -101,7 +101,7 @@ def forget_region() -> None:
     """Let go of what was drawn, and of a place."""
     st.session_state.pop(_REGION, None)
     st.query_params.pop(_REGION[1:], None)
-    forget_place()
+    forget_subgroup()
 
 
 def region_panel(
@@ -122,7 +122,7 @@ def region_panel(
     ``fitted_on`` (n_cal,): calibration rows inside the same outline. ``note``: what else must be
     known about the gap. ``said``: columns the title tells: no news in what the rows are made of.
     """
-    dataset, target = view.evaluation, view.aimed
+    dataset, target = view.evaluation, view.target_rows
     report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
     with st.container(border=True):
         head, button = st.columns([6, 1], vertical_alignment="center")
@@ -159,7 +159,7 @@ def region_panel(
         with listed:
             _show_inside(dataset, errors, inside, report.n_rows)
         with mend:
-            _show_mended(view, inside, fitted_on, key)
+            _show_recalibrated(view, inside, fitted_on, key)
 
 
 def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
@@ -237,7 +237,7 @@ def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_ro
         )
 
 
-def _show_mended(
+def _show_recalibrated(
     view: View, inside: np.ndarray, fitted_on: np.ndarray, key: tuple[Any, ...]
 ) -> None:
     """Preview simple recalibrators fitted on the region's own calibration rows."""
@@ -294,7 +294,7 @@ class Marked:
 
 
 def marked_rows(
-    scene: Scene, search: PlaceSearch | None, chosen: int | None, words: str
+    scene: Scene, search: SubgroupSearch | None, chosen: int | None, words: str
 ) -> Marked | None:
     """Return what is looked at: a place, else what was drawn, asked for in words or picked.
 

@@ -13,8 +13,8 @@ from lore_core.data.number_text import POINTS, interval_words, share_words, sign
 from lore_core.inference import describe_bias
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import TILES
-from lore_core.regions.subgroups.find import PlaceSearch
-from lore_core.regions.subgroups.verdict import name_of_place
+from lore_core.regions.subgroups.find import SubgroupSearch
+from lore_core.regions.subgroups.verdict import name_of_subgroup
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, show_tile
@@ -23,32 +23,32 @@ from pages.shared.controls import asks_for_vector, view_controls
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
-from pages.shared.places import SEEN, is_searched, small_map
 from pages.shared.session import current
+from pages.shared.subgroups import SEEN, is_searched, small_map
 from pages.shared.vector import show_vector_overview
 from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"
-#: Places listed; the Landscape lists all.
+#: Subgroups listed; the Landscape lists all.
 _LISTED = 5
 
 
 def _see(number: int) -> None:
-    """Go to a place on the Landscape."""
+    """Go to a subgroup on the Landscape."""
     st.switch_page(
         "pages/landscape/page.py",
         query_params={**st.query_params.to_dict(), SEEN: str(int(number) + 1)},
     )
 
 
-def _list_places(view: View, search: PlaceSearch) -> None:
-    """List the first places with what was promised, what came, and the evidence."""
+def _list_subgroups(view: View, search: SubgroupSearch) -> None:
+    """List the first subgroups with what was promised, what came, and the evidence."""
     came = "got" if view.target == TOP_LABEL else "came"
     on_map = view.is_local and bool(planar_maps(view.dataset))
-    for number, place in enumerate(search.places[:_LISTED]):
-        held = place.held
-        part = "" if place.within is None else f"in {place.within + 1}: "
-        name = f"{number + 1} · {part}{plain(name_of_place(place))}"
+    for number, subgroup in enumerate(search.subgroups[:_LISTED]):
+        held = subgroup.held
+        part = "" if subgroup.within is None else f"in {subgroup.within + 1}: "
+        name = f"{number + 1} · {part}{plain(name_of_subgroup(subgroup))}"
         with st.container(gap=None):
             if on_map:
                 # (A button that switches pages may not carry the settings in the link along.)
@@ -62,10 +62,10 @@ def _list_places(view: View, search: PlaceSearch) -> None:
                 st.markdown(f"**{name}**")
             gap = f"{signed_points(held.gap, 0)} ({interval_words(held.gap_low, held.gap_high)})"
             st.caption(
-                f"{place.n_rows:,} rows · promised {share_words(place.confidence)}, {came} "
-                f"{share_words(place.accuracy)} · held-out gap {gap} points"
+                f"{subgroup.n_rows:,} rows · promised {share_words(subgroup.confidence)}, {came} "
+                f"{share_words(subgroup.accuracy)} · held-out gap {gap} points"
             )
-    hidden = len(search.places) - _LISTED
+    hidden = len(search.subgroups) - _LISTED
     st.caption(
         f"Held-out gap: promised less {came}, on those of the rows that were not used to find the "
         + unbroken("place, with its 95 % interval; + is too sure.")
@@ -91,13 +91,13 @@ found = compute.summary(view)
 searched = is_searched(view)
 said = compute.verdict(view, searched)
 headline(said)
-search = compute.places(view) if searched else None
+search = compute.subgroups(view) if searched else None
 left, right = st.columns([1, 1.1], gap="medium") if view.is_local else (st.container(), None)
 with left:
     if said.evidence:
         st.markdown(plain(said.evidence))
-    if search is not None and search.places:
-        _list_places(view, search)
+    if search is not None and search.subgroups:
+        _list_subgroups(view, search)
 if right is not None:
     with right:
         small_map(view, search, _MAP, _see)

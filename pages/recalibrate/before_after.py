@@ -12,7 +12,7 @@ from lore_core.figures import cdf_figure
 from lore_core.figures.browser.landscape import Against, LiveLandscape
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
-from lore_core.regions import class_places
+from lore_core.regions import class_positions
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
@@ -39,9 +39,9 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
     about = f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}"
     if points.shape[1] == 2:
         key = (measured_on, bin_name, before)
-        places = class_places(view.evaluation, points, rows)
+        labels = class_positions(view.evaluation, points, rows)
         fields, charts = pair_of_maps(
-            view, result, pair, on, rows, key, about, pair, places=places, height=430
+            view, result, pair, on, rows, key, about, pair, labels=labels, height=430
         )
         shown = one_of(
             "Maps",

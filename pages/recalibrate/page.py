@@ -17,7 +17,7 @@ from lore_core.recalibration import LoRe, SmoothLoRe
 from lore_core.shipping import FileContents, describe
 from lore_core.view import View
 from pages.recalibrate.before_after import before_after
-from pages.recalibrate.table import metrics_table, worst_places_table
+from pages.recalibrate.table import metrics_table, worst_parts_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
@@ -25,7 +25,7 @@ from pages.shared.controls import curve_metric, in_session, metric_map, theme_mo
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control, preselected
-from pages.shared.places import is_searched
+from pages.shared.subgroups import is_searched
 from pages.shared.tasks import await_result, is_ready
 
 #: Seconds that the table waits for its intervals before it is shown without them.
@@ -166,14 +166,14 @@ methods = list(result.datasets)
 if measure_map is not None and len(methods) > 1:
     for curve in compute.method_curve_requests(view, result, _drawn_first(result), measure_map):
         is_ready(curve, 0.0)  # begun, while the page is made
-search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) else None
+search = compute.subgroups(view) if view.target == TOP_LABEL and is_searched(view) else None
 conclude(top, conclude_recalibration(result, search))
 table, waiting = st.empty(), st.empty()
 request = compute.intervals(view, result, measure_map)
 if request is not None and not is_ready(request, _SOON):
     with table.container():
         metrics_table(result, grouping(dataset), measured_on, pending=True)
-worst_places_table(result)
+worst_parts_table(result)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):
     n_kept = int(lore.without_neighbours(dataset.evaluation).sum())

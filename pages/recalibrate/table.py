@@ -86,9 +86,9 @@ def _notes(
     return [*text, predictions]
 
 
-def worst_places_table(result: Comparison) -> None:
+def worst_parts_table(result: Comparison) -> None:
     """Show where the maxima lie before and after a method, on rows that did not choose them."""
-    table = result.worst_places
+    table = result.worst_parts
     methods = [name for name in result.ranking if name in set(table["method"])]
     if not methods:
         return

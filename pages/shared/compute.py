@@ -43,7 +43,7 @@ from lore_core.regions import (
     smoothed_field,
 )
 from lore_core.regions.subgroups.average import Against
-from lore_core.regions.subgroups.find import PlaceSearch
+from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
@@ -60,7 +60,7 @@ _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
 _FEW_ROWS, _ENTRIES = 20_000, 48
 #: Seconds a row, of every method, a curve or a band: rough, until this machine has shown its own.
 _FIT_SECONDS, _SIMULATED_SECONDS, _CURVE_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 5e-6, 1.5e-4
-_TAUGHT_SECONDS = 2e-6
+_GAINS_SECONDS = 2e-6
 #: Seconds a row and column of kernel sums; models simulated, and bandwidths of a curve, about.
 _COLUMN_SECONDS, _DRAWN, _GAMMAS_DRAWN = 2e-7, 100, 12
 #: What a search for places depends on.
@@ -135,9 +135,9 @@ on_grid = _cached(64, False, "target")(where.grid_of)
 
 
 @_cached(12, "Looking for places …", *SEARCHED)
-def places(view: View, against: Against | Literal["auto"] = "auto") -> PlaceSearch:
+def subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
     """Places of the evaluation rows; ``against``: what they are worse than."""
-    return where.places_of(view, halves=_halves(view, against=against))
+    return where.subgroups_of(view, halves=_halves(view, against=against))
 
 
 @_cached(64, "Drawing the landscape …", *_LOCAL)
@@ -163,7 +163,7 @@ _overall = _cached(32, "Testing the average …", *_BINS, "seed")(where.overall_
 
 def verdict(view: View, searched: bool) -> Verdict:
     """Headline of the evaluation rows, and what it rests on."""
-    return where.verdict_of(view, places(view) if searched else None, overall=_overall(view))
+    return where.verdict_of(view, subgroups(view) if searched else None, overall=_overall(view))
 
 
 @_cached(64, "Drawing the landscape …", *_FITTED)
@@ -185,7 +185,7 @@ def region_outline(
 
 @_cached(16, False)
 def outlines(
-    dataset: Dataset, on_map: Embedding, key: Hashable, _search: PlaceSearch
+    dataset: Dataset, on_map: Embedding, key: Hashable, _search: SubgroupSearch
 ) -> list[tuple[str, Outline]]:
     """Where places lie on a map; ``key`` names the search."""
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
@@ -268,13 +268,13 @@ def chance_request(view: View) -> Request[Any] | None:
     return Request(inference.chance_band_of, {"view": view}, key, "Simulating chance", expected)
 
 
-def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | VectorBand | None:
+def chance_band(view: View, subgroup: DeltaGenerator | None = None) -> NullBand | VectorBand | None:
     """Local errors over γ if every confidence were right; None without simulations.
 
-    ``place``: where it is said how far it is; by default here.
+    ``subgroup``: where it is said how far it is; by default here.
     """
     request = chance_request(view)
-    return None if request is None else await_result(request, place)
+    return None if request is None else await_result(request, subgroup)
 
 
 def method_curve_requests(
@@ -333,12 +333,12 @@ def rewards(
 
 def gains_request(view: View) -> Request[GainEstimate | None]:
     """Return the work that learns on calibration rows what could be gained."""
-    expected = _TAUGHT_SECONDS * len(view.dataset)
+    expected = _GAINS_SECONDS * len(view.dataset)
     title = "Learning what could be gained"
     return Request(estimate_gains, {"view": view}, view.key("target", "seed"), title, expected)
 
 
-def taught(view: View) -> GainEstimate | None:
+def gains(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
     return await_result(gains_request(view))
 
@@ -371,12 +371,12 @@ def vector_errors(view: View) -> VectorErrors:
     return await_result(vector_request(inference.vector_errors_of, view))
 
 
-def vector_chance(view: View, place: DeltaGenerator | None = None) -> VectorChance:
+def vector_chance(view: View, subgroup: DeltaGenerator | None = None) -> VectorChance:
     """Test of the whole vector's local errors.
 
-    ``place``: where it is said how far it is; by default here.
+    ``subgroup``: where it is said how far it is; by default here.
     """
-    return await_result(vector_request(inference.vector_chance_of, view), place)
+    return await_result(vector_request(inference.vector_chance_of, view), subgroup)
 
 
 @_cached(32, False, *_FITTED)

@@ -124,8 +124,8 @@ if found.tells_the_truth:
         icon=":material/warning:",
     )
 promised, got = (
-    float(np.average(values, weights=view.aimed.weights))
-    for values in (view.aimed.confidence, view.aimed.outcome)
+    float(np.average(values, weights=view.target_rows.weights))
+    for values in (view.target_rows.confidence, view.target_rows.outcome)
 )
 big, side = st.columns([1.35, 1], gap="medium")
 with big:

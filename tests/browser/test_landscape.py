@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 import lore_core as lore
 from lore_core.figures.pictures.landscape import outlined_region
 from lore_core.view import View
-from lore_core.view.where import outlines_of, places_of
+from lore_core.view.where import outlines_of, subgroups_of
 from pages.shared.controls import GAMMAS
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -208,7 +208,7 @@ def test_outlines_follow_the_slider(open_app, dataset):
     for number in (0, 12, len(GAMMAS) - 1):
         move = "(node, k) => { node.value = k; node.dispatchEvent(new Event('input')); }"
         app.gamma.evaluate(move, number + 0.2)
-        search = places_of(replace(view, gamma=GAMMAS[number]))
+        search = subgroups_of(replace(view, gamma=GAMMAS[number]))
         expected = outlines_of(search, view.points())
         assert app.seen("m.places.map(p => p.name)") == [name for name, _ in expected]
         lines = [len(outlined_region(*found).lines) for found in expected]

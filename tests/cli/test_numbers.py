@@ -21,10 +21,10 @@ class TestMetrics:
         summary = lore.summarize(dataset.evaluation, points, gamma=0.3, n_bins=5)
         for name, value in summary.values.items():
             assert found["metrics"][name]["value"] == value
-        aimed = dataset.evaluation.target()
+        target_rows = dataset.evaluation.target()
         said = lore.regions.conclude(
-            lore.regions.overall_gap(aimed.confidence, aimed.outcome, n_bins=5),
-            lore.find_places(dataset.evaluation, points, gamma=0.3),
+            lore.regions.overall_gap(target_rows.confidence, target_rows.outcome, n_bins=5),
+            lore.find_subgroups(dataset.evaluation, points, gamma=0.3),
         )
         assert found["verdict"] == {
             "level": said.level,
@@ -41,14 +41,14 @@ class TestMetrics:
 
     def test_intervals_and_chance(self, run_json, file, dataset, points):
         found = run_json("metrics", file, "--draws", "60", "--seed", "3")["metrics"]
-        aimed = dataset.evaluation.target()
+        target_rows = dataset.evaluation.target()
         intervals = lore.calibration_intervals(
-            aimed.confidence, aimed.outcome, points, n_draws=60, random_state=3
+            target_rows.confidence, target_rows.outcome, points, n_draws=60, random_state=3
         )
         for name in ("ECE", "MCE", "ALCE", "MLCE"):
             low, high = intervals.loc[name, ["low", "high"]]
             assert (found[name]["low"], found[name]["high"]) == (low, high)
-        chance = lore.null_errors(aimed.confidence, points, n_draws=60, random_state=3)
+        chance = lore.null_errors(target_rows.confidence, points, n_draws=60, random_state=3)
         assert found["ALCE"]["p_value"] == chance.p_value("alce", found["ALCE"]["value"])
         assert found["ALCE"]["p_value"] < 0.05 < found["ECE"]["p_value"]
         shown = lore.summarize(dataset.evaluation).intervals
@@ -64,8 +64,8 @@ class TestMetrics:
 
     def test_one_class(self, run_json, file, dataset):
         found = run_json("metrics", file, "--target", "positive", "--draws", "0")
-        aimed = dataset.evaluation.target(1)
-        ece = lore.expected_calibration_error(aimed.confidence, aimed.outcome)
+        target_rows = dataset.evaluation.target(1)
+        ece = lore.expected_calibration_error(target_rows.confidence, target_rows.outcome)
         assert found["metrics"]["ECE"]["value"] == ece
         assert found["target"] == "class positive"
 
@@ -102,8 +102,8 @@ class TestMetrics:
 
 class TestLandscape:
     def test_sentence(self, run, file, dataset, points):
-        aimed = dataset.evaluation.target()
-        errors = lore.local_errors(aimed.confidence, aimed.outcome, points)
+        target_rows = dataset.evaluation.target()
+        errors = lore.local_errors(target_rows.confidence, target_rows.outcome, points)
         all_rows = np.ones(len(points), dtype=bool)
         said = lore.comparison.describe_rows(
             "All confidences", dataset.evaluation, errors, all_rows
@@ -115,15 +115,15 @@ class TestLandscape:
         out = tmp_path / "nodes.parquet"
         more = ["--beyond-chance", "--against", "zero"] if beyond_chance else []
         run("landscape", file, "--bin", "0.7", "--bins", "3", "--gamma", "0.4", "-o", out, *more)
-        aimed = dataset.evaluation.target()
-        search = lore.find_places(dataset.evaluation, points, gamma=0.4, against="zero")
-        table = lore.reliability_table(aimed.confidence, aimed.outcome, n_bins=3)
+        target_rows = dataset.evaluation.target()
+        search = lore.find_subgroups(dataset.evaluation, points, gamma=0.4, against="zero")
+        table = lore.reliability_table(target_rows.confidence, target_rows.outcome, n_bins=3)
         field = lore.error_field(
-            aimed.confidence,
-            aimed.outcome,
+            target_rows.confidence,
+            target_rows.outcome,
             points,
             gamma=0.4,
-            rows=table.bins.assign(aimed.confidence) == table.bins.assign([0.7])[0],
+            rows=table.bins.assign(target_rows.confidence) == table.bins.assign([0.7])[0],
             only=search.inside() if beyond_chance else None,
         )
         nodes = pd.read_parquet(out)
@@ -178,12 +178,14 @@ class TestLandscape:
 class TestCurve:
     def test_numbers(self, run_json, file, dataset, points):
         found = run_json("curve", file, "--draws", "20")
-        aimed = dataset.evaluation.target()
-        curve = lore.bandwidth_curve(aimed.confidence, aimed.outcome, points, ROUND_GAMMAS)
+        target_rows = dataset.evaluation.target()
+        curve = lore.bandwidth_curve(
+            target_rows.confidence, target_rows.outcome, points, ROUND_GAMMAS
+        )
         table = pd.DataFrame(found["curve"])
         for name in ("gamma", "mlce", "alce"):
             np.testing.assert_array_equal(table[name], getattr(curve, name))
-        band = lore.null_band(aimed.confidence, points, ROUND_GAMMAS, n_draws=20)
+        band = lore.null_band(target_rows.confidence, points, ROUND_GAMMAS, n_draws=20)
         np.testing.assert_array_equal(table["mlce_chance_high"], band.band("mlce")[1])
         assert found["limits"]["PCA 2-D"]["mlce_infinity"] == curve.mlce_infinity
 
@@ -202,10 +204,10 @@ class TestPlaces:
     def test_are_those_of_the_library(self, run, run_json, file, dataset, points):
         options = ("places", file, "--gamma", "0.3", "--against", "zero")
         found = run_json(*options)
-        search = lore.find_places(dataset.evaluation, points, gamma=0.3, against="zero")
-        assert len(search.places) >= 1
-        for item, place in zip(found["places"], search.places, strict=True):
-            assert item["sentence"] == lore.regions.describe_place(place)
+        search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3, against="zero")
+        assert len(search.subgroups) >= 1
+        for item, place in zip(found["places"], search.subgroups, strict=True):
+            assert item["sentence"] == lore.regions.describe_subgroup(place)
             assert item["evidence"] == lore.regions.evidence_of(place, search)
             assert item["gap"] == place.gap
             assert item["held_out_p_adjusted"] == place.held.p_adjusted
@@ -216,9 +218,9 @@ class TestPlaces:
 
     def test_a_region_is_described(self, run_json, file, dataset, points):
         found = run_json("places", file, "--gamma", "0.3")["places"]
-        search = lore.find_places(dataset.evaluation, points, gamma=0.3)
+        search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3)
         known = lore.regions.variables.attributes.telling_attributes(dataset.evaluation)
-        for number, (item, place) in enumerate(zip(found, search.places, strict=True)):
+        for number, (item, place) in enumerate(zip(found, search.subgroups, strict=True)):
             made_of = lore.composition(dataset.evaluation, search.mask(number), coded=known)
             assert item["made_of"] == (lore.describe_composition(made_of) * place.is_region)
 
@@ -251,7 +253,7 @@ class TestCompare:
         apart = result.differences["Brier"].loc["LoRe"]
         assert long["difference_high"]["LoRe", "Brier"] == apart["high"]
         assert found["differences"]["Brier"]["LoRe"] == apart.to_dict()
-        assert found["worst_places"] == result.worst_places.to_dict(orient="records")
+        assert found["worst_parts"] == result.worst_parts.to_dict(orient="records")
 
     def test_without_a_map_only_global_methods(self, run_json, file):
         found = run_json("compare", file, "--map", "none", "--draws", "0")
@@ -306,12 +308,12 @@ class TestVariables:
     def test_one_column(self, run, run_json, file, dataset, tmp_path):
         out = tmp_path / "region.csv"
         text = run("variables", file, "--variable", "region", "-o", out)
-        aimed = dataset.evaluation.target()
+        target_rows = dataset.evaluation.target()
         table = pd.read_csv(out)
         assert text.startswith("Along region the gap runs from ")
         for value, gap in zip(table["value"], table["gap"], strict=True):
             rows = (dataset.evaluation.groups["region"] == value).to_numpy()
-            assert gap == pytest.approx((aimed.confidence - aimed.outcome)[rows].mean())
+            assert gap == pytest.approx((target_rows.confidence - target_rows.outcome)[rows].mean())
             assert f"{gap * 100:+.1f}".replace("-", "−") in text
 
 

@@ -226,13 +226,13 @@ def test_jobs_limit_the_threads_until_the_command_ends(file, monkeypatch, capsys
     from lore_core.kernel_sums.schedule import thread_count
 
     before, seen = thread_count(None), []
-    search = where.places_of
+    search = where.subgroups_of
 
     def watched(*arguments, **options):
         seen.append(thread_count(None))
         return search(*arguments, **options)
 
-    monkeypatch.setattr(where, "places_of", watched)
+    monkeypatch.setattr(where, "subgroups_of", watched)
     assert main(["places", file, "--jobs", "1"]) == 0
     assert seen == [1]
     assert thread_count(None) == before

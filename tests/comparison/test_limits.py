@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lore_core import InputError
-from lore_core.comparison.tables import check_metrics, check_places
+from lore_core.comparison.tables import check_metrics, check_subgroups
 
 
 def table(**rows):
@@ -48,7 +48,7 @@ def test_a_limit_that_nothing_is_known_of_is_refused():
 
 
 def test_the_worst_place_is_the_one_that_is_surely_worst():
-    places = pd.DataFrame(
+    subgroups = pd.DataFrame(
         {
             "where": ["few", "many", "unsure"],
             "held_out_gap": [0.4, 0.3, -0.35],
@@ -56,7 +56,7 @@ def test_the_worst_place_is_the_one_that_is_surely_worst():
             "held_out_gap_high": [0.7, 0.35, -0.27],
         }
     )
-    (row,) = check_places(places, 0.26).to_dict(orient="records")
+    (row,) = check_subgroups(subgroups, 0.26).to_dict(orient="records")
     assert row == {
         "check": "worst place",
         "limit": 0.26,
@@ -66,5 +66,5 @@ def test_the_worst_place_is_the_one_that_is_surely_worst():
         "result": "exceeded",
         "where": "unsure",
     }
-    assert list(check_places(places, 0.3)["result"]) == ["not sure"]
-    assert list(check_places(places[:0], 0.0)["result"]) == ["met"]
+    assert list(check_subgroups(subgroups, 0.3)["result"]) == ["not sure"]
+    assert list(check_subgroups(subgroups[:0], 0.0)["result"]) == ["met"]

@@ -12,7 +12,7 @@ from lore_core import (
     summarize,
 )
 from lore_core.comparison import describe_rows, local_bin_table
-from lore_core.comparison.effects import try_worst_places
+from lore_core.comparison.effects import try_worst_parts
 from lore_core.inference import affordable_intervals
 from lore_core.inference.intervals import N_SIMULATED
 from lore_core.metrics import wilson_interval
@@ -104,8 +104,8 @@ def test_places_of_maxima_are_tried_on_rows_that_did_not_choose_them():
         name: summarize(item, groups=["one"] * 80, n_bins=10)
         for name, item in (("as it is", data), ("half", after))
     }
-    found = try_worst_places(summaries, {"as it is": data, "half": after})
-    held = summaries["as it is"].worst_places["MCE"].held_out
+    found = try_worst_parts(summaries, {"as it is": data, "half": after})
+    held = summaries["as it is"].worst_parts["MCE"].held_out
     assert (held >= 40).all()
     before = found[found["worst"] == "before"].set_index("metric")
     assert list(before.index) == ["max cell gap", "MCE"]

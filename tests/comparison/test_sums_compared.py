@@ -25,8 +25,8 @@ def test_bounds_hold_the_exact_differences():
         assert table.at_least[name] <= exact <= table.at_most[name]
         assert table.difference[name] == pytest.approx(exact, abs=0.05)
     # At the rows themselves: what is surely larger is about the half with the planted error.
-    places = other.local_values(rows[0][0], rows[0][2], gamma=0.3)
-    larger = np.mean(places.absolute.value > one.absolute)
+    subgroups = other.local_values(rows[0][0], rows[0][2], gamma=0.3)
+    larger = np.mean(subgroups.absolute.value > one.absolute)
     assert 0.3 < found.larger <= larger + 0.1
     assert found.larger + found.smaller <= 1
     with pytest.raises(InputError, match="share"):

@@ -13,7 +13,7 @@ from lore_core.inference.simulation import null_errors
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.recalibration.registry import own_recalibrators
-from lore_core.regions import find_places
+from lore_core.regions import find_subgroups
 from lore_core.regions.subgroups.average import Average
 from lore_core.regions.subgroups.overall import overall_gap
 
@@ -213,8 +213,8 @@ def test_a_place_of_heavy_rows_is_found():
         groups={"site": site},
         weights=rng.lognormal(size=n),
     )
-    found = find_places(rows)
-    assert [str(part) for part in found.places[0].conditions] == ["site b"]
+    found = find_subgroups(rows)
+    assert [str(part) for part in found.subgroups[0].conditions] == ["site b"]
     assert found.accuracy == pytest.approx(np.average(right, weights=rows.weights))
 
 

@@ -162,7 +162,10 @@ OTHERWISE = {
     )["value"],
     "compare": lambda r: compared(r, "NLL"),
     "confidence_difference": shipped_difference,
-    "find_places": lambda r: (lore.find_places(r).confidence, lore.find_places(r).accuracy),
+    "find_subgroups": lambda r: (
+        lore.find_subgroups(r).confidence,
+        lore.find_subgroups(r).accuracy,
+    ),
     "from_estimator": from_classifier,
     "local_significance": lambda r: (
         lore.local_significance(*both(r), r.features, weights=r.weights).z
@@ -197,7 +200,7 @@ ELSEWHERE = {
 }  # fmt: skip
 #: They count rows, whatever these weigh, or choose some of them; the decision says why.
 BY_ROWS = {
-    "class_places", "class_table", "composition", "confidence_bins",
+    "class_positions", "class_table", "composition", "confidence_bins",
     "loss_parts", "make_map", "reward_parts", "row_table", "rows_with",
     "telling_column", "telling_rows", "vector_band", "vector_chance", "with_text_features",
 }  # fmt: skip

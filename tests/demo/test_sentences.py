@@ -8,7 +8,7 @@ import pytest
 from lore_core.data.validation import InputError
 from lore_core.demo import sentences
 from lore_core.demo.sentences import TOPIC
-from lore_core.regions.subgroups.find import find_places
+from lore_core.regions.subgroups.find import find_subgroups
 
 
 def test_the_topic_is_found_by_its_words():
@@ -19,11 +19,11 @@ def test_the_topic_is_found_by_its_words():
     gap = shown.confidence - shown.outcome
     assert gap[about].mean() > 0.15
     assert abs(gap[~about].mean()) < 0.04
-    places = find_places(shown).places
-    assert places
-    for place in places:
-        assert about[place.rows].mean() > 0.5, [str(part) for part in place.conditions]
-        assert place.conditions[0].column == "sentence"
+    subgroups = find_subgroups(shown).subgroups
+    assert subgroups
+    for subgroup in subgroups:
+        assert about[subgroup.rows].mean() > 0.5, [str(part) for part in subgroup.conditions]
+        assert subgroup.conditions[0].column == "sentence"
 
 
 def test_a_seed_that_is_none():

@@ -38,7 +38,7 @@ def test_runs(tmp_path, monkeypatch, capsys):
     # What the text between the cells promises.
     assert names["table"].expected_calibration_error < 0.03
     assert "p = 0.005" in said
-    assert names["search"].places[0].held.gap > 0.3
+    assert names["search"].subgroups[0].held.gap > 0.3
     assert "Rows with corruption rotated 90°: promised" in said
     assert "mostly corruption rotated 90°" in said
     nll = names["found"].table["NLL"]

@@ -157,7 +157,7 @@ class TestRows:
             points,
             points=drawn,
             worst=drawn.head(3),
-            places=places,
+            labels=places,
             limit=0.2,
             rows="target class <b>x</b>",
             n_total=300,

@@ -59,14 +59,14 @@ def test_the_script_is_one_scope_of_all_files_without_clashes(script):
 def test_parts_joined_are_the_whole(field):
     parts = [
         GammaFields({0: field}, {0: np.array([0.0, 1.0])}, n_sampled=9),
-        GammaFields({3: field}, places={0: [("1", 1)]}),
-        GammaFields(places={1: [("1", 1), ("2", 2)]}),
+        GammaFields({3: field}, subgroups={0: [("1", 1)]}),
+        GammaFields(subgroups={1: [("1", 1), ("2", 2)]}),
     ]
     whole = GammaFields()
     for part in parts:
         whole.add(part)
     assert list(whole.fields) == [0, 3]
-    assert whole.places == {0: [("1", 1)], 1: [("1", 1), ("2", 2)]}
+    assert whole.subgroups == {0: [("1", 1)], 1: [("1", 1), ("2", 2)]}
     assert whole.n_sampled == 9
     header = packed_header(whole.packed("name", next_part=2, is_all=False))
     assert (header["key"], header["nextPart"], header["isAll"]) == ("name", 2, False)

@@ -154,8 +154,8 @@ def test_what_is_planted_is_found_where_it_is_and_named():
         rows.probabilities.mean(axis=0) - np.bincount(rows.labels) / 2000
     )
     for k in range(4):
-        aimed = rows.target(k)
-        own = lore.expected_calibration_error(aimed.confidence, aimed.outcome)
+        target_rows = rows.target(k)
+        own = lore.expected_calibration_error(target_rows.confidence, target_rows.outcome)
         assert plain["ece"].iloc[k] == own
     said = describe_classes(table)
     assert said.startswith("Mend “1” first: its probability is off by ")

@@ -54,8 +54,8 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     )
     rows = dataset.evaluation
     target = target if target == "top-label" else int(target)
-    aimed = rows.target(target)
-    c, a = aimed.confidence, aimed.outcome
+    target_rows = rows.target(target)
+    c, a = target_rows.confidence, target_rows.outcome
     how = {"n_bins": bins, "binning": binning}
     lce = lore.local_calibration_error(c, a, points, gamma=gamma, **how)
     expected = {
@@ -74,7 +74,7 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     table = lore.reliability_table(c, a, **how)
     bars = next(t for t in page.figure("reliability")["data"] if t.get("name") == "accuracy")
     np.testing.assert_allclose(array(bars["y"]), table.accuracy[table.count > 0] * 100)
-    search = lore.find_places(rows, points, target=target, gamma=gamma)
+    search = lore.find_subgroups(rows, points, target=target, gamma=gamma)
     said = lore.regions.conclude(
         lore.regions.overall_gap(c, a, **how), search, top_label=target == "top-label"
     )
@@ -240,7 +240,7 @@ def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeyp
     _, line = open_page("bandwidth", dataset).figure("curve")["data"]
     # What takes long is not there yet, and the reader leaves meanwhile.
     monkeypatch.setattr(tasks, "is_ready", lambda request, seconds: False)
-    monkeypatch.setattr(compute, "await_result", lambda request, place: st.stop())
+    monkeypatch.setattr(compute, "await_result", lambda request, subgroup: st.stop())
     waiting = open_page("bandwidth", dataset)
     assert "is being simulated" in waiting.text
     (alone,) = waiting.figure("curve")["data"]

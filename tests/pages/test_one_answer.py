@@ -18,7 +18,7 @@ from lore_core.comparison import (
 )
 from lore_core.comparison.tables import metric_table
 from lore_core.metrics.catalogue import CATALOGUE, TILES
-from lore_core.regions import describe_place, evidence_of
+from lore_core.regions import describe_subgroup, evidence_of
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
 from lore_core.view.inference import chance_band_of, chance_errors_of
@@ -30,7 +30,7 @@ from lore_core.view.methods import (
     summary_of,
 )
 from lore_core.view.scene import Scene
-from lore_core.view.where import curve_of, errors_of, places_of, reliability_of, verdict_of
+from lore_core.view.where import curve_of, errors_of, reliability_of, subgroups_of, verdict_of
 
 DRAWS = 39
 ASKED = ("accuracy", "ECE", "MCE", "NLL", "Brier", "MLCE", "ALCE", "MLCE supported")
@@ -41,14 +41,14 @@ def _off(gap):
     rng = np.random.default_rng(4)
     n = 3000
     c, age = rng.uniform(0.6, 0.95, n), rng.integers(18, 80, n)
-    place = rng.choice(["north", "south", "east"], n, p=[0.6, 0.3, 0.1])
+    subgroup = rng.choice(["north", "south", "east"], n, p=[0.6, 0.3, 0.1])
     predicted = rng.integers(0, 2, n)
-    right = rng.random(n) < c - gap(place)
+    right = rng.random(n) < c - gap(subgroup)
     return lore.Dataset(
         np.where(predicted[:, None] == np.arange(2), c[:, None], 1 - c[:, None]),
         np.where(right, predicted, 1 - predicted),
         features=rng.normal(size=(n, 3)),
-        groups={"place": place},
+        groups={"place": subgroup},
         metadata={"age": age},
         name="made by a test",
     ).with_split(0.3)
@@ -62,13 +62,13 @@ def dataset(request):
     if request.param == "the demo":
         return lore.demo.digits()
     if request.param == "without features":
-        whole = _off(lambda place: 0.02)
+        whole = _off(lambda subgroup: 0.02)
         return lore.Dataset(
             whole.probabilities, whole.labels, metadata=whole.metadata, split=whole.split
         )
     if request.param == "wrong everywhere":
-        return _off(lambda place: 0.15)
-    return _off(lambda place: 0.3 * (place == "east"))
+        return _off(lambda subgroup: 0.15)
+    return _off(lambda subgroup: 0.3 * (subgroup == "east"))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def view(dataset):
 
 @pytest.fixture(scope="module")
 def said(view):
-    return verdict_of(view, places_of(view))
+    return verdict_of(view, subgroups_of(view))
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +148,9 @@ def test_the_command(dataset, view, said, values, metrics, tmp_path, capsys):
     }
     numbers = {name: found["metrics"][name]["value"] for name in values}
     assert numbers == pytest.approx(values, abs=1e-12)
-    search = places_of(view)
-    assert [place["sentence"] for place in found["places"]] == [
-        describe_place(place) for place in search.places[:3]
+    search = subgroups_of(view)
+    assert [subgroup["sentence"] for subgroup in found["places"]] == [
+        describe_subgroup(subgroup) for subgroup in search.subgroups[:3]
     ]
 
 
@@ -167,21 +167,25 @@ def test_the_report(view, said, values, metrics, on_the_map):
     for name, value in values.items():
         metric = CATALOGUE[name]
         assert f'{metric.heading}</abbr></td> <td class="n">{metric.text(value)}</td>' in page
-    search = places_of(view)
+    search = subgroups_of(view)
     listed = pd.read_csv(io.BytesIO(files["tables/places.csv"]))
-    assert list(listed["sentence"]) == [describe_place(place) for place in search.places]
-    assert list(listed["evidence"]) == [evidence_of(place, search) for place in search.places]
+    assert list(listed["sentence"]) == [
+        describe_subgroup(subgroup) for subgroup in search.subgroups
+    ]
+    assert list(listed["evidence"]) == [
+        evidence_of(subgroup, search) for subgroup in search.subgroups
+    ]
     rows = pd.read_csv(io.BytesIO(files["tables/rows.csv"]))["place"]
     assert ((rows > 0) == search.inside()).all()
-    for place in search.places:
-        assert describe_place(place) in page
+    for subgroup in search.subgroups:
+        assert describe_subgroup(subgroup) in page
 
 
 COMPARED = ("No recalibration", "Temperature scaling", "LoRe")
 
 
 def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, capsys):
-    dataset = _off(lambda place: 0.15 + 0.2 * (place == "east"))  # which makes every claim
+    dataset = _off(lambda subgroup: 0.15 + 0.2 * (subgroup == "east"))  # which makes every claim
     on = lore.embed(dataset.features, "pca", 2, random_state=0)
     view = View(dataset, maps={"PCA 2-D": on})
     known = recalibrators_of(view)
@@ -190,7 +194,7 @@ def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, c
     groups = dataset.evaluation.groups[grouping.column].astype(str)
     reports = group_reports_of(view, result.datasets, groups, n_draws=0)
     said = {
-        "recalibrate": conclude_recalibration(result, places_of(view)),
+        "recalibrate": conclude_recalibration(result, subgroups_of(view)),
         "fairness": conclude_groups(reports, grouping.min_group_size),
         "bandwidth": conclude_bandwidths(curve_of(view), chance_band_of(view), on="PCA 2-D"),
     }

@@ -62,9 +62,9 @@ def test_calibration_rows_give_lores_answer(halves, binning):
         assert f"LoRe would say {new[row] * 100:.1f} %" in found.sentence
         assert "These 12 rows carry" in found.sentence
         first = found.neighbours.iloc[0]
-        place = int(first["row"])
-        assert first["distance"] == pytest.approx(np.abs(cal_z[place] - z[row]).mean())
-        assert first["true"] == cal.class_name(cal.labels[place])
+        subgroup = int(first["row"])
+        assert first["distance"] == pytest.approx(np.abs(cal_z[subgroup] - z[row]).mean())
+        assert first["true"] == cal.class_name(cal.labels[subgroup])
 
 
 def test_weights_that_underflow_leave_the_nearest(halves):
@@ -93,8 +93,8 @@ def test_a_class_as_target(halves):
     _, _, data, z = halves
     found = row_evidence(data, z, 4, target=1, n_bins=3)
     assert found.confidence == data.probabilities[4, 1]
-    place = found.neighbours["row"].iloc[1]
-    assert found.neighbours["right"].iloc[1] == (data.labels[place] == 1)
+    subgroup = found.neighbours["row"].iloc[1]
+    assert found.neighbours["right"].iloc[1] == (data.labels[subgroup] == 1)
 
 
 def test_errors(halves):

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from lore_core import Dataset, local_errors
-from lore_core.regions import class_places, drawn_rows, row_table, telling_column, worst_rows
+from lore_core.regions import class_positions, drawn_rows, row_table, telling_column, worst_rows
 
 
 @pytest.fixture
@@ -57,9 +57,9 @@ def test_row_table_of_no_rows_has_the_same_columns(rows):
 
 def test_a_class_is_named_where_one_of_its_rows_lies(rows):
     data, _, z = rows
-    places = class_places(data, z, np.ones(len(data), dtype=bool))
-    assert places["name"].tolist() == ["0"]  # the other class is never predicted
-    assert ((z == places[["x", "y"]].to_numpy()[0]).all(axis=1)).any()
+    subgroups = class_positions(data, z, np.ones(len(data), dtype=bool))
+    assert subgroups["name"].tolist() == ["0"]  # the other class is never predicted
+    assert ((z == subgroups[["x", "y"]].to_numpy()[0]).all(axis=1)).any()
 
 
 def test_the_longest_words_tell_most_of_a_row():

@@ -71,8 +71,8 @@ def unpacked(text):
     content = base64.b64decode(text)
     length = int.from_bytes(content[-4:], "little")
     header = json.loads(content[-4 - length : -4])
-    for name, (kind, place, size) in header.pop("arrays").items():
-        header[name] = np.frombuffer(content, f"<{kind}", size, place)
+    for name, (kind, subgroup, size) in header.pop("arrays").items():
+        header[name] = np.frombuffer(content, f"<{kind}", size, subgroup)
     return header
 
 

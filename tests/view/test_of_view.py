@@ -24,7 +24,7 @@ from lore_core.view.where import (
     errors_of,
     evidence_of,
     field_of,
-    places_of,
+    subgroups_of,
     suggestion_of,
     verdict_of,
 )
@@ -42,8 +42,8 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     own = field_of(view, errors, bin_index=2, resolution=8)
     assert own.exact
     expected = lore.error_field(
-        view.aimed.confidence,
-        view.aimed.outcome,
+        view.target_rows.confidence,
+        view.target_rows.outcome,
         view.points(),
         gamma=0.5,
         rows=errors.bin_index == 2,
@@ -57,10 +57,10 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
 
 
 def test_places_and_the_verdict(view):
-    found = places_of(view)
-    expected = lore.find_places(view.evaluation, view.points(), gamma=0.5, random_state=1)
+    found = subgroups_of(view)
+    expected = lore.find_subgroups(view.evaluation, view.points(), gamma=0.5, random_state=1)
     np.testing.assert_array_equal(found.inside(), expected.inside())
-    c, a = view.aimed.confidence, view.aimed.outcome
+    c, a = view.target_rows.confidence, view.target_rows.outcome
     overall = lore.regions.overall_gap(c, a, n_bins=3, random_state=1)
     assert verdict_of(view, found) == lore.regions.conclude(overall, expected)
     assert verdict_of(view, None) == lore.regions.conclude(overall, None)
@@ -71,10 +71,10 @@ def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
     names = np.array(["a", "b"])[np.arange(n) // 2 % 2]
     rows = dataclasses.replace(view.dataset, groups={"name": names, "size": np.arange(n) % 97})
     view = view.with_(dataset=rows)
-    place = lore.find_places(lore.demo.synthetic(3000).dataset).places[0]
+    subgroup = lore.find_subgroups(lore.demo.synthetic(3000).dataset).subgroups[0]
     inside = names[rows.in_split("evaluation")] == "a"
     named = dataclasses.replace(
-        place, rows=np.flatnonzero(inside), conditions=(Predicate("name", "a"),)
+        subgroup, rows=np.flatnonzero(inside), conditions=(Predicate("name", "a"),)
     )
     calibration = names[rows.in_split("calibration")] == "a"
     np.testing.assert_array_equal(calibration_rows_of(view, named), calibration)
@@ -103,7 +103,12 @@ def test_chance_where_simulations_are_not_wanted(view):
     np.testing.assert_array_equal(
         found.mlce,
         lore.null_errors(
-            view.aimed.confidence, view.points(), gamma=0.5, n_bins=3, n_draws=40, random_state=1
+            view.target_rows.confidence,
+            view.points(),
+            gamma=0.5,
+            n_bins=3,
+            n_draws=40,
+            random_state=1,
         ).mlce,
     )
 
@@ -158,12 +163,12 @@ def test_simulating_is_for_the_map_that_is_measured_on(view):
 
 
 def test_rewards_are_held_against_the_first(view):
-    rows = view.aimed.confidence > 0.5
+    rows = view.target_rows.confidence > 0.5
     sure = view.evaluation.with_confidence(np.ones(len(view.evaluation)))
     found = compare_rewards({"before": view.evaluation, "sure": sure}, [4.0], rows=rows)
     np.testing.assert_array_equal(found["before"].gain, 0)
     # Always answered: −w a mistake.
-    wrong = 1 - view.aimed.outcome[rows].mean()
+    wrong = 1 - view.target_rows.outcome[rows].mean()
     assert found["sure"].reward[0] == pytest.approx(-4 * wrong)
     assert found["sure"].n_rows == rows.sum()
 

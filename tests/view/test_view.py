@@ -30,8 +30,8 @@ def maps(dataset):
 
 def test_of_the_evaluation_rows(dataset, maps):
     view = View(dataset, target=1, maps=maps)
-    np.testing.assert_array_equal(view.aimed.confidence, [0.1, 0.4, 0.7])
-    np.testing.assert_array_equal(view.aimed.outcome, [0, 1, 1])
+    np.testing.assert_array_equal(view.target_rows.confidence, [0.1, 0.4, 0.7])
+    np.testing.assert_array_equal(view.target_rows.outcome, [0, 1, 1])
     assert view.rows == "3 evaluation rows, target class dog"
     assert View(dataset).rows == "3 evaluation rows"
     assert View(dataset).target_name == "top-label"
@@ -56,7 +56,7 @@ def test_without_a_map(dataset):
 
 def test_options_are_those_of_the_functions(dataset, maps):
     view = View(dataset, gamma=0.3, n_bins=4, binning="equal-mass", maps=maps)
-    c, a = view.aimed.confidence, view.aimed.outcome
+    c, a = view.target_rows.confidence, view.target_rows.outcome
     errors = lore.local_errors(c, a, view.points(), **view.local)
     assert (errors.gamma, errors.bins.n_bins) == (
         0.3,

@@ -50,7 +50,7 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
         f"{'is' if len(off) == 1 else 'are'} off beyond chance: {named}"
         f"{f'; and {more} more' if more > 0 else ''}."
     )
-    mended = _mended(before, {name: reports[name] for name in others}, str(off.index[0]))
+    mended = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
     return Conclusion(f"{text}{mended}", is_significant=True)
 
 
@@ -64,7 +64,7 @@ def _gaps(table: pd.DataFrame) -> NDArray[np.float64]:
     return table[["gap", "gap_low", "gap_high"]].to_numpy(np.float64)
 
 
-def _mended(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: str) -> str:
+def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: str) -> str:
     """Say which methods bring a group near to zero without making another worse."""
     if not reports:
         return ""

@@ -13,17 +13,17 @@ from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.weights import chosen_weights
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.metric import Metric
-from lore_core.regions.subgroups.find import Place, PlaceSearch
-from lore_core.regions.subgroups.verdict import name_of_place
+from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
+from lore_core.regions.subgroups.verdict import name_of_subgroup
 
 #: A gain of NLL that is less, as a share of it, is not worth a method.
 SMALL_GAIN = 0.02
 
 
-def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None) -> Conclusion:
-    """Say which method helps, by how much, and what it does to the place that is wrong.
+def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = None) -> Conclusion:
+    """Say which method helps, by how much, and what it does to the subgroup that is wrong.
 
-    ``result``: the first method is what the others are compared with. ``search``: places of the
+    ``result``: the first method is what the others are compared with. ``search``: subgroups of the
     same rows, of the top label; the first is spoken of.
 
     A method helps where its mean NLL is lower than that of the first by paired intervals that hold
@@ -31,15 +31,15 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
     whose Brier score is lower so and whose NLL reads lower. Either score calls a method better
     that is not in at most 2.5 %. "Leave it" takes intervals that rule out a gain of 2 % of the NLL.
 
-    The place was tested by itself; its gap is that of its held-out rows, before and after, with one
-    Wilson interval of their accuracy, which no method changes.
+    The subgroup was tested by itself; its gap is that of its held-out rows, before and after, with
+    one Wilson interval of their accuracy, which no method changes.
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:
         return Conclusion(
             f"Only “{first}” is there: nothing to hold it against.", is_significant=False
         )
-    place = search.places[0] if search is not None and search.places else None
+    subgroup = search.subgroups[0] if search is not None and search.subgroups else None
     best, harmless = None, others
     if not result.ranked_by.proper:
         text = (
@@ -60,9 +60,9 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
                 break
         else:
             none = _none_better(scores, others, first)
-            text = _at_most(result, scores[0], none, leave=place is None)
-    if place is not None:
-        text = f"{text} {_at_place(result, first, best, harmless, place)}"
+            text = _at_most(result, scores[0], none, leave=subgroup is None)
+    if subgroup is not None:
+        text = f"{text} {_in_subgroup(result, first, best, harmless, subgroup)}"
     return Conclusion(text, is_significant=best is not None)
 
 
@@ -122,11 +122,11 @@ def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
     )
 
 
-def _at_place(
-    result: Comparison, first: str, best: str | None, harmless: list[str], place: Place
+def _in_subgroup(
+    result: Comparison, first: str, best: str | None, harmless: list[str], subgroup: Subgroup
 ) -> str:
-    """Say what the best method does to a place, and which brings it nearest to zero."""
-    rows, n = place.held_out, len(place.held_out)
+    """Say what the best method does to a subgroup, and which brings it nearest to zero."""
+    rows, n = subgroup.held_out, len(subgroup.held_out)
     weights = chosen_weights(result.datasets[first].weights, rows)
     mean = partial(np.average, weights=weights)
     got, low, high = share_interval(result.datasets[first].outcome[rows], weights)
@@ -142,8 +142,8 @@ def _at_place(
         return bool(closer_to_zero(low, high, promised[than], promised[name]) > 0)
 
     # (A name may quote words.)
-    name = name_of_place(place).replace("“", "‘").replace("”", "’")
-    where = "the first region of the map" if place.is_region else f"“{name}”"
+    name = name_of_subgroup(subgroup).replace("“", "‘").replace("”", "’")
+    where = "the first region of the map" if subgroup.is_region else f"“{name}”"
     on = f"On the {n:,} held-out rows of {where}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
     if best is None and not is_closer(nearest, first):

@@ -79,10 +79,10 @@ def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
     return f"{text}; trees on {by} gain nothing more, beyond chance."
 
 
-def retraining_at_place(losses: LossParts | None) -> str:
-    """Say what can be gained on the held-out rows of a place; "" where they are too few.
+def retraining_in_subgroup(losses: LossParts | None) -> str:
+    """Say what can be gained on the held-out rows of a subgroup; "" where they are too few.
 
-    ``losses``: of the rows of the place that had no part in finding it.
+    ``losses``: of the rows of the subgroup that had no part in finding it.
     """
     if losses is None:
         return ""

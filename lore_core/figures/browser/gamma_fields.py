@@ -31,8 +31,8 @@ class GammaFields:
     #: The LCE of the rows behind each field: quantiles at even shares from 0 to 1.
     lce: dict[int, Floats] = attribute(default_factory=dict)
     #: The name of each place and the key of its outline.
-    places: dict[int, list[tuple[str, int]]] = attribute(default_factory=dict)
-    #: Outlines by their keys: places of several bandwidths share them.
+    subgroups: dict[int, list[tuple[str, int]]] = attribute(default_factory=dict)
+    #: Outlines by their keys: subgroups of several bandwidths share them.
     outlines: dict[int, OutlinedRegion] = attribute(default_factory=dict)
     curve: BandwidthCurve | None = None  #: Supported MLCE over γ
     band: NullBand | None = None  #: The same of calibrated data
@@ -62,7 +62,7 @@ class GammaFields:
             "isAll": is_all,
             "sample": self.n_sampled,
             "fields": {},
-            "places": self.places,
+            "places": self.subgroups,
             "outlines": {number: region.at for number, region in self.outlines.items()},
         }
         if (curve := self.curve) is not None:

@@ -103,7 +103,7 @@ class LiveLandscape:
                 }
                 for region in picture.regions
             ],
-            "names": [{"name": item.name, "at": item.at} for item in picture.places],
+            "names": [{"name": item.name, "at": item.at} for item in picture.labels],
             "looks": {mode: _look(mode) for mode in MODES},
             "selection": [
                 {"sign": sign, "x": region.x, "y": region.y, "axes": region.axes}
@@ -185,7 +185,7 @@ class EveryRow:
     at: Floats  #: (n, d); places on the map, d 2 or 3
     confidence: Floats  #: (n,); in [0, 1]
     outcome: Floats  #: (n,); 1 where it came
-    #: (n,); classes said and true; None where one class is aimed at.
+    #: (n,); classes said and true; None where one class is target_rows at.
     predicted: Ints | None
     label: Ints | None
     class_names: tuple[str, ...]  #: Their names
@@ -199,18 +199,18 @@ class EveryRow:
 
 
 def every_row(
-    dataset: Dataset, aimed: Target, target: str | int, errors: LocalErrors, at: Floats
+    dataset: Dataset, target_rows: Target, target: str | int, errors: LocalErrors, at: Floats
 ) -> EveryRow:
     """Take rows into columns.
 
-    ``aimed``: their confidence and outcome of the ``target``. ``at`` (n, d): their places on the
-    map.
+    ``target_rows``: their confidence and outcome of the ``target``. ``at`` (n, d): their places on
+    the map.
     """
     is_top = target == TOP_LABEL
     return EveryRow(
         at=at,
-        confidence=aimed.confidence,
-        outcome=aimed.outcome,
+        confidence=target_rows.confidence,
+        outcome=target_rows.outcome,
         predicted=dataset.predictions if is_top else None,
         label=dataset.labels if is_top else None,
         class_names=tuple(dataset.class_names),

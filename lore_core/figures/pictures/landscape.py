@@ -18,9 +18,9 @@ from lore_core.figures.pictures.landscape_picture import (
     ErrorScale,
     LandscapePicture,
     Layer,
+    MapLabel,
     MapRows,
     OutlinedRegion,
-    PlaceName,
     Value,
 )
 from lore_core.figures.pictures.picture import Hover, Record, shortened
@@ -64,7 +64,7 @@ def landscape_figure(
     axes: str = "map",
     region: Selection | None = None,
     found: Sequence[tuple[str, Outline]] = (),
-    places: pd.DataFrame | None = None,
+    labels: pd.DataFrame | None = None,
     seen: tuple[float, ...] | None = None,
     pixel: str | None = None,
     frame: tuple[tuple[float, float], ...] | None = None,
@@ -90,8 +90,8 @@ def landscape_figure(
         Which rows these are, in words, and the name of the map.
     region, found : Selection and sequence of (str, Outline), optional
         What the reader has drawn; names of regions that were found, and where they lie.
-    places : DataFrame, optional
-        Names on the map: ``name, x, y`` (:func:`~lore_core.regions.rows.class_places`).
+    labels : DataFrame, optional
+        Names on the map: ``name, x, y`` (:func:`~lore_core.regions.rows.class_positions`).
     seen : tuple of float, optional
         Which part of the map is shown: how far its middle lies from that of the whole, as shares of
         the whole's sides, and how many times it is enlarged. By default the whole.
@@ -131,7 +131,7 @@ def landscape_figure(
         points=_map_rows(points, coordinates),
         worst=_map_rows(worst, coordinates),
         regions=regions,
-        places=_places(places, regions, widest),
+        labels=_labels(labels, regions, widest),
         lasso=region or Selection(),
     )
     return LandscapeChart(picture, mode, height)
@@ -147,7 +147,7 @@ def landscape_3d_figure(
     limit: float,
     rows: str,
     axes: str = "map",
-    places: pd.DataFrame | None = None,
+    labels: pd.DataFrame | None = None,
     camera: str = "corner",
     seen: tuple[float, ...] | None = None,
     mode: Mode = "light",
@@ -156,7 +156,7 @@ def landscape_3d_figure(
     """Rows in a 3-D embedding, coloured by their local error.
 
     ``points``, ``worst``: rows to draw, and to ring. ``coordinates`` (n, 3): the embedding, all
-    rows. ``places``: names in it, columns ``name, x, y, z``. ``camera``: "corner", "top", "front"
+    rows. ``labels``: names in it, columns ``name, x, y, z``. ``camera``: "corner", "top", "front"
     or "side". ``seen``: where it is seen from instead: how far the middle of what is seen lies
     right and up, as shares of four fifths of its diagonal, how many times it is enlarged, degrees
     round the upright and above the floor. The others: see :func:`landscape_figure`.
@@ -181,9 +181,9 @@ def landscape_3d_figure(
         scale=ErrorScale(value, limit),
         points=_map_rows(points, coordinates),
         worst=_map_rows(worst, coordinates),
-        places=()
-        if places is None
-        else tuple(PlaceName(_value(name), tuple(at)) for name, *at in places.to_numpy().tolist()),
+        labels=()
+        if labels is None
+        else tuple(MapLabel(_value(name), tuple(at)) for name, *at in labels.to_numpy().tolist()),
         camera=looking,
     )
     return LandscapeChart(picture, mode, height)
@@ -303,21 +303,21 @@ def _value(value: object) -> str:
     return f"{value:.4g}" if number else shortened(value, _MAX_VALUE_LETTERS)
 
 
-def _places(
-    places: pd.DataFrame | None, regions: Sequence[OutlinedRegion], widest: float
-) -> tuple[PlaceName, ...]:
+def _labels(
+    labels: pd.DataFrame | None, regions: Sequence[OutlinedRegion], widest: float
+) -> tuple[MapLabel, ...]:
     """Move names where they would cover each other or a region's number."""
-    if places is None:
+    if labels is None:
         return ()
-    names = [_value(name) for name in places["name"]]
-    own = list(zip(places["x"], places["y"], strict=True))
+    names = [_value(name) for name in labels["name"]]
+    own = list(zip(labels["x"], labels["y"], strict=True))
     points = np.array([*(region.at for region in regions), *own], dtype=np.float64)
     moved = shifts(
         points.reshape(-1, 2) * (_NARROW / widest),
         [*(region.name for region in regions), *names],
         n_fixed=len(regions),
     )[len(regions) :]
-    return tuple(PlaceName(name, at, up) for name, at, up in zip(names, own, moved, strict=True))
+    return tuple(MapLabel(name, at, up) for name, at, up in zip(names, own, moved, strict=True))
 
 
 def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:

@@ -127,7 +127,7 @@ class OutlinedRegion:
 
 
 @dataclass(frozen=True)
-class PlaceName:
+class MapLabel:
     """A name on the map: ``up`` pixels above its place, so that it covers no other."""
 
     name: str
@@ -153,7 +153,7 @@ class LandscapePicture(Picture):
     points: MapRows | None = None
     worst: MapRows | None = None
     regions: tuple[OutlinedRegion, ...] = ()  #: Regions that were found
-    places: tuple[PlaceName, ...] = ()  #: Names on the map
+    labels: tuple[MapLabel, ...] = ()  #: Names on the map
     lasso: Selection = field(default_factory=Selection)  #: What the reader has drawn
     n_outside: int = 0  #: Rows outside the ends of the axes
     camera: Camera | None = None  #: Where a view in space is seen from

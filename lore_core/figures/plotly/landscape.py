@@ -142,7 +142,7 @@ def _names(picture: LandscapePicture, mode: Mode) -> list[Options]:
     """Write the numbers of regions and what else has a name."""
     ink, paper = INK[mode], PAPER[mode]
     regions = [(item.name, item.at, None, paper, ink) for item in picture.regions]
-    names = [(item.name, item.at, item.up, ink, rgba(paper, 0.7)) for item in picture.places]
+    names = [(item.name, item.at, item.up, ink, rgba(paper, 0.7)) for item in picture.labels]
     return [
         annotation(escape(name), 12, color, x=at[0], y=at[1], yshift=up, bgcolor=on, borderpad=2)
         for name, at, up, color, on in (*regions, *names)
@@ -176,7 +176,7 @@ def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
             **dict(zip("xyz", place.at, strict=True)),
             bgcolor=rgba(PAPER[mode], 0.7),
         )
-        for place in picture.places
+        for place in picture.labels
     ]
     layout = frame(picture, mode, height)
     return figure(traces, layout | {"scene": scene | shape, "uirevision": f"{axes} {camera}"})

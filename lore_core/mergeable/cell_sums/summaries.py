@@ -215,7 +215,7 @@ def null_errors_of_sums(
     fine = sums.at_least_as_fine(check_positive(gamma, "gamma"), FINE_ENOUGH_TO_DRAW)
     cells = fine.cells
     rows = cells.table[Weight.ROWS]
-    places = fine.cell_mean_places
+    places = fine.cell_mean_coordinates
     confidence = fine.mean_confidence_of_cells()
     random = np.random.default_rng(random_state)
     scale = scaled_bandwidth(gamma, fine.n_dimensions)

@@ -286,7 +286,7 @@ class LocalErrorSums:
         return total * _SCORE_UNIT / count if count else float("nan")
 
     @cached_property
-    def cell_mean_places(self) -> Floats:
+    def cell_mean_coordinates(self) -> Floats:
         """Mean place of the rows of each cell, shape (m, d)."""
         places = (self.cells.coordinates + self.cells.mean_offset(Weight.ROWS)) * self.width
         return np.asarray(places)

@@ -86,7 +86,7 @@ class Plan:
 
     def _sums_of(self, rows: Dataset, level: int) -> LocalErrorSums:
         chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
-        aimed = rows.target(chosen)
+        target_rows = rows.target(chosen)
         scores = {}
         if rows.complete:
             scores["NLL"] = row_nll(rows.probabilities, rows.labels)
@@ -94,8 +94,8 @@ class Plan:
         if rows.features is None:
             raise InputError(f"'{rows.name}' must have features; it has none.")
         return LocalErrorSums.of(
-            aimed.confidence,
-            aimed.outcome,
+            target_rows.confidence,
+            target_rows.outcome,
             self.embedding.transform(rows.features),
             bins=self.bins,
             max_cells=self.max_cells,

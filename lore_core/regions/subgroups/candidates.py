@@ -24,11 +24,11 @@ from lore_core.regions.variables.cutting import Attribute
 _PAIRED = 12
 #: Slices of one column, or of one pair, that are kept at most.
 _KEPT = 20
-#: Sets of which so large a share is common are one place.
+#: Sets of which so large a share is common are one subgroup.
 SAME = 0.6
 #: A set of which more than this share lies in another one is part of it.
 PART_OF = 0.5
-#: What holds more than this share of the rows is no place.
+#: What holds more than this share of the rows is no subgroup.
 _LARGEST = 0.75
 #: The least sum of variances of a set: with less, hardly any outcome is in doubt.
 _LEAST_VARIANCE = 0.5
@@ -40,7 +40,7 @@ _LOWEST = 0.01
 _NEIGHBOURS = 10
 #: Levels between the lowest and the highest excess at which the tree is cut.
 _LEVELS = 12
-#: A node that keeps this share of its parent's rows is the same place.
+#: A node that keeps this share of its parent's rows is the same subgroup.
 _SAME_NODE = 0.8
 
 
@@ -50,7 +50,7 @@ class Rows:
 
     confidence: Floats
     outcome: Floats
-    attributes: Sequence[Attribute]  #: Columns whose values may name a place
+    attributes: Sequence[Attribute]  #: Columns whose values may name a subgroup
     weights: Floats | None = None  #: What each row counts for; None: all alike
 
     def __len__(self) -> int:
@@ -125,8 +125,8 @@ class SearchedHalf:
     rows: Rows  #: All rows
     searched: Ints  #: The half that is searched
     against: Against
-    min_rows: int  #: Least rows of a place, in all rows
-    min_gap: float  #: Least size of its gap; what is merely better than the average is no place
+    min_rows: int  #: Least rows of a subgroup, in all rows
+    min_gap: float  #: Least size of its gap; what is merely better than the average is no subgroup
 
     @cached_property
     def half(self) -> Rows:
@@ -139,7 +139,7 @@ class SearchedHalf:
         return self.half.average(slice(None), self.against)
 
     def candidates(self, points: Floats | None, gamma: float, most: int) -> list[Candidate]:
-        """Return the most interesting sets, each place once.
+        """Return the most interesting sets, each subgroup once.
 
         ``points``: all rows on the map. ``gamma``: bandwidth of the field whose tree is cut.
         """

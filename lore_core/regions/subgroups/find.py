@@ -45,25 +45,25 @@ MOST_TRIED = 12
 _PARTS = 6
 #: Of more rows than this a part is searched and all others are held out.
 _MOST_SEARCHED = 100_000
-#: Of the chance that any place is listed where none is worse, the part of those that words name.
+#: Of the chance that any subgroup is listed where none is worse, the part of those that words name.
 _BY_WORDS = 0.25
-#: Places that share more rows than this are told once.
+#: Subgroups that share more rows than this are told once.
 _SHARED = 0.3
-#: Without the rows of places listed before it a place must keep this much of its gap.
+#: Without the rows of subgroups listed before it a subgroup must keep this much of its gap.
 _OWN = 0.5
 
-#: What places are, by what they are compared with.
+#: What subgroups are, by what they are compared with.
 _WORSE_THAN: dict[Against, str] = {
     "zero": "wrong",
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
 }
-#: First columns of :meth:`PlaceSearch.frame`.
+#: First columns of :meth:`SubgroupSearch.frame`.
 _DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Subgroup:
     """Rows that can be named, whose confidence is further off than the average."""
 
     rows: Ints  #: Row numbers, of both halves
@@ -77,7 +77,7 @@ class Place:
     held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
     #: Of a region, one or two names of a column that most of its rows hold; may be empty.
     label: tuple[Predicate, ...] = ()
-    within: int | None = None  #: Number of the place it is a worse part of
+    within: int | None = None  #: Number of the subgroup it is a worse part of
 
     @property
     def n_rows(self) -> int:
@@ -97,30 +97,30 @@ class Place:
     def holds(self, dataset: Dataset) -> Mask:
         """Return which rows of any dataset with these columns are meant, shape (n,).
 
-        For a place that is no region of a map.
+        For a subgroup that is no region of a map.
         """
         return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in self.conditions]))
 
     @property
-    def mended_globally(self) -> bool:
+    def is_fixed_by_all_rows(self) -> bool:
         """Whether rows of the same confidence are as far off, for all that can be told."""
         return not (self.held.beyond_low > 0 if self.sign > 0 else self.held.beyond_high < 0)
 
 
 @dataclass(frozen=True, eq=False)
-class PlaceSearch:
-    """All places of one set of rows."""
+class SubgroupSearch:
+    """All subgroups of one set of rows."""
 
-    places: list[Place]  #: Confirmed on held-out rows, the most interesting first
+    subgroups: list[Subgroup]  #: Confirmed on held-out rows, the most interesting first
     tried: int  #: Candidates that were tried on held-out rows
-    against: Against  #: What the places are worse than
+    against: Against  #: What the subgroups are worse than
     n_rows: int  #: Rows searched
     #: Means over all of them.
     confidence: float
     accuracy: float
-    #: Chance that any place is listed if no place is worse than what it is compared with.
+    #: Chance that any subgroup is listed if no subgroup is worse than what it is compared with.
     alpha: float
-    by_words: bool = False  #: Whether there were words of texts that could name a place
+    by_words: bool = False  #: Whether there were words of texts that could name a subgroup
 
     @property
     def strictest(self) -> float:
@@ -134,13 +134,13 @@ class PlaceSearch:
 
     @property
     def sentence(self) -> str:
-        """What was tried, against what, and with which chance of a false place."""
+        """What was tried, against what, and with which chance of a false subgroup."""
         worse = _WORSE_THAN[self.against]
         if self.tried == 0:
             return "No place looks wrong enough to be tried, or there are too few rows."
-        if not self.places:
+        if not self.subgroups:
             return f"No place is {worse} beyond chance, of {self.tried} tried on rows held out."
-        these = "this one is" if len(self.places) == 1 else f"these {len(self.places)} are"
+        these = "this one is" if len(self.subgroups) == 1 else f"these {len(self.subgroups)} are"
         return (
             f"Of {self.tried} places found on one half of the rows and tried on the other, {these} "
             f"{worse} beyond chance. If none were, one would be listed in at most "
@@ -148,7 +148,7 @@ class PlaceSearch:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the places, and what was tried to find them."""
+        """Return the subgroups, and what was tried to find them."""
         return {
             "against": self.against,
             "tried": self.tried,
@@ -157,20 +157,20 @@ class PlaceSearch:
         }
 
     def mask(self, number: int) -> Mask:
-        """Rows of one place, by its number from 0, shape (n_rows,)."""
+        """Rows of one subgroup, by its number from 0, shape (n_rows,)."""
         mask = np.zeros(self.n_rows, dtype=bool)
-        mask[self.places[number].rows] = True
+        mask[self.subgroups[number].rows] = True
         return mask
 
     def inside(self) -> Mask:
-        """Rows in any place: what is beyond chance, shape (n_rows,)."""
+        """Rows in any subgroup: what is beyond chance, shape (n_rows,)."""
         mask = np.zeros(self.n_rows, dtype=bool)
-        for place in self.places:
-            mask[place.rows] = True
+        for subgroup in self.subgroups:
+            mask[subgroup.rows] = True
         return mask
 
     def frame(self) -> pd.DataFrame:
-        """Return the places as a DataFrame, one row each."""
+        """Return the subgroups as a DataFrame, one row each."""
         return pd.DataFrame(
             [
                 {
@@ -185,7 +185,7 @@ class PlaceSearch:
                     **{f"held_out_{name}": value for name, value in vars(item.held).items()},
                     "within": item.within,
                 }
-                for number, item in enumerate(self.places, start=1)
+                for number, item in enumerate(self.subgroups, start=1)
             ],
             columns=[
                 *_DESCRIBED,
@@ -195,7 +195,7 @@ class PlaceSearch:
         )
 
 
-def find_places(
+def find_subgroups(
     dataset: Dataset,
     embedding: Any = None,
     *,
@@ -207,7 +207,7 @@ def find_places(
     alpha: float = 0.04,
     random_state: int = 0,
     progress: Progress | None = None,
-) -> PlaceSearch:
+) -> SubgroupSearch:
     """Find where the confidence is worse than on average, in words and on the map.
 
     Parameters
@@ -215,22 +215,22 @@ def find_places(
     dataset : Dataset
         Rows; columns that number them, are constant or tell the truth are left out.
     embedding : Embedding or array-like of shape (n, d), optional
-        Their places on a map. Without it only columns are searched.
+        Their subgroups on a map. Without it only columns are searched.
     target : "top-label" or int
         See :meth:`~lore_core.data.dataset.Dataset.target`.
     gamma : float
         Bandwidth of the field whose tree of regions is searched.
     against : {"auto", "zero", "average", "same confidence"}
-        What a place must be worse than: nothing wrong at all, the mean gap of all rows, or the mean
-        gap of rows of the same confidence. "auto": the mean gap of all rows where that is itself
-        beyond chance (as the verdict has it), else nothing.
+        What a subgroup must be worse than: nothing wrong at all, the mean gap of all rows, or the
+        mean gap of rows of the same confidence. "auto": the mean gap of all rows where that is
+        itself beyond chance (as the verdict has it), else nothing.
     min_rows : int
-        Smaller places are passed over.
+        Smaller subgroups are passed over.
     min_gap : float
-        Places whose gap on held-out rows is smaller are passed over: real perhaps, but of no
+        Subgroups whose gap on held-out rows is smaller are passed over: real perhaps, but of no
         consequence.
     alpha : float
-        Chance, in (0, 1), that any place is listed where none is worse; a quarter of it that any
+        Chance, in (0, 1), that any subgroup is listed where none is worse; a quarter of it that any
         is which words of texts name.
     random_state : int
         Seed of the halves.
@@ -246,12 +246,12 @@ def find_places(
     *Evidence.* The twelve of most interest are tried on the other half, whose outcomes had no part
     in choosing them: the sum of their excess against its distribution if there were none. Then the
     halves change roles. All are tested together (Holm, α/2 a half), so at most α of sets without
-    any such place show one. What is listed is the very set that was tested. Words, of which a text
-    has hundreds, must be surer by themselves: a place is named by them where its adjusted p-value
-    is at most α/4.
+    any such subgroup show one. What is listed is the very set that was tested. Words, of which a
+    text has hundreds, must be surer by themselves: a subgroup is named by them where its adjusted
+    p-value is at most α/4.
 
-    *Order.* Confirmed places are listed by their interest on all rows: which comes first should not
-    hang on how the rows were halved.
+    *Order.* Confirmed subgroups are listed by their interest on all rows: which comes first should
+    not hang on how the rows were halved.
     """
     halves = halves_of(
         dataset,
@@ -291,8 +291,8 @@ class Halves:
         gamma: float = GAMMA,
         alpha: float = 0.04,
         progress: Progress | None = None,
-    ) -> PlaceSearch:
-        """Find places; see :func:`find_places`."""
+    ) -> SubgroupSearch:
+        """Find subgroups; see :func:`find_subgroups`."""
         points = None if embedding is None else as_coordinates(embedding)
         if points is not None:
             check_lengths(dataset=self.rows.confidence, embedding=points)
@@ -307,8 +307,8 @@ class Halves:
         confirmed = [
             item for item in tried if item.confirmed(alpha * self._part(item), self.min_gap)
         ]
-        return PlaceSearch(
-            places=_listed(confirmed, self.rows, self.average),
+        return SubgroupSearch(
+            subgroups=_listed(confirmed, self.rows, self.average),
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
@@ -328,23 +328,23 @@ def halves_of(
     min_gap: float = 0.02,
     random_state: int = 0,
 ) -> Halves:
-    """Halve rows, to look for places on one map and bandwidth after the other.
+    """Halve rows, to look for subgroups on one map and bandwidth after the other.
 
-    ``dataset, target, against, min_rows, min_gap, random_state``: see :func:`find_places`.
+    ``dataset, target, against, min_rows, min_gap, random_state``: see :func:`find_subgroups`.
     """
     check_integer(min_rows, "min_rows", minimum=2)
-    aimed = dataset.target(target)
-    c, a = aimed.confidence, aimed.outcome
+    target_rows = dataset.target(target)
+    c, a = target_rows.confidence, target_rows.outcome
     if against == "auto":
-        off = mean_gap_p(c, a, aimed.weights) <= OVERALL_ALPHA / 2
+        off = mean_gap_p(c, a, target_rows.weights) <= OVERALL_ALPHA / 2
         against = "average" if off else "zero"
     elif against not in ("zero", "average", "same confidence"):
         raise InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     known = telling_attributes(dataset, target=target, n_parts=_PARTS)
-    rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(aimed.weights))
-    # (No place is smaller than `min_rows` or larger than three quarters of the rows.)
+    rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(target_rows.weights))
+    # (No subgroup is smaller than `min_rows` or larger than three quarters of the rows.)
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     return Halves(
         rows,
@@ -371,21 +371,21 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
     return [(one, other), (other, one)]
 
 
-def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]:
-    """Order places by interest; of those that share their rows the first, and its worse parts."""
+def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgroup]:
+    """Order subgroups by interest; of those that share rows the first, and its worse parts."""
 
     def worth(item: Tried) -> float:
         found = item.candidate
         return float(interest(average.of_rows(found.inside), len(rows), found.weight))
 
-    kept: list[tuple[Candidate, Place]] = []
+    kept: list[tuple[Candidate, Subgroup]] = []
     for item in sorted(_merge_word_slices(confirmed, rows, average), key=worth, reverse=True):
         candidate, held = item.candidate, item.held
         around, same = _around(candidate, held, kept)
         chosen = np.flatnonzero(candidate.inside)
         if same or (around is None and _is_borrowed(candidate, rows, kept)):
             continue
-        place = Place(
+        subgroup = Subgroup(
             rows=chosen,
             sign=candidate.sign,
             conditions=tuple(part.predicate(rows.attributes) for part in candidate.conditions),
@@ -396,8 +396,8 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
             label=() if candidate.conditions else region_label(candidate.inside, rows.attributes),
             within=around,
         )
-        kept.append((candidate, place))
-    return [place for _, place in kept]
+        kept.append((candidate, subgroup))
+    return [subgroup for _, subgroup in kept]
 
 
 def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
@@ -414,11 +414,11 @@ def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> 
 
 
 def _around(
-    candidate: Candidate, held: Held, kept: list[tuple[Candidate, Place]]
+    candidate: Candidate, held: Held, kept: list[tuple[Candidate, Subgroup]]
 ) -> tuple[int | None, bool]:
-    """Find the listed place a candidate is a worse part of, and whether it is one of them."""
+    """Find the listed subgroup a candidate is a worse part of, and whether it is one of them."""
     around = None
-    for number, (other, place) in enumerate(kept):
+    for number, (other, subgroup) in enumerate(kept):
         common = int((candidate.inside & other.inside).sum())
         shared = overlap(candidate.inside, other.inside)
         if shared > SAME:
@@ -426,7 +426,11 @@ def _around(
         if common > PART_OF * int(candidate.inside.sum()):
             # Surely worse than what is around it, or the same news again.
             bound = held.gap_low if candidate.sign > 0 else -held.gap_high
-            if candidate.sign != other.sign or bound <= abs(place.held.gap) or around is not None:
+            if (
+                candidate.sign != other.sign
+                or bound <= abs(subgroup.held.gap)
+                or around is not None
+            ):
                 return None, True
             around = number
         elif common > PART_OF * int(other.inside.sum()) or shared > _SHARED:
@@ -434,8 +438,8 @@ def _around(
     return around, False
 
 
-def _is_borrowed(candidate: Candidate, rows: Rows, kept: list[tuple[Candidate, Place]]) -> bool:
-    """Whether rows of listed places make most of a candidate's gap."""
+def _is_borrowed(candidate: Candidate, rows: Rows, kept: list[tuple[Candidate, Subgroup]]) -> bool:
+    """Whether rows of listed subgroups make most of a candidate's gap."""
     residual = candidate.sign * (rows.confidence - rows.outcome)
     known = [other.inside for other, _ in kept if other.sign == candidate.sign]
     rest = candidate.inside & ~np.logical_or.reduce(known) if known else candidate.inside

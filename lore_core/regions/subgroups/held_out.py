@@ -18,7 +18,7 @@ from lore_core.regions.subgroups.candidates import Candidate, Rows
 
 @dataclass(frozen=True)
 class Held:
-    """What rows say whose outcomes had no part in finding a place."""
+    """What rows say whose outcomes had no part in finding a subgroup."""
 
     n_rows: int
     #: Their means.
@@ -28,7 +28,7 @@ class Held:
     gap: float
     gap_low: float
     gap_high: float
-    #: Gap beyond what the place is compared with, 95 %.
+    #: Gap beyond what the subgroup is compared with, 95 %.
     excess: float
     excess_low: float
     excess_high: float
@@ -49,7 +49,7 @@ class Tried:
     held: Held
 
     def confirmed(self, alpha: float, min_gap: float) -> bool:
-        """Beyond chance, and itself wrong: what is merely better than the average is no place.
+        """Beyond chance, and itself wrong: what is merely better than the average is no subgroup.
 
         ``alpha``: largest adjusted p-value. ``min_gap``: smaller gaps are of no consequence.
         """

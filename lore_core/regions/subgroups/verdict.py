@@ -19,7 +19,7 @@ from lore_core.data.number_text import (
     signed_gap,
     with_points,
 )
-from lore_core.regions.subgroups.find import MOST_TRIED, Place, PlaceSearch
+from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
 from lore_core.regions.variables.attributes import PREDICTED
 from lore_core.regions.variables.words import quoted
@@ -27,7 +27,7 @@ from lore_core.regions.variables.words import quoted
 _ALIKE = "rows of the same confidence"
 #: A real average gap or calibration error below this, in shares, is said and called small.
 SMALL = 0.02
-#: A place leads where its gap is so many times the average one; else the average does.
+#: A subgroup leads where its gap is so many times the average one; else the average does.
 _LEADS = 1.5
 #: The power that is stated.
 _POWER = 0.8
@@ -39,18 +39,18 @@ _IN_COMMON = 0.8
 class Verdict:
     """What the numbers come to."""
 
-    #: Nothing beyond chance (or nothing that matters); a place; all rows.
+    #: Nothing beyond chance (or nothing that matters); a subgroup; all rows.
     level: Literal["good", "local", "global"]
     sentence: str  #: The most important thing that is true
     evidence: str  #: What it rests on, and what else is true
-    place: Place | None  #: Where it is seen
+    subgroup: Subgroup | None  #: Where it is seen
 
 
-def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = True) -> Verdict:
+def conclude(overall: Overall, search: SubgroupSearch | None, *, top_label: bool = True) -> Verdict:
     """Say the most important true thing first.
 
-    ``overall``: test of all rows. ``search``: tested places; None where they were not looked for.
-    ``top_label``: whether being right is what is promised, or that one class occurs.
+    ``overall``: test of all rows. ``search``: tested subgroups; None where they were not looked
+    for. ``top_label``: whether being right is what is promised, or that one class occurs.
 
     The overall test and the search spend 0.01 and 0.04: of models whose every confidence is right
     at most 5 % get another verdict than "good".
@@ -58,12 +58,14 @@ def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = 
     real = overall.p_value <= OVERALL_ALPHA
     matters = real and max(abs(overall.gap), overall.error) >= SMALL
     on_average = _on_average(overall, real, top_label)
-    top = search.places[0] if search is not None and search.places else None
+    top = search.subgroups[0] if search is not None and search.subgroups else None
     if top is not None and search is not None:
         if not matters or abs(top.held.gap) >= _LEADS * max(abs(overall.gap), overall.error):
             evidence = f"{evidence_of(top, search)} {on_average}"
-            return Verdict("local", f"{describe_place(top, top_label=top_label)}.", evidence, top)
-        name = name_of_place(top)
+            return Verdict(
+                "local", f"{describe_subgroup(top, top_label=top_label)}.", evidence, top
+            )
+        name = name_of_subgroup(top)
         most = f"{name[:1].lower()}{name[1:]}, {promised_words(top, top_label=top_label)}"
         evidence = f"What stands out most: {most}. {evidence_of(top, search)}"
         return Verdict("global", on_average, evidence, top)
@@ -94,7 +96,7 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
     )
 
 
-def _nowhere(overall: Overall, search: PlaceSearch) -> str:
+def _nowhere(overall: Overall, search: SubgroupSearch) -> str:
     if search.tried == 0:
         return search.sentence
     gap = detectable_gap(overall, search.strictest)
@@ -109,16 +111,16 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
 
 
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
-    """How far off a place must be to be found four times in five.
+    """How far off a subgroup must be to be found four times in five.
 
-    ``overall``: of the rows that are searched. ``alpha``: of the search; of places that words name
-    what it leaves to these. ``share``: rows of the place, as a share of all.
+    ``overall``: of the rows that are searched. ``alpha``: of the search; of subgroups that words
+    name what it leaves to these. ``share``: rows of the subgroup, as a share of all.
 
     Held-out rows m = share·n/2 have to show z = Φ⁻¹(1 − α/24) on at least one half: the excess is
     normal with standard deviation √(p(1 − p)/m), and each half need succeed in 1 − √0.2 only, in
     two steps that are about as hard: to be found on the other half, and to be confirmed. What is
     found is not quite what is there, which takes a part of its gap. ``docs/trust.md`` has how often
-    such places are found.
+    such subgroups are found.
     """
     m = max(share * overall.worth / 2, 1.0)
     deviation = np.sqrt(overall.accuracy * (1 - overall.accuracy) / m)
@@ -128,58 +130,58 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
     return float(shown / _IN_COMMON)
 
 
-def name_of_place(place: Place) -> str:
-    """Name a place as a sentence begins with it: ``"Rows predicted Shirt"``."""
-    if place.is_region:
-        said = " or ".join(part.value for part in place.label)
+def name_of_subgroup(subgroup: Subgroup) -> str:
+    """Name a subgroup as a sentence begins with it: ``"Rows predicted Shirt"``."""
+    if subgroup.is_region:
+        said = " or ".join(part.value for part in subgroup.label)
         if not said:
             return "One region of the map"
-        column = place.label[0].column
-        if place.label[0].words:
-            return f"One region of the map (mostly {place.label[0]})"
+        column = subgroup.label[0].column
+        if subgroup.label[0].words:
+            return f"One region of the map (mostly {subgroup.label[0]})"
         what = "predicted" if column == PREDICTED else column
         return f"One region of the map (mostly {what} {said})"
-    predicted = [part.value for part in place.conditions if part.column == PREDICTED]
-    others = [str(part) for part in place.conditions if part.column != PREDICTED]
+    predicted = [part.value for part in subgroup.conditions if part.column == PREDICTED]
+    others = [str(part) for part in subgroup.conditions if part.column != PREDICTED]
     text = "Rows"
     if predicted:
         text += f" predicted {predicted[0]}"
     return f"{text} with {' and '.join(others)}" if others else text
 
 
-def describe_place(place: Place, *, top_label: bool = True) -> str:
+def describe_subgroup(subgroup: Subgroup, *, top_label: bool = True) -> str:
     """Say what was promised and what came, on how many rows.
 
     ``top_label``: whether being right is what is promised, or that one class occurs.
     """
-    return f"{name_of_place(place)}: {promised_words(place, top_label=top_label)}"
+    return f"{name_of_subgroup(subgroup)}: {promised_words(subgroup, top_label=top_label)}"
 
 
-def promised_words(place: Place, *, top_label: bool = True) -> str:
+def promised_words(subgroup: Subgroup, *, top_label: bool = True) -> str:
     """Say what was promised and what came: ``"promised 88 %, got 78 % (939 rows)"``.
 
-    ``place``, ``top_label``: see :func:`describe_place`.
+    ``subgroup``, ``top_label``: see :func:`describe_subgroup`.
     """
-    share = share_words(place.accuracy)
+    share = share_words(subgroup.accuracy)
     came = f"got {share}" if top_label else f"{share} came true"
-    return f"promised {share_words(place.confidence)}, {came} ({rows_words(place.n_rows)})"
+    return f"promised {share_words(subgroup.confidence)}, {came} ({rows_words(subgroup.n_rows)})"
 
 
-def evidence_of(place: Place, search: PlaceSearch) -> str:
-    """Say what the rows said that had no part in finding a place."""
-    held = place.held
-    low, high = sorted(place.sign * end for end in (held.gap_low, held.gap_high))
-    lean = "too sure" if place.sign > 0 else "too unsure"
+def evidence_of(subgroup: Subgroup, search: SubgroupSearch) -> str:
+    """Say what the rows said that had no part in finding a subgroup."""
+    held = subgroup.held
+    low, high = sorted(subgroup.sign * end for end in (held.gap_low, held.gap_high))
+    lean = "too sure" if subgroup.sign > 0 else "too unsure"
     text = (
         f"On the {held.n_rows:,} of them not used to find the place it is "
-        f"{with_points(place.sign * held.gap)} {lean} ({interval_words(low, high)})"
+        f"{with_points(subgroup.sign * held.gap)} {lean} ({interval_words(low, high)})"
     )
     if search.against == "same confidence":
-        text += f", {points_words(place.sign * held.excess)} more than {_ALIKE}."
-    elif place.mended_globally:
+        text += f", {points_words(subgroup.sign * held.excess)} more than {_ALIKE}."
+    elif subgroup.is_fixed_by_all_rows:
         text += f"; it is not clearly worse than {_ALIKE}."
     else:
-        text += f", {points_words(place.sign * held.beyond)} more than {_ALIKE}."
+        text += f", {points_words(subgroup.sign * held.beyond)} more than {_ALIKE}."
     # (A name says only the first words of many.)
-    long = [part for part in (*place.conditions, *place.label) if part.says_less]
+    long = [part for part in (*subgroup.conditions, *subgroup.label) if part.says_less]
     return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])

@@ -176,8 +176,8 @@ def rank_variables(
     Cochran, "The combination of estimates from different experiments", Biometrics 10, 1954.
     DerSimonian, Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7, 1986.
     """
-    aimed = dataset.target(target)
-    c, a, w = aimed.confidence, aimed.outcome, as_weights(aimed.weights)
+    target_rows = dataset.target(target)
+    c, a, w = target_rows.confidence, target_rows.outcome, as_weights(target_rows.weights)
     q = _chance(c, a, w)
     # Few rows, or rows that are nearly all right, tell fewer parts apart.
     most = check_integer(n_bins, "n_bins", minimum=2)

@@ -8,7 +8,7 @@ from scipy import stats
 
 import lore_core as lore
 from lore_core.comparison import conclude_recalibration
-from lore_core.regions import find_places
+from lore_core.regions import find_subgroups
 
 
 class Told(lore.NoRecalibration):
@@ -53,20 +53,20 @@ def test_the_best_method_and_the_place(rows):
     half = np.diff(apart.loc["fix", ["low", "high"]].to_numpy(float))[0]
     one, two = (np.diff(test.confidence_interval(1 - 0.05 / k))[0] for k in (1, 2))
     assert 0.97 * one < half < 1.1 * two
-    search = find_places(rows)
+    search = find_subgroups(rows)
     said = conclude_recalibration(result, search)
     assert said.is_significant
     assert said.sentence.startswith(
         "“fix” is significantly better than doing nothing, the best of 2 on NLL: "
     )
-    held = search.places[0].held_out
-    assert set(held) < set(search.places[0].rows)
+    held = search.subgroups[0].held_out
+    assert set(held) < set(search.subgroups[0].rows)
     gap = 0.9 - rows.outcome[held].mean()
-    place = f"On the {len(held)} held-out rows of “Rows with where east” it takes the gap from "
-    assert f"{place}{gap * 100:+.1f} to {gap * 100 - 40:+.1f} points" in said.sentence.replace(
+    subgroup = f"On the {len(held)} held-out rows of “Rows with where east” it takes the gap from "
+    assert f"{subgroup}{gap * 100:+.1f} to {gap * 100 - 40:+.1f} points" in said.sentence.replace(
         "−", "-"
     )
-    assert len(held) == search.places[0].held.n_rows
+    assert len(held) == search.subgroups[0].held.n_rows
 
 
 def test_nothing_helps(rows):
@@ -77,16 +77,16 @@ def test_nothing_helps(rows):
         "Leave it: on NLL and Brier none of 2 methods is significantly better than doing nothing; "
         "the NLL of 0.459 can fall by 0.000 at most (95 % CI)."
     )
-    with_place = conclude_recalibration(result, find_places(rows)).sentence
-    assert with_place.startswith("No significant improvement found: on NLL and Brier none of 2 ")
-    assert "no method significantly narrows it without a significantly worse NLL" in with_place
+    with_subgroup = conclude_recalibration(result, find_subgroups(rows)).sentence
+    assert with_subgroup.startswith("No significant improvement found: on NLL and Brier none of 2 ")
+    assert "no method significantly narrows it without a significantly worse NLL" in with_subgroup
 
 
 def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
     # Right in the east, a little off everywhere else.
     east = rows.metadata["where"].to_numpy() == "east"
     result = compared(rows, mixed=np.where(east, 0.5, 0.99))
-    said = conclude_recalibration(result, find_places(rows)).sentence
+    said = conclude_recalibration(result, find_subgroups(rows)).sentence
     lower = result.difference(result.ranked_by).loc["mixed"]
     assert lower["low"] < 0 < lower["high"]
     assert "on NLL and Brier “mixed” is not significantly better than doing nothing; the" in said

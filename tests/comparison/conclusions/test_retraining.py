@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lore_core.comparison import conclude_retraining, retraining_at_place
+from lore_core.comparison import conclude_retraining, retraining_in_subgroup
 from lore_core.metrics.grouping_loss import LossPart, LossParts
 from lore_core.metrics.regret import Gain, RewardParts
 
@@ -48,7 +48,7 @@ def test_what_is_not_shown_is_not_said():
 
 @pytest.mark.parametrize(("score", "most"), [(0.101, "0.42"), (0.003, "0.30")])
 def test_at_a_place_no_more_can_be_gained_than_is_lost(score, most):
-    said = retraining_at_place(replace(LOSSES, score=score))
+    said = retraining_in_subgroup(replace(LOSSES, score=score))
     assert f"gains at most {most} of their" in said
     assert "at least 1.70 more, and takes a better model, or more rows like these." in said
-    assert retraining_at_place(None) == ""
+    assert retraining_in_subgroup(None) == ""

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from lore_core.metrics.global_metrics import wilson_interval
-from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.held_out import Held
 from lore_core.regions.subgroups.overall import Overall
 from lore_core.regions.subgroups.verdict import (
     conclude,
-    describe_place,
+    describe_subgroup,
     detectable_gap,
     evidence_of,
 )
@@ -60,10 +60,10 @@ def helds(draw, sign):
 
 
 @st.composite
-def places(draw):
+def subgroups(draw):
     sign = draw(st.sampled_from([1, -1]))
     conditions = draw(st.lists(st.tuples(NAMES, WORDS), max_size=2, unique_by=lambda c: c[0]))
-    return Place(
+    return Subgroup(
         rows=np.arange(draw(st.integers(1, 3000))),
         sign=sign,
         conditions=tuple(Predicate(*names) for names in conditions),
@@ -76,8 +76,8 @@ def places(draw):
 
 @st.composite
 def searches(draw, most=2, least=0):
-    return PlaceSearch(
-        places=[draw(places()) for _ in range(draw(st.integers(least, most)))],
+    return SubgroupSearch(
+        subgroups=[draw(subgroups()) for _ in range(draw(st.integers(least, most)))],
         tried=draw(st.integers(0, 24)),
         against=draw(st.sampled_from(AGAINST)),
         n_rows=draw(st.integers(1, 10_000)),
@@ -132,21 +132,21 @@ def well_formed(text: str) -> None:
     assert text == "" or (text[0].isupper() and text.endswith(".")), text
 
 
-def says_the_place(text: str, place: Place) -> None:
+def says_the_place(text: str, subgroup: Subgroup) -> None:
     found = re.search(
         rf"promised {SHARE}, (?:got )?{SHARE}(?: came true)? \(([\d,]+) rows?\)", text
     )
     assert found, text
-    same(found[1], place.confidence)
-    same(found[2], place.accuracy)
-    assert int(number(found[3])) == place.n_rows
-    for part in place.conditions:
+    same(found[1], subgroup.confidence)
+    same(found[2], subgroup.accuracy)
+    assert int(number(found[3])) == subgroup.n_rows
+    for part in subgroup.conditions:
         name, value = part.column, part.value
         assert (f"predicted {value}" if name == "predicted class" else f"{name} {value}") in text
 
 
-def says_the_evidence(text: str, place: Place, search: PlaceSearch) -> None:
-    held = place.held
+def says_the_evidence(text: str, subgroup: Subgroup, search: SubgroupSearch) -> None:
+    held = subgroup.held
     seen = r"On the ([\d,]+) of them not used to find the place it is"
     found = re.search(rf"{seen} {POINTS} points? too (\w+) {INTERVAL}", text)
     assert found, text
@@ -159,12 +159,12 @@ def says_the_evidence(text: str, place: Place, search: PlaceSearch) -> None:
     assert number(found[4]) - 0.5 <= number(found[2]) <= number(found[5]) + 0.5
     more = re.search(rf", {POINTS} more than rows of the same confidence", text)
     if search.against == "same confidence":
-        same(more[1], place.sign * held.excess)
+        same(more[1], subgroup.sign * held.excess)
     elif more is None:
         assert "not clearly worse than rows of the same confidence" in text
-        assert held.beyond_low <= 0 <= held.beyond_high or place.sign * held.beyond <= 0
+        assert held.beyond_low <= 0 <= held.beyond_high or subgroup.sign * held.beyond <= 0
     else:
-        same(more[1], place.sign * held.beyond)
+        same(more[1], subgroup.sign * held.beyond)
         assert number(more[1]) >= 0
 
 
@@ -201,14 +201,14 @@ def says_the_average(text: str, overall: Overall) -> None:
 @settings(max_examples=300, deadline=None)
 @given(searches(most=1, least=1), st.booleans())
 def test_the_sentences_of_a_place(search, top_label):
-    (place,) = search.places
-    said = describe_place(place, top_label=top_label)
+    (subgroup,) = search.subgroups
+    said = describe_subgroup(subgroup, top_label=top_label)
     well_formed(f"{said}.")
-    says_the_place(said, place)
+    says_the_place(said, subgroup)
     assert ("got" in said) == top_label
-    evidence = evidence_of(place, search)
+    evidence = evidence_of(subgroup, search)
     well_formed(evidence)
-    says_the_evidence(evidence, place, search)
+    says_the_evidence(evidence, subgroup, search)
 
 
 @settings(max_examples=400, deadline=None)
@@ -220,12 +220,12 @@ def test_the_verdict(overall, search, top_label):
     well_formed(verdict.evidence)
     says_the_average(text, overall)
     assert text.count("On average") + text.count("The average is right") == 1
-    if search is None or not search.places:
-        assert verdict.place is None
+    if search is None or not search.subgroups:
+        assert verdict.subgroup is None
         assert verdict.level != "local"
     else:
-        top = search.places[0]
-        assert verdict.place is top
+        top = search.subgroups[0]
+        assert verdict.subgroup is top
         # What is told of a place holds of all of it or of its held-out rows, each told once.
         says_the_place(verdict.sentence if verdict.level == "local" else verdict.evidence, top)
         says_the_evidence(verdict.evidence, top, search)

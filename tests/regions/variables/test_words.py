@@ -13,10 +13,10 @@ from benchmarks._answer_logs import TOPICS, answer_log, as_dataset, found_in
 from lore_core.data.dataset import Dataset
 from lore_core.data.texts import is_prose, texts_of
 from lore_core.regions.subgroups.average import Average
-from lore_core.regions.subgroups.find import find_places, halves_of
+from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.held_out import try_on
 from lore_core.regions.subgroups.slices import is_wider_slice
-from lore_core.regions.subgroups.verdict import describe_place, evidence_of
+from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
 from lore_core.regions.variables.words import word_attributes
 
 
@@ -60,15 +60,15 @@ def test_the_planted_topic_is_found_and_named(log):
     found = found_in(5)
     assert (found["others"], found["recall"] >= 0.95, found["precision"] > 0.9) == (0, True, True)
     rows = as_dataset(log)
-    search = find_places(rows)
-    place = search.places[0]
-    (said,) = place.conditions
+    search = find_subgroups(rows)
+    subgroup = search.subgroups[0]
+    (said,) = subgroup.conditions
     assert {*said.words} <= {*TOPICS["travel"]}
-    np.testing.assert_array_equal(np.flatnonzero(place.holds(rows)), place.rows)
-    sentence = describe_place(place)
+    np.testing.assert_array_equal(np.flatnonzero(subgroup.holds(rows)), subgroup.rows)
+    sentence = describe_subgroup(subgroup)
     assert re.match("Rows with (any|two or more) of “", sentence)
     assert "in question: promised" in sentence
-    assert all(f"“{word}”" in evidence_of(place, search) for word in said.words)
+    assert all(f"“{word}”" in evidence_of(subgroup, search) for word in said.words)
 
 
 def test_of_two_lists_the_longer_one_is_told_where_it_is_as_wrong():
@@ -102,8 +102,8 @@ def test_words_must_be_surer_than_columns():
         ]
         p = min(item.held.p_adjusted for item in tried if item.confirmed(1.0, halves.min_gap))
         assert 0 < p < 0.2
-        assert halves.search(alpha=1.01 * part * p).places
-        assert not halves.search(alpha=0.99 * part * p).places
+        assert halves.search(alpha=1.01 * part * p).subgroups
+        assert not halves.search(alpha=0.99 * part * p).subgroups
 
 
 def test_without_texts_there_are_no_words():

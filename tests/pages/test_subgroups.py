@@ -7,13 +7,13 @@ import pytest
 
 import lore_core as lore
 from lore_core.regions.subgroups.verdict import (
-    describe_place,
+    describe_subgroup,
     evidence_of,
-    name_of_place,
+    name_of_subgroup,
 )
 from lore_core.view import View
 from lore_core.view.where import calibration_rows_of
-from pages.shared import places as shared
+from pages.shared import subgroups as shared
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def view(planted, maps):
 
 @pytest.fixture(scope="module")
 def search(planted, view):
-    return lore.find_places(planted.evaluation, view.points(), gamma=0.2)
+    return lore.find_subgroups(planted.evaluation, view.points(), gamma=0.2)
 
 
 def _outlined(page):
@@ -48,34 +48,36 @@ def _plain(text):
 
 def test_places_are_listed_and_outlined(open_page, planted, search):
     page = open_page("landscape", planted)
-    assert len(search.places) >= 2
+    assert len(search.subgroups) >= 2
     text = _plain(page.text)
-    for place in search.places:
-        assert describe_place(place) in text
-        assert evidence_of(place, search) in text
+    for subgroup in search.subgroups:
+        assert describe_subgroup(subgroup) in text
+        assert evidence_of(subgroup, search) in text
     assert search.sentence in text
-    assert len(_outlined(page)) == len(search.places) - text.count("lie scattered on this map")
+    assert len(_outlined(page)) == len(search.subgroups) - text.count("lie scattered on this map")
 
 
 def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, view, search):
-    aimed = planted.evaluation.target()
-    overall = lore.regions.overall_gap(aimed.confidence, aimed.outcome)
+    target_rows = planted.evaluation.target()
+    overall = lore.regions.overall_gap(target_rows.confidence, target_rows.outcome)
     said = lore.regions.conclude(overall, search)
     page = open_page("overview", planted)
     text = _plain(page.text)
     assert text.count(said.sentence) == 1
     assert said.evidence in text
     links = [_plain(item.proto.label) for item in page.app.get("page_link")]
-    for number, place in enumerate(search.places[:5], start=1):
-        assert f"**{number} · {name_of_place(place)}**" in links
-        assert f"{place.n_rows:,} rows · promised" in text
+    for number, subgroup in enumerate(search.subgroups[:5], start=1):
+        assert f"**{number} · {name_of_subgroup(subgroup)}**" in links
+        assert f"{subgroup.n_rows:,} rows · promised" in text
     drawn = page.sent("overview_map")
-    assert [region["number"] for region in drawn["regions"]] == list(range(len(search.places)))
+    assert [region["number"] for region in drawn["regions"]] == list(range(len(search.subgroups)))
     assert drawn["gammas"] is None
     assert "Worst place" not in text
     assert "debiased" in text
-    chance = lore.null_errors(aimed.confidence, view.points(), gamma=0.2)
-    errors = lore.local_errors(aimed.confidence, aimed.outcome, view.points(), gamma=0.2)
+    chance = lore.null_errors(target_rows.confidence, view.points(), gamma=0.2)
+    errors = lore.local_errors(
+        target_rows.confidence, target_rows.outcome, view.points(), gamma=0.2
+    )
     assert lore.describe_maximum(errors, chance) in text
 
 
@@ -83,7 +85,7 @@ def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
     page = open_page("overview", planted, against="zero")
     page.app.query_params["see"] = "2"
     page.go("landscape")
-    assert f"**Place 2 · {name_of_place(search.places[1])}**" in _plain(page.text)
+    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in _plain(page.text)
     assert page.app.session_state["against"] == "automatic"
     assert page.app.query_params["place"] in ("2", ["2"])
     page.app.button(key="clear_region").click()
@@ -97,13 +99,13 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     page.app.button(key="place_0").click()
     page.run()
     rows = planted.evaluation
-    place = search.places[0]
+    subgroup = search.subgroups[0]
     report = lore.region_report(rows.confidence, rows.outcome, search.mask(0))
     text = _plain(page.text)
-    assert f"**Place 1 · {name_of_place(place)}** · {report.sentence}" in text
-    assert evidence_of(place, search)[1:] in text
+    assert f"**Place 1 · {name_of_subgroup(subgroup)}** · {report.sentence}" in text
+    assert evidence_of(subgroup, search)[1:] in text
     assert set(_outlined(page)) <= {"1"}
-    fitted_on = calibration_rows_of(view, place)
+    fitted_on = calibration_rows_of(view, subgroup)
     found = lore.regions.recalibrate_region(planted.calibration, rows, fitted_on, search.mask(0))
     assert found.sentence in text
 
@@ -112,7 +114,7 @@ def test_a_link_names_a_place(open_page, planted, search):
     page = open_page("landscape", planted)
     page.app.query_params["place"] = "2"
     page.run()
-    assert f"**Place 2 · {name_of_place(search.places[1])}**" in _plain(page.text)
+    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in _plain(page.text)
     page = open_page("landscape", planted)
     page.app.query_params["place"] = "99"
     page.run()
@@ -120,11 +122,11 @@ def test_a_link_names_a_place(open_page, planted, search):
 
 
 def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):
-    same = lore.find_places(planted.evaluation, view.points(), against="same confidence")
+    same = lore.find_subgroups(planted.evaluation, view.points(), against="same confidence")
     page = open_page("landscape", planted, against="rows of the same confidence")
     text = _plain(page.text)
     assert same.sentence in text
-    assert all(evidence_of(place, same) in text for place in same.places)
+    assert all(evidence_of(subgroup, same) in text for subgroup in same.subgroups)
 
 
 @pytest.mark.parametrize("bin_name", ["all", "worst"])
@@ -136,9 +138,9 @@ def test_exactly_the_places_are_coloured(open_page, planted, view, search, bin_n
     x, y = (np.linspace(*scene["field"][axis], scene["field"]["resolution"]) for axis in "xy")
     rows = np.ones(len(planted.evaluation), dtype=bool)
     if bin_name == "worst":
-        aimed = planted.evaluation.target()
-        table = lore.reliability_table(aimed.confidence, aimed.outcome)
-        rows = table.bins.assign(aimed.confidence) == table.worst_bin(30)
+        target_rows = planted.evaluation.target()
+        table = lore.reliability_table(target_rows.confidence, target_rows.outcome)
+        rows = table.bins.assign(target_rows.confidence) == table.worst_bin(30)
     nodes = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     z = view.points()[rows]
     nearest = np.concatenate(
@@ -162,7 +164,7 @@ def test_a_calibrated_model_has_none(open_page, picture):
 def test_many_rows_are_searched_on_demand(open_page, planted, search, monkeypatch):
     monkeypatch.setattr(shared, "MAX_ROWS_AT_ONCE", 100)
     page = open_page("overview", planted)
-    assert name_of_place(search.places[0]) not in _plain(page.text)
+    assert name_of_subgroup(search.subgroups[0]) not in _plain(page.text)
     page.app.toggle(key="look").set_value(True)
     page.run()
-    assert name_of_place(search.places[0]) in _plain(page.text)
+    assert name_of_subgroup(search.subgroups[0]) in _plain(page.text)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.regions.subgroups.find import find_places, halves_of
+from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.slices import region_label
 from lore_core.regions.subgroups.verdict import (
     conclude,
-    describe_place,
+    describe_subgroup,
     detectable_gap,
     evidence_of,
 )
@@ -25,10 +25,10 @@ def _data(seed, n=2000, *, gap=None, shift=0.0):
     """Binary rows with a place, a number and two features; ``gap`` maps columns to a gap a row."""
     rng = np.random.default_rng(seed)
     c = rng.uniform(0.6, 0.95, n)
-    place = rng.choice(["north", "south", "east"], n, p=[0.6, 0.3, 0.1])
+    subgroup = rng.choice(["north", "south", "east"], n, p=[0.6, 0.3, 0.1])
     age = rng.integers(18, 80, n).astype(float)
     z = rng.normal(size=(n, 2))
-    off = shift + (np.zeros(n) if gap is None else gap(place, age, z))
+    off = shift + (np.zeros(n) if gap is None else gap(subgroup, age, z))
     predicted = rng.integers(0, 2, n)
     right = rng.random(n) < np.clip(c - off, 0, 1)
     p = np.where(predicted[:, None] == np.arange(2), c[:, None], 1 - c[:, None])
@@ -36,72 +36,75 @@ def _data(seed, n=2000, *, gap=None, shift=0.0):
         p,
         np.where(right, predicted, 1 - predicted),
         features=z,
-        groups={"place": place},
+        groups={"place": subgroup},
         metadata={"age": age, "row_id": rng.permutation(n)},
     )
 
 
 def _verdict(data):
-    aimed = data.target("top-label")
-    search = find_places(data, data.features)
-    return conclude(overall_gap(aimed.confidence, aimed.outcome), search), search
+    target_rows = data.target("top-label")
+    search = find_subgroups(data, data.features)
+    return conclude(overall_gap(target_rows.confidence, target_rows.outcome), search), search
 
 
 def test_a_planted_value_is_the_headline():
-    data = _data(0, gap=lambda place, age, z: 0.3 * (place == "east"))
+    data = _data(0, gap=lambda subgroup, age, z: 0.3 * (subgroup == "east"))
     said, search = _verdict(data)
     assert said.level == "local"
-    assert search.places[0].conditions == (Predicate("place", "east"),)
+    assert search.subgroups[0].conditions == (Predicate("place", "east"),)
     assert said.sentence.startswith("Rows with place east: promised")
-    assert (np.asarray(data.groups["place"])[search.places[0].rows] == "east").all()
-    assert search.places[0].held.gap == pytest.approx(0.3, abs=0.12)
+    assert (np.asarray(data.groups["place"])[search.subgroups[0].rows] == "east").all()
+    assert search.subgroups[0].held.gap == pytest.approx(0.3, abs=0.12)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_many_rows_that_are_off_come_before_few_that_are_further_off(seed):
-    def gap(place, age, z):
-        return np.where((place == "east") & (age < 28), 0.5, 0.16 * (place == "south"))
+    def gap(subgroup, age, z):
+        return np.where((subgroup == "east") & (age < 28), 0.5, 0.16 * (subgroup == "south"))
 
-    places = _verdict(_data(seed, 10_000, gap=gap))[1].places
-    assert places[0].conditions == (Predicate("place", "south"),)
-    assert any(Predicate("place", "east") in place.conditions for place in places[1:])
+    subgroups = _verdict(_data(seed, 10_000, gap=gap))[1].subgroups
+    assert subgroups[0].conditions == (Predicate("place", "south"),)
+    assert any(Predicate("place", "east") in subgroup.conditions for subgroup in subgroups[1:])
 
 
 def test_a_planted_range_is_named_by_its_ends():
-    data = _data(1, 3000, gap=lambda place, age, z: 0.3 * (age < 28))
-    (place, *_) = _verdict(data)[1].places
-    (part,) = place.conditions
+    data = _data(1, 3000, gap=lambda subgroup, age, z: 0.3 * (age < 28))
+    (subgroup, *_) = _verdict(data)[1].subgroups
+    (part,) = subgroup.conditions
     assert part.column == "age"
     assert 23 <= float(part.value.removeprefix("< ")) == part.high <= 33
     # The same words choose the same rows of any data with such a column.
     for rows in (data, data.rows(np.arange(0, len(data), 7))):
-        np.testing.assert_array_equal(place.holds(rows), rows.metadata["age"] < part.high)
+        np.testing.assert_array_equal(subgroup.holds(rows), rows.metadata["age"] < part.high)
 
 
 def test_a_planted_blob_is_a_region():
-    data = _data(2, 6000, gap=lambda place, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
-    place = _verdict(data)[1].places[0]
+    data = _data(2, 6000, gap=lambda subgroup, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
+    subgroup = _verdict(data)[1].subgroups[0]
     planted = np.abs(data.features - 1).sum(axis=1) < 0.7
-    assert planted[place.rows].mean() > 0.6
-    assert planted[place.rows].sum() > 0.6 * planted.sum()
+    assert planted[subgroup.rows].mean() > 0.6
+    assert planted[subgroup.rows].sum() > 0.6 * planted.sum()
 
 
 def test_a_pair_is_found_where_neither_column_tells_it():
     data = _data(
-        3, 6000, gap=lambda place, age, z: np.where((place == "south") == (age > 50), 0.12, -0.03)
+        3,
+        6000,
+        gap=lambda subgroup, age, z: np.where((subgroup == "south") == (age > 50), 0.12, -0.03),
     )
     found = {
-        frozenset(part.column for part in place.conditions) for place in _verdict(data)[1].places
+        frozenset(part.column for part in subgroup.conditions)
+        for subgroup in _verdict(data)[1].subgroups
     }
     assert frozenset({"place", "age"}) in found
 
 
 def test_underconfidence_has_the_other_sign():
-    data = _data(4, gap=lambda place, age, z: -0.25 * (place == "south"))
-    place = _verdict(data)[1].places[0]
-    assert place.sign == -1
-    assert place.held.gap_high < 0
-    assert "too unsure" in evidence_of(place, _verdict(data)[1])
+    data = _data(4, gap=lambda subgroup, age, z: -0.25 * (subgroup == "south"))
+    subgroup = _verdict(data)[1].subgroups[0]
+    assert subgroup.sign == -1
+    assert subgroup.held.gap_high < 0
+    assert "too unsure" in evidence_of(subgroup, _verdict(data)[1])
 
 
 def test_a_region_is_named_by_what_most_of_its_rows_hold():
@@ -141,20 +144,20 @@ def test_a_gap_everywhere_is_said_once_and_is_no_place():
     said, search = _verdict(_data(5, 3000, shift=0.15))
     assert said.level == "global"
     assert search.against == "average"
-    assert search.places == []
+    assert search.subgroups == []
     assert "15" in said.sentence or "14" in said.sentence or "16" in said.sentence
 
 
 def test_what_is_left_over_an_average_gap_is_found():
-    data = _data(6, 3000, shift=0.06, gap=lambda place, age, z: 0.25 * (place == "east"))
+    data = _data(6, 3000, shift=0.06, gap=lambda subgroup, age, z: 0.25 * (subgroup == "east"))
     said, search = _verdict(data)
-    assert search.places[0].conditions == (Predicate("place", "east"),)
+    assert search.subgroups[0].conditions == (Predicate("place", "east"),)
     assert said.level == "local"
     assert "On average it is" in said.evidence
 
 
 def test_identifiers_and_the_truth_are_no_places():
-    data = _data(7, 3000, gap=lambda place, age, z: 0.3 * (place == "east"))
+    data = _data(7, 3000, gap=lambda subgroup, age, z: 0.3 * (subgroup == "east"))
     truth = data.labels
     told = lore.Dataset(
         data.probabilities,
@@ -163,7 +166,7 @@ def test_identifiers_and_the_truth_are_no_places():
         groups={"truth": truth.astype(str), "finer": [f"{k}{i % 3}" for i, k in enumerate(truth)]},
         metadata={"row_id": data.metadata["row_id"], "right": data.outcome},
     )
-    assert find_places(told).places == []
+    assert find_subgroups(told).subgroups == []
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -171,18 +174,18 @@ def test_every_number_of_a_sentence_is_in_the_table(seed):
     rng = np.random.default_rng(seed)
     size = rng.uniform(0.2, 0.35) * rng.choice([1, -0.5])
     data = _data(
-        20 + seed, 2500, shift=rng.choice([0, 0.05]), gap=lambda place, age, z: size * (age > 60)
+        20 + seed, 2500, shift=rng.choice([0, 0.05]), gap=lambda subgroup, age, z: size * (age > 60)
     )
     said, search = _verdict(data)
     row = search.frame().iloc[0]
-    text = describe_place(search.places[0])
+    text = describe_subgroup(search.subgroups[0])
     promised, got, rows = re.search(
         r"promised ([\d.]+) %, got ([\d.]+) % \(([\d,]+) rows\)", text
     ).groups()
     assert float(promised) == pytest.approx(row["confidence"] * 100, abs=0.51)
     assert float(got) == pytest.approx(row["accuracy"] * 100, abs=0.51)
-    assert int(rows.replace(",", "")) == row["rows"] == len(search.places[0].rows)
-    evidence = evidence_of(search.places[0], search)
+    assert int(rows.replace(",", "")) == row["rows"] == len(search.subgroups[0].rows)
+    evidence = evidence_of(search.subgroups[0], search)
     n, gap, low, high = re.search(
         r"On the ([\d,]+) of them .* it is (\d+) points too \w+ \((\d+) to (\d+)\)", evidence
     ).groups()
@@ -190,7 +193,7 @@ def test_every_number_of_a_sentence_is_in_the_table(seed):
     assert float(gap) == pytest.approx(abs(row["held_out_gap"]) * 100, abs=0.51)
     ends = sorted(abs(row[f"held_out_gap_{end}"]) * 100 for end in ("low", "high"))
     assert [float(low), float(high)] == pytest.approx(ends, abs=0.51)
-    assert said.place is search.places[0]
+    assert said.subgroup is search.subgroups[0]
 
 
 def test_what_could_have_been_found_gets_smaller_with_rows():
@@ -204,8 +207,8 @@ def test_what_could_have_been_found_gets_smaller_with_rows():
 def test_bad_arguments_are_named():
     data = _data(9, 200)
     with pytest.raises(lore.InputError, match="'against' must be auto, zero"):
-        find_places(data, against="nothing")
+        find_subgroups(data, against="nothing")
     with pytest.raises(lore.InputError, match="alpha"):
-        find_places(data, alpha=0)
+        find_subgroups(data, alpha=0)
     with pytest.raises(lore.InputError, match="embedding"):
-        find_places(data, data.features[:10])
+        find_subgroups(data, data.features[:10])

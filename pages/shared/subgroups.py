@@ -9,8 +9,8 @@ import streamlit as st
 
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.regions.subgroups.find import Place, PlaceSearch
-from lore_core.regions.subgroups.verdict import name_of_place
+from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
+from lore_core.regions.subgroups.verdict import name_of_subgroup
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
@@ -20,19 +20,19 @@ from pages.shared.maps import plane_of
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
-#: The tab of the Landscape that lists places.
-PLACES_TAB = "Places"
+#: The tab of the Landscape that lists subgroups.
+SUBGROUPS_TAB = "Places"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
 MAX_ROWS_AT_ONCE = 300_000
-#: Names a place of the headline's search in a link to the Landscape.
+#: Names a subgroup of the headline's search in a link to the Landscape.
 SEEN = "see"
-#: Names a place of the search that the Landscape shows.
+#: Names a subgroup of the search that the Landscape shows.
 _PARAMETER = "place"
 _CHOSEN = "_place"
 
 
 def is_searched(view: View) -> bool:
-    """Whether places are looked for: of very many rows only if the reader says so, by a switch."""
+    """Whether subgroups are searched: of very many rows only if the reader says so, by a switch."""
     n_rows = len(view.evaluation)
     return n_rows <= MAX_ROWS_AT_ONCE or st.toggle(
         f"Look for places among {n_rows:,} rows",
@@ -41,29 +41,29 @@ def is_searched(view: View) -> bool:
     )
 
 
-def search_key(view: View, search: PlaceSearch) -> tuple[Hashable, ...]:
-    """Name a search: equal only where the places are."""
+def search_key(view: View, search: SubgroupSearch) -> tuple[Hashable, ...]:
+    """Name a search: equal only where the subgroups are."""
     return (*view.key(*compute.SEARCHED), search.against)
 
 
-def choose_place(key: tuple[Hashable, ...], number: int) -> None:
-    """Choose a place of a search, by its number from 0."""
+def choose_subgroup(key: tuple[Hashable, ...], number: int) -> None:
+    """Choose a subgroup of a search, by its number from 0."""
     st.session_state[_CHOSEN] = (key, number)
-    st.session_state["below"] = PLACES_TAB
+    st.session_state["below"] = SUBGROUPS_TAB
     st.session_state.pop("_region", None)
 
 
 def take_seen(view: View) -> None:
-    """Choose the place that a link names by :data:`SEEN`, before the controls are drawn."""
+    """Choose the subgroup that a link names by :data:`SEEN`, before the controls are drawn."""
     named = st.query_params.pop(SEEN, "")
     if named.isdecimal():
         # The search behind the headline, whatever was chosen on the Landscape before.
         st.session_state["against"] = AUTOMATIC
-        choose_place(search_key(view, compute.places(view)), int(named) - 1)
+        choose_subgroup(search_key(view, compute.subgroups(view)), int(named) - 1)
 
 
-def chosen_place(key: tuple[Hashable, ...], n_places: int) -> int | None:
-    """Return the number of the chosen place of this search, from 0, and keep it in the link.
+def chosen_subgroup(key: tuple[Hashable, ...], n_places: int) -> int | None:
+    """Return the number of the chosen subgroup of this search, from 0, and keep it in the link.
 
     ``n_places``: how many the search found.
     """
@@ -80,20 +80,20 @@ def chosen_place(key: tuple[Hashable, ...], n_places: int) -> int | None:
     return number
 
 
-def forget_place() -> None:
+def forget_subgroup() -> None:
     """Choose none."""
     st.session_state.pop(_CHOSEN, None)
     st.query_params.pop(_PARAMETER, None)
 
 
-def title_of(place: Place, number: int) -> str:
-    """Name a place by its number and in words."""
-    return f"Place {number + 1} · {name_of_place(place)}"
+def title_of(subgroup: Subgroup, number: int) -> str:
+    """Name a subgroup by its number and in words."""
+    return f"Place {number + 1} · {name_of_subgroup(subgroup)}"
 
 
-def titles_of(search: PlaceSearch) -> dict[str, str]:
-    """Name all places, by their numbers from 1."""
-    return {str(k + 1): title_of(place, k) for k, place in enumerate(search.places)}
+def titles_of(search: SubgroupSearch) -> dict[str, str]:
+    """Name all subgroups, by their numbers from 1."""
+    return {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(search.subgroups)}
 
 
 def color_limit(scene: Scene) -> float:
@@ -103,11 +103,12 @@ def color_limit(scene: Scene) -> float:
 
 
 def small_map(
-    view: View, search: PlaceSearch | None, key: str, on_place: Callable[[Any], None]
+    view: View, search: SubgroupSearch | None, key: str, on_subgroup: Callable[[Any], None]
 ) -> None:
     """Draw where the confidence is wrong, without its rows and controls; the Landscape has these.
 
-    ``key``: unique on the page. ``on_place``: gets the number of a place that is clicked, from 0.
+    ``key``: unique on the page. ``on_subgroup``: gets the number of a subgroup that is clicked,
+    from 0.
     """
     plane = plane_of(view)
     if plane is None:
@@ -129,7 +130,7 @@ def small_map(
         rows=scene.in_words,
         axes=name,
         found=found or (),
-        places=scene.classes,
+        labels=scene.classes,
     ).picture
     live = LiveLandscape(
         picture=picture,
@@ -141,4 +142,4 @@ def small_map(
         titles={} if search is None else titles_of(search),
         gamma=view.gamma,
     )
-    live_landscape(live, key, place=on_place)
+    live_landscape(live, key, subgroup=on_subgroup)

@@ -1,4 +1,4 @@
-"""Places beyond chance: listed, explained, outlined, and chosen for a closer look."""
+"""Subgroups beyond chance: listed, explained, outlined, and chosen for a closer look."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import share_words, unbroken
 from lore_core.regions import telling_rows
 from lore_core.regions.subgroups.average import Against
-from lore_core.regions.subgroups.find import Place, PlaceSearch
-from lore_core.regions.subgroups.verdict import describe_place, evidence_of
+from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
+from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
 from lore_core.view import View, where
 from pages.shared import compute
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked, one_of
 from pages.shared.header import plain
-from pages.shared.places import AUTOMATIC, choose_place
 from pages.shared.rows import thumbnail_urls
+from pages.shared.subgroups import AUTOMATIC, choose_subgroup
 
 _EXAMPLES = 6
-#: What a place is compared with, as the reader chooses it.
+#: What a subgroup is compared with, as the reader chooses it.
 _AGAINST: dict[str, Against] = {
     "nothing wrong": "zero",
     "the average": "average",
@@ -31,17 +31,17 @@ _AGAINST: dict[str, Against] = {
 }
 
 
-def search_places(view: View) -> PlaceSearch:
-    """Find the places that are worse than what the reader compares them with."""
+def search_subgroups(view: View) -> SubgroupSearch:
+    """Find the subgroups that are worse than what the reader compares them with."""
     wanted = st.session_state.get("against", AUTOMATIC)
     # Without the argument it is the very search behind the headline.
     how = {"against": _AGAINST[wanted]} if wanted in _AGAINST else {}
-    search: PlaceSearch = compute.places(view, **how)
+    search: SubgroupSearch = compute.subgroups(view, **how)
     return search
 
 
 def against_control() -> None:
-    """Choose what a place must be worse than."""
+    """Choose what a subgroup must be worse than."""
     with st.popover("How places are found", icon=":material/tune:"):
         one_of(
             "Worse than",
@@ -59,23 +59,23 @@ def against_control() -> None:
         )
 
 
-def list_places(
+def list_subgroups(
     view: View,
     on_map: Embedding,
-    search: PlaceSearch,
+    search: SubgroupSearch,
     key: tuple[Hashable, ...],
     chosen: int | None,
 ) -> None:
-    """Say in words where the confidence is wrong, the most important place first."""
-    if not search.places:
+    """Say in words where the confidence is wrong, the most important subgroup first."""
+    if not search.subgroups:
         st.success(search.sentence, icon=":material/check_circle:")
         return
-    outlined = {str(number + 1) for number in range(len(search.places))}
+    outlined = {str(number + 1) for number in range(len(search.subgroups))}
     if view.points(on=on_map).shape[1] == 2:
         outlined = {name for name, _ in compute.outlines(view.dataset, on_map, key, search)}
-    for number, place in enumerate(search.places):
-        # A worse part of another place stands under it.
-        into = st.container() if place.within is None else st.columns([0.04, 0.96])[1]
+    for number, subgroup in enumerate(search.subgroups):
+        # A worse part of another subgroup stands under it.
+        into = st.container() if subgroup.within is None else st.columns([0.04, 0.96])[1]
         scattered = str(number + 1) not in outlined
         with into:
             _show(view, search, number, key, is_chosen=number == chosen, is_scattered=scattered)
@@ -83,39 +83,39 @@ def list_places(
     csv_button("Places as CSV", search.frame, "places", key="places_csv")
 
 
-def held_out_note(place: Place, search: PlaceSearch) -> str:
-    """Say what a place's own gap is worth."""
+def held_out_note(subgroup: Subgroup, search: SubgroupSearch) -> str:
+    """Say what a subgroup's own gap is worth."""
     return (
         "Half of these rows were chosen because of their outcomes, which flatters the gap above. "
-        f"Fairer: {evidence_of(place, search)[0].lower()}{evidence_of(place, search)[1:]}"
+        f"Fairer: {evidence_of(subgroup, search)[0].lower()}{evidence_of(subgroup, search)[1:]}"
     )
 
 
 def _show(
     view: View,
-    search: PlaceSearch,
+    search: SubgroupSearch,
     number: int,
     key: tuple[Hashable, ...],
     *,
     is_chosen: bool,
     is_scattered: bool,
 ) -> None:
-    dataset, target, place = view.evaluation, view.aimed, search.places[number]
-    said = [evidence_of(place, search)]
-    if place.is_region:
+    dataset, target, subgroup = view.evaluation, view.target_rows, search.subgroups[number]
+    said = [evidence_of(subgroup, search)]
+    if subgroup.is_region:
         everything = np.ones(len(dataset), dtype=bool)
         made_of = compute.made_of(view, (*key, number), search.mask(number), everything)
         said.append(f"It is {describe_composition(made_of)}.")
-    if words := where.retraining_words(place, compute.taught(view)):
+    if words := where.retraining_words(subgroup, compute.gains(view)):
         said.append(words)
-    if place.within is not None:
-        said.append(f"A worse part of place {place.within + 1}.")
+    if subgroup.within is not None:
+        said.append(f"A worse part of place {subgroup.within + 1}.")
     if is_scattered:
         said.append("Its rows lie scattered on this map, so it has no outline.")
     with st.container(border=True):
         text, button = st.columns([6, 1.2], vertical_alignment="center")
-        color = "red" if place.sign > 0 else "blue"
-        sentence = describe_place(place, top_label=view.target == TOP_LABEL)
+        color = "red" if subgroup.sign > 0 else "blue"
+        sentence = describe_subgroup(subgroup, top_label=view.target == TOP_LABEL)
         text.markdown(
             f":{color}-badge[**{number + 1}**] **{plain(sentence)}**  \n{plain(' '.join(said))}"
         )
@@ -125,12 +125,12 @@ def _show(
             key=f"place_{number}",
             width="stretch",
             disabled=is_chosen,
-            on_click=choose_place,
+            on_click=choose_subgroup,
             args=(key, number),
         )
         if dataset.images is not None:
             rows = telling_rows(
-                target.confidence, target.outcome, place.rows, place.sign, n_rows=_EXAMPLES
+                target.confidence, target.outcome, subgroup.rows, subgroup.sign, n_rows=_EXAMPLES
             )
             with st.container(horizontal=True, gap="small"):
                 for row, url in zip(rows, thumbnail_urls(dataset.images, rows), strict=True):

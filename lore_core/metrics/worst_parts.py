@@ -15,24 +15,24 @@ from lore_core.metrics.measured import Measured
 
 
 @dataclass(frozen=True, eq=False)
-class WorstPlace:
+class WorstPart:
     """A bin, a cell or a neighbourhood that sets a maximum among the rows it was looked for in."""
 
     name: str  #: In words
     held_out: Ints  #: Rows of the other half that lie in it, in order
 
 
-def worst_places(rows: Measured) -> dict[str, WorstPlace]:
+def worst_parts(rows: Measured) -> dict[str, WorstPart]:
     """Find the worst bin, cell and neighbourhood on one half of the rows, by their metric.
 
     Only places of ten (effective) rows or more in both halves count. The neighbourhood is that of
     the largest local error; its held-out rows are the nearest in its bin, as many as its n_eff.
     """
     bins, index = rows.reliability.bins, rows.bin_index
-    found: dict[str, WorstPlace] = {}
+    found: dict[str, WorstPart] = {}
     if (worst := _worst_cell(rows, index)) is not None:
         inside = rows.held_out & (index == worst)
-        found[MCE.name] = WorstPlace(_words(rows, worst), np.flatnonzero(inside))
+        found[MCE.name] = WorstPart(_words(rows, worst), np.flatnonzero(inside))
     if rows.groups is not None:
         names, member = np.unique(as_group_labels(rows.groups).astype(str), return_inverse=True)
         large = np.bincount(member)[member] >= rows.min_group_size
@@ -41,7 +41,7 @@ def worst_places(rows: Measured) -> dict[str, WorstPlace]:
             group, in_bin = divmod(worst, bins.n_bins)
             inside = rows.held_out & (cells == worst)
             words = f"{names[group]}, {_words(rows, in_bin)}"
-            found[WORST_CELL.name] = WorstPlace(words, np.flatnonzero(inside))
+            found[WORST_CELL.name] = WorstPart(words, np.flatnonzero(inside))
     if rows.embedding is not None:
         place = _worst_neighbourhood(rows, as_coordinates(rows.embedding))
         found |= {} if place is None else {MLCE_SUPPORTED.name: place}
@@ -69,7 +69,7 @@ def _worst_cell(rows: Measured, cells: Ints) -> int | None:
     )
 
 
-def _worst_neighbourhood(rows: Measured, z: Floats) -> WorstPlace | None:
+def _worst_neighbourhood(rows: Measured, z: Floats) -> WorstPart | None:
     """Return the neighbourhood of the largest supported local error among those not held out."""
     size, index = rows.half_means.effective_size, rows.bin_index
     held = np.bincount(index[rows.held_out], minlength=rows.reliability.bins.n_bins)[index]
@@ -81,4 +81,4 @@ def _worst_neighbourhood(rows: Measured, z: Floats) -> WorstPlace | None:
     far = np.abs(z[others] - z[middle]).sum(axis=1)
     nearest = others[np.argsort(far, kind="stable")[: round(float(size[middle]))]]
     words = f"around row {middle:,}, {_words(rows, int(index[middle]))}"
-    return WorstPlace(words, np.sort(nearest))
+    return WorstPart(words, np.sort(nearest))
