@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import lore_core as lore
-from lore_core.inference.significance import two_sided_p_value
+from lore_core.inference.significance import holm, two_sided_p_value
 
 
 @pytest.fixture
@@ -230,3 +230,9 @@ def test_rates_that_are_none(calibrated, q):
     c, a, z = calibrated
     with pytest.raises(lore.InputError, match="'q' must lie strictly between 0 and 1"):
         lore.local_significance(c, a, z).significant(q)
+
+
+def test_holm_by_hand():
+    # .01 · 3; .03 · 2; .04 · 1, but not below the one before it.
+    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.6])), [1.0, 1.0])

@@ -24,6 +24,7 @@ def test_ece_and_mce_by_hand():
     high = 0.8 - 1 / 3
     assert expected_calibration_error(c, a, n_bins=2) == pytest.approx(2 / 5 * 0.3 + 3 / 5 * high)
     assert maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
+    assert reliability_table(c, a, n_bins=2).gap == pytest.approx([-0.3, high])
 
 
 def test_reliability_matches_sklearn(sample):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import lore_core as lore
 from lore_core.regions.subgroups.find import find_subgroups, halves_of
+from lore_core.regions.subgroups.held_out import Held, Tried
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.slices import region_label
 from lore_core.regions.subgroups.verdict import (
@@ -25,10 +28,10 @@ def _data(seed, n=2000, *, gap=None, shift=0.0):
     """Binary rows with a place, a number and two features; ``gap`` maps columns to a gap a row."""
     rng = np.random.default_rng(seed)
     c = rng.uniform(0.6, 0.95, n)
-    subgroup = rng.choice(["north", "south", "east"], n, p=[0.6, 0.3, 0.1])
+    site = rng.choice(["north", "south", "east"], n, p=[0.6, 0.3, 0.1])
     age = rng.integers(18, 80, n).astype(float)
     z = rng.normal(size=(n, 2))
-    off = shift + (np.zeros(n) if gap is None else gap(subgroup, age, z))
+    off = shift + (np.zeros(n) if gap is None else gap(site, age, z))
     predicted = rng.integers(0, 2, n)
     right = rng.random(n) < np.clip(c - off, 0, 1)
     p = np.where(predicted[:, None] == np.arange(2), c[:, None], 1 - c[:, None])
@@ -36,7 +39,7 @@ def _data(seed, n=2000, *, gap=None, shift=0.0):
         p,
         np.where(right, predicted, 1 - predicted),
         features=z,
-        groups={"place": subgroup},
+        groups={"place": site},
         metadata={"age": age, "row_id": rng.permutation(n)},
     )
 
@@ -48,7 +51,7 @@ def _verdict(data):
 
 
 def test_a_planted_value_is_the_headline():
-    data = _data(0, gap=lambda subgroup, age, z: 0.3 * (subgroup == "east"))
+    data = _data(0, gap=lambda site, age, z: 0.3 * (site == "east"))
     said, search = _verdict(data)
     assert said.level == "local"
     assert search.subgroups[0].conditions == (Predicate("place", "east"),)
@@ -59,8 +62,8 @@ def test_a_planted_value_is_the_headline():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_many_rows_that_are_off_come_before_few_that_are_further_off(seed):
-    def gap(subgroup, age, z):
-        return np.where((subgroup == "east") & (age < 28), 0.5, 0.16 * (subgroup == "south"))
+    def gap(site, age, z):
+        return np.where((site == "east") & (age < 28), 0.5, 0.16 * (site == "south"))
 
     subgroups = _verdict(_data(seed, 10_000, gap=gap))[1].subgroups
     assert subgroups[0].conditions == (Predicate("place", "south"),)
@@ -68,7 +71,7 @@ def test_many_rows_that_are_off_come_before_few_that_are_further_off(seed):
 
 
 def test_a_planted_range_is_named_by_its_ends():
-    data = _data(1, 3000, gap=lambda subgroup, age, z: 0.3 * (age < 28))
+    data = _data(1, 3000, gap=lambda site, age, z: 0.3 * (age < 28))
     (subgroup, *_) = _verdict(data)[1].subgroups
     (part,) = subgroup.conditions
     assert part.column == "age"
@@ -79,7 +82,7 @@ def test_a_planted_range_is_named_by_its_ends():
 
 
 def test_a_planted_blob_is_a_region():
-    data = _data(2, 6000, gap=lambda subgroup, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
+    data = _data(2, 6000, gap=lambda site, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
     subgroup = _verdict(data)[1].subgroups[0]
     planted = np.abs(data.features - 1).sum(axis=1) < 0.7
     assert planted[subgroup.rows].mean() > 0.6
@@ -90,7 +93,7 @@ def test_a_pair_is_found_where_neither_column_tells_it():
     data = _data(
         3,
         6000,
-        gap=lambda subgroup, age, z: np.where((subgroup == "south") == (age > 50), 0.12, -0.03),
+        gap=lambda site, age, z: np.where((site == "south") == (age > 50), 0.12, -0.03),
     )
     found = {
         frozenset(part.column for part in subgroup.conditions)
@@ -100,7 +103,7 @@ def test_a_pair_is_found_where_neither_column_tells_it():
 
 
 def test_underconfidence_has_the_other_sign():
-    data = _data(4, gap=lambda subgroup, age, z: -0.25 * (subgroup == "south"))
+    data = _data(4, gap=lambda site, age, z: -0.25 * (site == "south"))
     subgroup = _verdict(data)[1].subgroups[0]
     assert subgroup.sign == -1
     assert subgroup.held.gap_high < 0
@@ -149,7 +152,7 @@ def test_a_gap_everywhere_is_said_once_and_is_no_place():
 
 
 def test_what_is_left_over_an_average_gap_is_found():
-    data = _data(6, 3000, shift=0.06, gap=lambda subgroup, age, z: 0.25 * (subgroup == "east"))
+    data = _data(6, 3000, shift=0.06, gap=lambda site, age, z: 0.25 * (site == "east"))
     said, search = _verdict(data)
     assert search.subgroups[0].conditions == (Predicate("place", "east"),)
     assert said.level == "local"
@@ -157,7 +160,7 @@ def test_what_is_left_over_an_average_gap_is_found():
 
 
 def test_identifiers_and_the_truth_are_no_places():
-    data = _data(7, 3000, gap=lambda subgroup, age, z: 0.3 * (subgroup == "east"))
+    data = _data(7, 3000, gap=lambda site, age, z: 0.3 * (site == "east"))
     truth = data.labels
     told = lore.Dataset(
         data.probabilities,
@@ -174,7 +177,7 @@ def test_every_number_of_a_sentence_is_in_the_table(seed):
     rng = np.random.default_rng(seed)
     size = rng.uniform(0.2, 0.35) * rng.choice([1, -0.5])
     data = _data(
-        20 + seed, 2500, shift=rng.choice([0, 0.05]), gap=lambda subgroup, age, z: size * (age > 60)
+        20 + seed, 2500, shift=rng.choice([0, 0.05]), gap=lambda site, age, z: size * (age > 60)
     )
     said, search = _verdict(data)
     row = search.frame().iloc[0]
@@ -212,3 +215,22 @@ def test_bad_arguments_are_named():
         find_subgroups(data, alpha=0)
     with pytest.raises(lore.InputError, match="embedding"):
         find_subgroups(data, data.features[:10])
+
+
+@pytest.mark.parametrize(
+    ("sign", "gap", "p_adjusted", "expected"),
+    [
+        (1, (0.1, 0.02, 0.18), 0.05, True),
+        (-1, (-0.1, -0.18, -0.02), 0.05, True),
+        (1, (0.1, 0.02, 0.18), 0.06, False),  # chance
+        (1, (0.1, -0.01, 0.21), 0.01, False),  # the gap itself may be 0
+        (-1, (-0.1, -0.21, 0.01), 0.01, False),
+        (1, (0.019, 0.01, 0.03), 0.01, False),  # of no consequence
+    ],
+)
+def test_confirmed_is_beyond_chance_and_itself_wrong(sign, gap, p_adjusted, expected):
+    numbers = dict.fromkeys((field.name for field in dataclasses.fields(Held)), 0.0)
+    numbers |= dict(zip(("gap", "gap_low", "gap_high"), gap, strict=True))
+    held = Held(**{**numbers, "n_rows": 100, "p_adjusted": p_adjusted})
+    candidate = SimpleNamespace(sign=sign)
+    assert Tried(candidate, np.arange(100), held).confirmed(0.05, 0.02) is expected
