@@ -219,6 +219,12 @@ def test_prefix_stands_for_columns_which_name_their_classes(text):
     assert data.features.tolist() == [[1, 2], [3, 4]]
 
 
+def test_labels_are_matched_to_columns_named_by_the_mapping(text):
+    path = text("label,cat,dog\ndog,.75,.25\ncat,.5,.5\n")
+    data = load(path, mapping={"probabilities": ["cat", "dog"]})
+    assert (data.class_names, data.labels.tolist()) == (("cat", "dog"), [1, 0])
+
+
 def test_a_used_mapping_can_be_given_back(csv):
     path = csv(split=["cal"] * 3 + ["test"] * 3)
     first = read(path)
