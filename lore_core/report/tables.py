@@ -59,7 +59,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     if findings.classes is not None:
         made["classes"] = findings.classes.reset_index()
     made["places"] = subgroup_table(findings.view, findings.search, findings.gains)
-    parts = [frame.assign(subgroup=number + 1) for number, frame in findings.compositions.items()]
+    parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
     if parts:
         made["place_composition"] = pd.concat(parts, ignore_index=True)
     if findings.curve is not None:

@@ -158,7 +158,7 @@ def _show_map(
         KEY,
         gamma=_take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
-        subgroup=lambda number: choose_subgroup(key, int(number)),
+        place=lambda number: choose_subgroup(key, int(number)),
         row=take_row,
     )
 

@@ -142,4 +142,4 @@ def small_map(
         titles={} if search is None else titles_of(search),
         gamma=view.gamma,
     )
-    live_landscape(live, key, subgroup=on_subgroup)
+    live_landscape(live, key, place=on_subgroup)

@@ -73,7 +73,7 @@ def copy_package(folder):
     for file in source.glob("*.py"):
         shutil.copy(file, package / "kernel_sums" / file.name)
     (package / "data").mkdir()
-    for name in ("arrays.py", "validation.py", "probabilities.py", "progress.py"):
+    for name in ("arrays.py", "errors.py", "validation.py", "probabilities.py", "progress.py"):
         shutil.copy(source.parent / "data" / name, package / "data" / name)
     for place in (package, package / "data"):
         (place / "__init__.py").touch()

@@ -68,7 +68,7 @@ def dataset(request):
         )
     if request.param == "wrong everywhere":
         return _off(lambda subgroup: 0.15)
-    return _off(lambda subgroup: 0.3 * (subgroup == "east"))
+    return _off(lambda site: 0.3 * (site == "east"))
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +177,10 @@ def test_the_report(view, said, values, metrics, on_the_map):
     ]
     rows = pd.read_csv(io.BytesIO(files["tables/rows.csv"]))["place"]
     assert ((rows > 0) == search.inside()).all()
+    regions = {k for k, found in enumerate(search.subgroups, start=1) if found.is_region}
+    if regions:
+        made_of = pd.read_csv(io.BytesIO(files["tables/place_composition.csv"]))
+        assert {*made_of["place"]} <= regions
     for subgroup in search.subgroups:
         assert describe_subgroup(subgroup) in page
 
@@ -185,7 +189,7 @@ COMPARED = ("No recalibration", "Temperature scaling", "LoRe")
 
 
 def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, capsys):
-    dataset = _off(lambda subgroup: 0.15 + 0.2 * (subgroup == "east"))  # which makes every claim
+    dataset = _off(lambda site: 0.15 + 0.2 * (site == "east"))  # which makes every claim
     on = lore.embed(dataset.features, "pca", 2, random_state=0)
     view = View(dataset, maps={"PCA 2-D": on})
     known = recalibrators_of(view)
