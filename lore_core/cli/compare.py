@@ -129,9 +129,9 @@ def compare(
     result = compare_one(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )
-    said = conclude_recalibration(result, subgroups_of(view, progress=progress))
+    conclusion = conclude_recalibration(result, subgroups_of(view, progress=progress))
     settings = view.settings()
-    known = {**settings, "maps": list(view.maps), "conclusion": said.sentence}
+    known = {**settings, "maps": list(view.maps), "conclusion": conclusion.sentence}
     shown = [item for item in COMPARED if item.name in result.table and not item.unfiltered_maximum]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
     on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.is_local else ""
@@ -140,7 +140,7 @@ def compare(
         f"measured on {view.rows}{on}."
     )
     text = [
-        said.sentence,
+        conclusion.sentence,
         text_table({"": list(result.names.values()), **cells}),
         f"{about_predictions(result.most_probable)}\n{rows}",
     ]

@@ -101,11 +101,15 @@ def metrics(
     if isinstance(view, View):
         search = subgroups_of(view, progress=progress)
         listed = described(view, search).head(top)
-        said = verdict_of(view, search)
-        verdict = {"level": said.level, "sentence": said.sentence, "evidence": said.evidence}
+        conclusion = verdict_of(view, search)
+        verdict = {
+            "level": conclusion.level,
+            "sentence": conclusion.sentence,
+            "evidence": conclusion.evidence,
+        }
         subgroups = listed.to_dict(orient="records")
         content = {**view.settings(), "verdict": verdict, "metrics": by_name, "places": subgroups}
-        sentences = [said.sentence, said.evidence]
+        sentences = [conclusion.sentence, conclusion.evidence]
         if card_path is not None:
             name, shown = view.dataset.name, pd.DataFrame(columns)
             card_text = model_card(
@@ -136,7 +140,7 @@ def output_of_classes(view: View, progress: Progress, *, drawn: bool = False) ->
     errors = vector_errors_of(view)
     chance = vector_chance_of(view, errors, progress=progress)
     table = classes_of(view, errors, chance)
-    said, rows = describe_classes(table), f"{view.rows}, {view.kernel_in_words}"
+    sentence, rows = describe_classes(table), f"{view.rows}, {view.kernel_in_words}"
     content = {
         **view.settings(),
         "sentence": chance.sentence,
@@ -146,11 +150,11 @@ def output_of_classes(view: View, progress: Progress, *, drawn: bool = False) ->
         "largest": chance.largest,
         "largest_chance_level": chance.largest_level,
         "largest_p_value": chance.largest_p_value,
-        "about_classes": said,
+        "about_classes": sentence,
         "rows_beyond_chance": int(chance.beyond.sum()),
         "classes": table.reset_index().to_dict(orient="records"),
     }
-    text, points = [f"{chance.sentence} {said}".strip()], view.points()
+    text, points = [f"{chance.sentence} {sentence}".strip()], view.points()
     if not drawn:
         text += [_classes_text(table), f"{view.dataset.name}: {rows}."]
         return Output(content, table.reset_index(), text)

@@ -97,10 +97,10 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Check the gaps of places against a limit.
 
-    ``subgroups``: from :func:`~lore_core.view.where.subgroup_table`: places beyond chance, with
+    ``subgroups``: from :func:`~lore_core.view.where.subgroup_table`: significant ones, with
     their gaps on rows that did not take part in finding them. ``limit``: largest gap allowed, in
     either direction: a share, 0 to 1. Returns one row as of :func:`check_metrics`, for the place
-    whose gap is surely the largest; without a value where there is no place.
+    whose gap has the bound furthest from 0; without a value where there is none.
     """
     if not len(subgroups):
         rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]

@@ -134,12 +134,12 @@ def field_of(
     only: Mask | None = None,
     resolution: int = 200,
 ) -> Field:
-    """Signed local error at every subgroup of a 2-D map: ``on``, or the one the kernel works on.
+    """Signed local error at every point of a 2-D map: ``on``, or the one the kernel works on.
 
     Exact for one confidence bin on the kernel's own map; else the rows' own errors, averaged.
     ``only`` is a mask of rows: where none of them is the nearest row there is no value. With
     :meth:`SubgroupSearch.inside <lore_core.regions.SubgroupSearch.inside>` that leaves what is
-    beyond chance.
+    significant.
     """
     rows = None if bin_index is None else errors.bin_index == bin_index
     if rows is not None and (on is None or on is view.embedding):

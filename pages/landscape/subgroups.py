@@ -1,4 +1,4 @@
-"""Subgroups beyond chance: listed, explained, outlined, and chosen for a closer look."""
+"""Significant subgroups: listed, explained, outlined, and chosen for a closer look."""
 
 from __future__ import annotations
 
@@ -101,23 +101,24 @@ def _show(
     is_scattered: bool,
 ) -> None:
     dataset, target, subgroup = view.evaluation, view.target_rows, search.subgroups[number]
-    said = [evidence_of(subgroup, search)]
+    sentences = [evidence_of(subgroup, search)]
     if subgroup.is_region:
         everything = np.ones(len(dataset), dtype=bool)
         made_of = compute.made_of(view, (*key, number), search.mask(number), everything)
-        said.append(f"It is {describe_composition(made_of)}.")
+        sentences.append(f"It is {describe_composition(made_of)}.")
     if words := where.retraining_words(subgroup, compute.gains(view)):
-        said.append(words)
+        sentences.append(words)
     if subgroup.within is not None:
-        said.append(f"A worse part of place {subgroup.within + 1}.")
+        sentences.append(f"A worse part of place {subgroup.within + 1}.")
     if is_scattered:
-        said.append("Its rows lie scattered on this map, so it has no outline.")
+        sentences.append("Its rows lie scattered on this map, so it has no outline.")
     with st.container(border=True):
         text, button = st.columns([6, 1.2], vertical_alignment="center")
         color = "red" if subgroup.sign > 0 else "blue"
         sentence = describe_subgroup(subgroup, top_label=view.target == TOP_LABEL)
         text.markdown(
-            f":{color}-badge[**{number + 1}**] **{plain(sentence)}**  \n{plain(' '.join(said))}"
+            f":{color}-badge[**{number + 1}**] **{plain(sentence)}**  \n"
+            f"{plain(' '.join(sentences))}"
         )
         button.button(
             "Look closer",

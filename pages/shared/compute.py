@@ -268,13 +268,15 @@ def chance_request(view: View) -> Request[Any] | None:
     return Request(inference.chance_band_of, {"view": view}, key, "Simulating chance", expected)
 
 
-def chance_band(view: View, subgroup: DeltaGenerator | None = None) -> NullBand | VectorBand | None:
+def chance_band(
+    view: View, container: DeltaGenerator | None = None
+) -> NullBand | VectorBand | None:
     """Local errors over γ if every confidence were right; None without simulations.
 
-    ``subgroup``: where it is said how far it is; by default here.
+    ``container``: where it is said how far it is; by default here.
     """
     request = chance_request(view)
-    return None if request is None else await_result(request, subgroup)
+    return None if request is None else await_result(request, container)
 
 
 def method_curve_requests(
@@ -371,12 +373,12 @@ def vector_errors(view: View) -> VectorErrors:
     return await_result(vector_request(inference.vector_errors_of, view))
 
 
-def vector_chance(view: View, subgroup: DeltaGenerator | None = None) -> VectorChance:
+def vector_chance(view: View, container: DeltaGenerator | None = None) -> VectorChance:
     """Test of the whole vector's local errors.
 
-    ``subgroup``: where it is said how far it is; by default here.
+    ``container``: where it is said how far it is; by default here.
     """
-    return await_result(vector_request(inference.vector_chance_of, view), subgroup)
+    return await_result(vector_request(inference.vector_chance_of, view), container)
 
 
 @_cached(32, False, *_FITTED)

@@ -163,7 +163,7 @@ class SubgroupSearch:
         return mask
 
     def inside(self) -> Mask:
-        """Rows in any subgroup: what is beyond chance, shape (n_rows,)."""
+        """Rows in any significant subgroup, shape (n_rows,)."""
         mask = np.zeros(self.n_rows, dtype=bool)
         for subgroup in self.subgroups:
             mask[subgroup.rows] = True
@@ -215,7 +215,7 @@ def find_subgroups(
     dataset : Dataset
         Rows; columns that number them, are constant or tell the truth are left out.
     embedding : Embedding or array-like of shape (n, d), optional
-        Their subgroups on a map. Without it only columns are searched.
+        Their positions on a map. Without it only columns are searched.
     target : "top-label" or int
         See :meth:`~lore_core.data.dataset.Dataset.target`.
     gamma : float
@@ -223,7 +223,7 @@ def find_subgroups(
     against : {"auto", "zero", "average", "same confidence"}
         What a subgroup must be worse than: nothing wrong at all, the mean gap of all rows, or the
         mean gap of rows of the same confidence. "auto": the mean gap of all rows where that is
-        itself beyond chance (as the verdict has it), else nothing.
+        itself significant (as the verdict has it), else nothing.
     min_rows : int
         Smaller subgroups are passed over.
     min_gap : float

@@ -39,7 +39,7 @@ _IN_COMMON = 0.8
 class Verdict:
     """What the numbers come to."""
 
-    #: Nothing beyond chance (or nothing that matters); a subgroup; all rows.
+    #: Nothing significant (or nothing that matters); a subgroup; all rows.
     level: Literal["good", "local", "global"]
     sentence: str  #: The most important thing that is true
     evidence: str  #: What it rests on, and what else is true
@@ -50,7 +50,7 @@ def conclude(overall: Overall, search: SubgroupSearch | None, *, top_label: bool
     """Say the most important true thing first.
 
     ``overall``: test of all rows. ``search``: tested subgroups; None where they were not looked
-    for. ``top_label``: whether being right is what is promised, or that one class occurs.
+    for. ``top_label``: whether confidence is in being right, or in one class.
 
     The overall test and the search spend 0.01 and 0.04: of models whose every confidence is right
     at most 5 % get another verdict than "good".
@@ -133,14 +133,14 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
 def name_of_subgroup(subgroup: Subgroup) -> str:
     """Name a subgroup as a sentence begins with it: ``"Rows predicted Shirt"``."""
     if subgroup.is_region:
-        said = " or ".join(part.value for part in subgroup.label)
-        if not said:
+        label = " or ".join(part.value for part in subgroup.label)
+        if not label:
             return "One region of the map"
         column = subgroup.label[0].column
         if subgroup.label[0].words:
             return f"One region of the map (mostly {subgroup.label[0]})"
         what = "predicted" if column == PREDICTED else column
-        return f"One region of the map (mostly {what} {said})"
+        return f"One region of the map (mostly {what} {label})"
     predicted = [part.value for part in subgroup.conditions if part.column == PREDICTED]
     others = [str(part) for part in subgroup.conditions if part.column != PREDICTED]
     text = "Rows"
@@ -150,9 +150,9 @@ def name_of_subgroup(subgroup: Subgroup) -> str:
 
 
 def describe_subgroup(subgroup: Subgroup, *, top_label: bool = True) -> str:
-    """Say what was promised and what came, on how many rows.
+    """Say the mean confidence and accuracy, and on how many rows.
 
-    ``top_label``: whether being right is what is promised, or that one class occurs.
+    ``top_label``: whether confidence is in being right, or in one class.
     """
     return f"{name_of_subgroup(subgroup)}: {promised_words(subgroup, top_label=top_label)}"
 

@@ -54,26 +54,27 @@ def test_the_best_method_and_the_place(rows):
     one, two = (np.diff(test.confidence_interval(1 - 0.05 / k))[0] for k in (1, 2))
     assert 0.97 * one < half < 1.1 * two
     search = find_subgroups(rows)
-    said = conclude_recalibration(result, search)
-    assert said.is_significant
-    assert said.sentence.startswith(
+    conclusion = conclude_recalibration(result, search)
+    assert conclusion.is_significant
+    assert conclusion.sentence.startswith(
         "“fix” is significantly better than doing nothing, the best of 2 on NLL: "
     )
     held = search.subgroups[0].held_out
     assert set(held) < set(search.subgroups[0].rows)
     gap = 0.9 - rows.outcome[held].mean()
     subgroup = f"On the {len(held)} held-out rows of “Rows with where east” it takes the gap from "
-    assert f"{subgroup}{gap * 100:+.1f} to {gap * 100 - 40:+.1f} points" in said.sentence.replace(
-        "−", "-"
+    assert (
+        f"{subgroup}{gap * 100:+.1f} to {gap * 100 - 40:+.1f} points"
+        in conclusion.sentence.replace("−", "-")
     )
     assert len(held) == search.subgroups[0].held.n_rows
 
 
 def test_nothing_helps(rows):
     result = compared(rows, worse=np.full(2000, 0.99), same=np.full(2000, 0.9))
-    said = conclude_recalibration(result)
-    assert not said.is_significant
-    assert said.sentence == (
+    conclusion = conclude_recalibration(result)
+    assert not conclusion.is_significant
+    assert conclusion.sentence == (
         "Leave it: on NLL and Brier none of 2 methods is significantly better than doing nothing; "
         "the NLL of 0.459 can fall by 0.000 at most (95 % CI)."
     )
@@ -86,11 +87,13 @@ def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
     # Right in the east, a little off everywhere else.
     east = rows.metadata["where"].to_numpy() == "east"
     result = compared(rows, mixed=np.where(east, 0.5, 0.99))
-    said = conclude_recalibration(result, find_subgroups(rows)).sentence
+    sentence = conclude_recalibration(result, find_subgroups(rows)).sentence
     lower = result.difference(result.ranked_by).loc["mixed"]
     assert lower["low"] < 0 < lower["high"]
-    assert "on NLL and Brier “mixed” is not significantly better than doing nothing; the" in said
-    assert "held-out rows of “Rows with where east” “mixed” takes the gap from" in said
+    assert (
+        "on NLL and Brier “mixed” is not significantly better than doing nothing; the" in sentence
+    )
+    assert "held-out rows of “Rows with where east” “mixed” takes the gap from" in sentence
 
 
 def test_alike_methods_are_said_to_be(rows):
@@ -109,9 +112,11 @@ def test_rare_mistakes_called_nearly_impossible_are_tested():
     shares = np.array(stats.binomtest(15, 500).proportion_ci(0.95, "exact"))
     ends = result.difference(result.ranked_by).loc["modest", ["high", "low"]].to_numpy(float)
     assert ends == pytest.approx(right + shares * (wrong - right), rel=0.05)
-    said = conclude_recalibration(result)
-    assert said.is_significant
-    assert said.sentence.startswith("“modest” is significantly better than doing nothing on NLL: ")
+    conclusion = conclude_recalibration(result)
+    assert conclusion.is_significant
+    assert conclusion.sentence.startswith(
+        "“modest” is significantly better than doing nothing on NLL: "
+    )
 
 
 def test_no_mistake_was_seen_of_those_called_impossible():
@@ -122,9 +127,9 @@ def test_no_mistake_was_seen_of_those_called_impossible():
     found = result.differences["NLL"].loc["sure"]
     assert found["high"] == pytest.approx(gain + share * (loss - gain), rel=0.06)
     # A Brier score is never much worse; by it the method is better.
-    said = conclude_recalibration(result)
-    assert said.is_significant
-    assert said.sentence.startswith(
+    conclusion = conclude_recalibration(result)
+    assert conclusion.is_significant
+    assert conclusion.sentence.startswith(
         "On NLL “sure” is not significantly better than doing nothing. “sure” is significantly "
         "better than doing nothing on Brier: "
     )
@@ -142,17 +147,17 @@ def test_rounding_is_no_improvement():
 
 def test_where_nothing_can_be_gained():
     rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
-    said = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
-    assert said.startswith("Leave it: ")
+    sentence = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
+    assert sentence.startswith("Leave it: ")
 
 
 def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     rows = lore.Dataset([[0.9, 0.1]] * 20, [0] * 17 + [1] * 3)
     result = compared(rows, lower=np.full(20, 0.7))
     gain = -result.differences["NLL"].loc["lower", "low"]
-    said = conclude_recalibration(result)
-    assert not said.is_significant
-    assert said.sentence == (
+    conclusion = conclude_recalibration(result)
+    assert not conclusion.is_significant
+    assert conclusion.sentence == (
         "No significant improvement found: on NLL and Brier “lower” is not significantly better "
         f"than doing nothing; the NLL of 0.435 can fall by {gain:.3f} at most (95 % CI)."
     )
@@ -167,10 +172,10 @@ def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
 
 def test_confidences_alone_have_no_proper_score():
     rows = lore.Dataset([[0.8, 0.1, 0.1]] * 40, [0, 1] * 20, complete=False)
-    said = lore.comparison.conclude_recalibration(
+    conclusion = lore.comparison.conclude_recalibration(
         lore.compare(rows, rows, [lore.NoRecalibration(), lore.TemperatureScaling()])
     )
-    assert not said.is_significant
-    assert "no proper score" in said.sentence
+    assert not conclusion.is_significant
+    assert "no proper score" in conclusion.sentence
     alone = lore.compare(rows, rows, [lore.NoRecalibration()])
     assert "nothing to hold it against" in conclude_recalibration(alone).sentence

@@ -24,23 +24,23 @@ REWARDS = RewardParts(10.0, 0.06, Gain(0.0, float("nan"), float("nan"), 0.0), GA
 
 
 def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
-    said = conclude_retraining(LOSSES, REWARDS, unsure_cost=2.0)
-    assert said.is_significant
+    conclusion = conclude_retraining(LOSSES, REWARDS, unsure_cost=2.0)
+    assert conclusion.is_significant
     for words in (
         "10.1 points, a curve of the confidence alone gains at most 0.42",
         "apart by their class and features gains at least 1.70 more",
         "gains at most 0.12 a row",
         "gain 1 more than a fitted curve (95 %: 0.8 to 1.2)",
     ):
-        assert words in said.sentence
+        assert words in conclusion.sentence
 
 
 def test_what_is_not_shown_is_not_said():
     none = replace(LOSSES, grouping=LossPart(0.001, 0.0, 0.004))
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
-    said = conclude_retraining(none, unknown).sentence
-    assert "that class and features tell rows of one confidence apart is not shown." in said
-    assert "cannot be told on these rows." in said
+    sentence = conclude_retraining(none, unknown).sentence
+    assert "that class and features tell rows of one confidence apart is not shown." in sentence
+    assert "cannot be told on these rows." in sentence
     small = replace(LOSSES, grouping=LossPart(0.002, 0.0005, 0.004))
     assert "not shown to be worth 0.10." in conclude_retraining(small).sentence
     assert "takes 50 rows" in conclude_retraining(None).sentence
@@ -48,7 +48,7 @@ def test_what_is_not_shown_is_not_said():
 
 @pytest.mark.parametrize(("score", "most"), [(0.101, "0.42"), (0.003, "0.30")])
 def test_at_a_place_no_more_can_be_gained_than_is_lost(score, most):
-    said = retraining_in_subgroup(replace(LOSSES, score=score))
-    assert f"gains at most {most} of their" in said
-    assert "at least 1.70 more, and takes a better model, or more rows like these." in said
+    sentence = retraining_in_subgroup(replace(LOSSES, score=score))
+    assert f"gains at most {most} of their" in sentence
+    assert "at least 1.70 more, and takes a better model, or more rows like these." in sentence
     assert retraining_in_subgroup(None) == ""

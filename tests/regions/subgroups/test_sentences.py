@@ -202,10 +202,10 @@ def says_the_average(text: str, overall: Overall) -> None:
 @given(searches(most=1, least=1), st.booleans())
 def test_the_sentences_of_a_place(search, top_label):
     (subgroup,) = search.subgroups
-    said = describe_subgroup(subgroup, top_label=top_label)
-    well_formed(f"{said}.")
-    says_the_place(said, subgroup)
-    assert ("got" in said) == top_label
+    sentence = describe_subgroup(subgroup, top_label=top_label)
+    well_formed(f"{sentence}.")
+    says_the_place(sentence, subgroup)
+    assert ("got" in sentence) == top_label
     evidence = evidence_of(subgroup, search)
     well_formed(evidence)
     says_the_evidence(evidence, subgroup, search)
@@ -236,7 +236,7 @@ def test_the_verdict(overall, search, top_label):
 
 @given(searches())
 def test_the_search(search):
-    said = search.sentence
-    well_formed(said)
+    sentence = search.sentence
+    well_formed(sentence)
     if search.tried:
-        assert re.search(r"[Oo]f (\d+)", said)[1] == str(search.tried)
+        assert re.search(r"[Oo]f (\d+)", sentence)[1] == str(search.tried)
