@@ -3,6 +3,7 @@ import pytest
 
 from lore_core import InputError
 from lore_core.data import confidence_bins
+from lore_core.data.binning import accuracy_without_self
 
 
 def test_equal_width_index_is_floor_of_confidence_times_bins():
@@ -31,6 +32,22 @@ def test_equal_mass_keeps_ties_together():
     assert len(set(index[:6])) == 1
     assert bins.n_bins == len(np.unique(index))  # no empty bin
     assert confidence_bins([0.7] * 9, 5, "equal-mass").n_bins == 1
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        (None, [1 / 2, 1 / 2, 1.0, 0.3]),
+        ([1.0, 2.0, 3.0, 1.0], [2 / 5, 1 / 4, 1.0, 0.3]),
+    ],
+)
+def test_accuracy_of_the_others_in_the_bin_by_hand(weights, expected):
+    """Rows 0 to 2 share a bin; row 3 is alone and takes what it is given."""
+    index, outcome = np.array([0, 0, 0, 1]), np.array([1.0, 1.0, 0.0, 1.0])
+    if weights is not None:
+        weights = np.array(weights)
+    found = accuracy_without_self(index, outcome, np.full(4, 0.3), weights)
+    np.testing.assert_allclose(found, expected)
 
 
 def test_names_tell_narrow_bins_apart():
