@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 #: Up to so many rows everything is exact, and every row is compared with every other.
 EXACT_ROWS = 2_000_000
 _MAX_CELLS = 2**19
+_NOT_ISOLATED = (
+    "'--isolate' is for one file, or one for each half; several files, and sums, are read in "
+    "parts, which it does not limit."
+)
 
 
 def open_source(
@@ -136,12 +140,15 @@ def load_data(
         return lore.demo.sentences()
     mapping = column_mapping(columns)
     paths = [as_path(item) for item in data]
-    if not isolate and (len(data) > 2 or any(not path.exists() for path in paths)):
+    if len(data) > 2 or any(not path.exists() for path in paths):
         from lore_core.mergeable import parquet_files, read_whole
 
         files = parquet_files(data)
         if len(files) > 2 or (files and not paths[0].exists()):
-            return read_whole(files, mapping)
+            if not isolate:
+                return read_whole(files, mapping)
+            if all(path.exists() for path in files):
+                raise InputError(_NOT_ISOLATED)
     return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, isolate=isolate)
 
 
@@ -221,7 +228,7 @@ def sum_rows(
 
     wanted = always or sums.wanted
     if given.isolate and wanted:
-        raise InputError("'--isolate' reads one dataset as a whole; sums read many files in parts.")
+        raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
     files = [] if exact else parquet_files(given.data)
     if wanted and not files:

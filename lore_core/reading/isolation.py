@@ -19,7 +19,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -130,7 +130,13 @@ def start_server() -> None:
     """Start the process that children are forked from, where there is none yet."""
     if IS_POSSIBLE:
         multiprocessing.set_forkserver_preload([_READERS])
-        forkserver.ensure_running()
+        resource_tracker.ensure_running()  # as the other does; it would let SIGINT through again
+        # A Ctrl-C in a terminal reaches the new process, too, which would tell where it was.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def parse(

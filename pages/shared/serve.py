@@ -30,6 +30,8 @@ _KILL_SECONDS, _END_SECONDS, _START_SECONDS = 1.0, 1.7, 0.03
 _END_SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
+#: In the command line of the process that readers of files are forked from (none of a zombie's).
+_FORK_SERVER = b"multiprocessing.forkserver"
 #: Ends with the process that holds the other end of its standard input.
 _GUARD = """
 import os, select, signal, time
@@ -156,6 +158,10 @@ def _kill_children(groups: set[int]) -> bool:
             if parent == os.getpid() and group != os.getpgrp():
                 groups.add(group)
             running |= state != b"Z" and group in groups
+            # It ends by itself, but not before it has imported what it was told to.
+            if parent == os.getpid() and _FORK_SERVER in path.with_name("cmdline").read_bytes():
+                os.kill(int(path.parent.name), signal.SIGKILL)
+                running = True
     for group in groups:
         with contextlib.suppress(OSError):
             os.killpg(group, signal.SIGKILL)

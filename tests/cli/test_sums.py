@@ -29,6 +29,14 @@ def test_few_rows_are_exact(run_json, parts, file):
     assert one == pytest.approx(two)
 
 
+@pytest.mark.parametrize("options", [[], ["--cells", "1000"]])
+def test_several_files_are_not_isolated(parts, options, capsys):
+    assert main(["metrics", parts, "--isolate", *options]) == 1
+    assert "'--isolate' is for one file" in capsys.readouterr().err
+    assert main(["metrics", "missing.parquet", "--isolate"]) == 1
+    assert "does not exist" in capsys.readouterr().err
+
+
 def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, capsys):
     kept = tmp_path / "kept"
     found = run_json("metrics", parts, "--sums", kept, "--bins", 5, "--draws", 39)

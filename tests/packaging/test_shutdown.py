@@ -121,6 +121,21 @@ def test_it_ends_before_it_answers(seed, tmp_path):
     assert not command_lines(marked(str(server.outgoing)))
 
 
+def test_what_readers_are_forked_from_is_not_left_at_its_imports(tmp_path):
+    def fork_servers():
+        lines = command_lines(marked(str(server.outgoing)))
+        return [line for line in lines if "multiprocessing.forkserver" in line]
+
+    server = Server(tmp_path / "log.txt")
+    try:
+        wait_for(fork_servers)
+        interrupt(server, 0)
+    finally:
+        server.process.kill()
+        server.process.wait()
+    assert not fork_servers()
+
+
 def test_an_exit_function_that_hangs_does_not_hold_it_up(tmp_path):
     script = tmp_path / "ended.py"
     script.write_text(

@@ -177,3 +177,20 @@ def test_what_is_handed_over_is_checked_again(npz, change):
         arrays[column[change]["array"]] = arrays[column[change]["array"]] + 99
     with pytest.raises(ValueError, match=r"lie in|codes|must hold"):
         ANSWERS.read(ANSWERS.pack(told, arrays))
+
+
+def test_a_ctrl_c_while_the_fork_server_imports_says_nothing():
+    script = (
+        "import os, signal, psutil\n"
+        "from lore_core.reading import isolation\n"
+        "isolation.start_server()\n"
+        "assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "others = psutil.Process().children()\n"
+        "while not any('numpy' in file.path for one in others for file in one.memory_maps()):\n"
+        "    pass\n"
+        "os.killpg(0, signal.SIGINT)\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
+    assert (done.returncode, done.stderr) == (0, "")
