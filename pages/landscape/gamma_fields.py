@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Embedding
+from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures.browser.gamma_fields import GammaFields
 from lore_core.figures.pictures.landscape import outlined_region
@@ -25,7 +26,7 @@ from lore_core.view.where import curve_of, subgroups_of, view_halves
 from pages.shared import compute
 from pages.shared.controls import GAMMAS
 from pages.shared.requests import offer
-from pages.shared.scheduler import cancel_if_busy, lower_priority, wait_for_pages
+from pages.shared.scheduler import cancel_if_busy, wait_for_pages
 from pages.shared.tasks import submit
 
 #: Bandwidths of a part at most.

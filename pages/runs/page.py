@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.runs.request import RunsAnswer, ask, start
+from pages.runs.request import RunsAnswer, ask, compare, work
 from pages.runs.results import show
 from pages.runs.source import choose
 from pages.shared.charts import next_step
 from pages.shared.header import question
 from pages.shared.maps import duration
 from pages.shared.store import store
-from pages.shared.tasks import is_busy, join_job
+from pages.shared.tasks import is_busy, join_job, start_job
 
 _PARAMETER = "runs"
 _SHOWN = "_runs_shown"
@@ -45,7 +45,7 @@ def _answer() -> RunsAnswer | None:
         return found
     if is_busy():
         return None
-    if join_job(("runs", key)):
+    if join_job(compare, key):
         _name_in_link(key)
         st.rerun()  # so that its progress is on screen from the start
     if _SHOWN not in st.session_state:
@@ -67,10 +67,10 @@ question(
 answer = _answer()
 source = choose(explain=answer is None)
 if source is not None:
-    request, seconds = ask(source)
+    request = ask(source)
     busy = is_busy()
     if request is not None:
-        key = request.key(source)
+        asked, key = work(source, request), request.key(source)
         ready = store().runs.get(key) is not None
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button(
@@ -81,11 +81,13 @@ if source is not None:
                 help="Something is being computed already." if busy else None,
             )
             if not ready:
-                st.caption(f"about {duration(seconds)}, in the background; it can be cancelled")
+                st.caption(
+                    f"about {duration(asked.seconds)}, in the background; it can be cancelled"
+                )
         if pressed:
             _name_in_link(key)
             if not ready:
-                start(source, request, seconds)
+                start_job(asked)
             st.rerun()
 if answer is not None:
     show(answer)

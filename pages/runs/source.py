@@ -49,11 +49,6 @@ class RunsSource:
         return len(self.files)
 
     @property
-    def work(self) -> str:
-        """What comparing them is called."""
-        return f"Comparison of {self.n_runs} runs"
-
-    @property
     def flat(self) -> list[RawFile]:
         """Every file, as :func:`lore_core.load_runs` takes them."""
         return [file for run in self.files for file in run]

@@ -22,6 +22,7 @@ from lore_core.dashboard.background_tasks import (
     simulate_intervals,
 )
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
+from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
 from lore_core.metrics import (
@@ -49,7 +50,7 @@ from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.tasks import Request, Result, await_result
+from pages.shared.tasks import await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")

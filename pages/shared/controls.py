@@ -98,8 +98,8 @@ def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     if job is not None and not job.ended:
         st.caption(
             f":material/map: **{shown} is shown** until {wanted} is ready."
-            if job.name == wanted
-            else f":material/map: **{shown} is shown instead of {wanted}**: {job.name} is being "
+            if job.title == wanted
+            else f":material/map: **{shown} is shown instead of {wanted}**: {job.title} is being "
             "made first."
         )
         return

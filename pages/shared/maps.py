@@ -6,10 +6,11 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding
 from lore_core.dashboard.background_tasks import make_learned_map
+from lore_core.dashboard.worker_pool import Request
 from lore_core.embedding import MapName, estimate_seconds, make_map
 from lore_core.view import View
 from pages.shared.store import store
-from pages.shared.tasks import Request, expected_duration, is_busy, join_job, start_job, wait_for
+from pages.shared.tasks import is_busy, join_job, start_job
 
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0
@@ -53,10 +54,21 @@ def planar_maps(dataset: Dataset) -> list[str]:
 
 def seconds(dataset: Dataset, title: str) -> float:
     """Rough duration of a map."""
+    return _request(dataset, title).seconds
+
+
+def _request(dataset: Dataset, title: str) -> Request[Embedding]:
     assert dataset.features is not None  # else no map is offered
-    n, p = dataset.features.shape
-    estimated = estimate_seconds(MAPS[title].method, n, p, MAPS[title].n_components or p)
-    return expected_duration(title, estimated)
+    (n, p), name, key = dataset.features.shape, MAPS[title], (dataset.digest, title)
+    return Request(
+        make_learned_map,
+        {"features": dataset.features, "name": name},
+        key,
+        title,
+        estimate_seconds(name.method, n, p, name.n_components or p),
+        lane="long",
+        keep=lambda embedding: store().maps.put(key, embedding),
+    )
 
 
 def duration(seconds_: float) -> str:
@@ -68,16 +80,7 @@ def duration(seconds_: float) -> str:
 
 def compute_map(dataset: Dataset, title: str) -> None:
     """Start making a learned map in the background."""
-    key, expected = (dataset.digest, title), seconds(dataset, title)
-    arguments = {"features": dataset.features, "name": MAPS[title]}
-    request = Request(make_learned_map, arguments, key, title, expected, is_long=True)
-    start_job(
-        key,
-        title,
-        lambda progress: wait_for(request, progress),
-        lambda embedding: store().maps.put(key, embedding),
-        expected,
-    )
+    start_job(_request(dataset, title))
 
 
 def is_ready(dataset: Dataset, title: str) -> bool:
@@ -118,7 +121,7 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
         return None
     key = (dataset.digest, title)
     tried = st.session_state.setdefault("_maps_tried", set())
-    if join_job(key):
+    if join_job(make_learned_map, key):
         st.rerun()  # so that its progress is on screen from the start
     if key not in tried and seconds(dataset, title) <= AUTOMATIC_SECONDS:
         tried.add(key)

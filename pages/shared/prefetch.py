@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from lore_core.dashboard.worker_pool import POOL
+from lore_core.dashboard.worker_pool import POOL, Request
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.controls import last_view
 from pages.shared.methods import chosen, compared_of, grouping_by
 from pages.shared.scheduler import run_when_idle
-from pages.shared.tasks import Request, is_there, submit, this_session
+from pages.shared.tasks import is_there, submit, this_session
 
 #: Nothing that takes longer than so many seconds is done before anybody asks for it.
 _MAX_SECONDS = 5.0

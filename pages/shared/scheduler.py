@@ -9,9 +9,10 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from functools import cache
 
+from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.data.progress import Cancelled
 from lore_core.kernel_sums.schedule import fewer_threads
 
@@ -26,8 +27,6 @@ _MAX_PAGES, _LONG_PAGE_SECONDS = max(2, os.cpu_count() or 1), 2.0
 _TELL_SECONDS = 1.0
 #: Seconds between two looks at whose turn it is; seconds for which the interpreter is one thread's.
 _POLL_SECONDS, _SWITCH_SECONDS = 0.1, 0.0005
-#: How much less of the processors, as ``nice`` counts, is given to what can wait.
-_NICENESS = 5
 _news = threading.Condition()
 #: When each page that runs began, and those that wait, in their order.
 _runs: list[float] = []
@@ -124,13 +123,6 @@ def _take_slot(tell: Callable[[int], object] = lambda _: None, *, is_step: bool 
 def _n_short() -> int:
     """How many pages run that began a moment ago; longer ones must not hold up all others."""
     return sum(time.monotonic() - began < _LONG_PAGE_SECONDS for began in _runs)
-
-
-def lower_priority() -> None:
-    """Let this thread, and those it starts, have less of the processors than pages (Linux)."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def wait_for_pages() -> bool:

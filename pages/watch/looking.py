@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
 from lore_core import InputError
+from lore_core.dashboard.worker_pool import Request, Task
 from lore_core.data.progress import Progress, part_of
 from lore_core.mergeable import Change, LocalErrorSums, Watched, change_between, metrics_of_sums
-from pages.shared.files import state_of
+from pages.shared.files import FileState, state_of
 from pages.shared.store import store
-from pages.shared.tasks import Job, current_job, expected_duration, forget_job, join_job, start_job
+from pages.shared.tasks import current_job, find_task, forget_job, is_busy, start_job
 from pages.watch.source import Kept
 
 #: Simulations behind each p, and places of a batch that are kept.
@@ -31,37 +32,18 @@ _JOIN, _COMPARE, _MEASURE = 0.2, 0.5, 1.1
 _LEAST = 0.02
 #: Seconds that a page waits for a job, so that a short one is not shown.
 _SOON = 0.3
-#: Bandwidths whose metrics are kept, and jobs of which it is known how they ended.
-_GAMMAS, _JOBS = 8, 32
-#: Rows of a batch, and its metrics by their names.
-Measured = tuple[int, pd.DataFrame]
 #: What this session has asked for, so that what was cancelled or failed does not begin by itself.
 _ASKED = "_watch_asked"
 
 
+@dataclass
 class Found:
     """What is known of the batches of one directory."""
 
-    def __init__(self) -> None:
-        #: By the states of the plan and all batches up to one; None of the first
-        self.changes: dict[str, Change | None] = {}
-        #: Rows and metrics, by γ and by the states of the plan and a batch
-        self.metrics: OrderedDict[float, dict[str, Measured]] = OrderedDict()
-        self.jobs: OrderedDict[Hashable, Job] = OrderedDict()
-
-    def at(self, gamma: float) -> dict[str, Measured]:
-        """Return the metrics that are known for one γ; those of the γ used last are kept."""
-        known = self.metrics.setdefault(gamma, {})
-        self.metrics.move_to_end(gamma)
-        while len(self.metrics) > _GAMMAS:
-            self.metrics.popitem(last=False)
-        return known
-
-    def began(self, key: Hashable, job: Job) -> None:
-        """Remember the job that looks at something."""
-        self.jobs[key] = job
-        while len(self.jobs) > _JOBS:
-            self.jobs.popitem(last=False)
+    #: By the states of the plan and all batches up to one; None of the first
+    changes: dict[str, Change | None] = field(default_factory=dict)
+    #: Rows and metrics, by γ and the states of the plan and a batch
+    metrics: dict[Hashable, tuple[int, pd.DataFrame]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,26 +71,22 @@ class Look:
     @property
     def key(self) -> Hashable:
         """What tells this look from any other."""
-        return ("watched", self.kept.state, self.gamma)
+        return self.kept.state, self.gamma
 
     @cached_property
-    def _own(self) -> list[str]:
-        """Digests of the plan and each batch."""
-        plan = repr(self.kept.plan_state)
-        return [_digest(plan + repr(self.kept.state_of(name))) for name in self.names]
+    def _own(self) -> list[tuple[float, FileState, FileState]]:
+        """Names of each batch's metrics in :attr:`found`."""
+        plan = self.kept.plan_state
+        return [(self.gamma, plan, self.kept.state_of(name)) for name in self.names]
 
     @cached_property
     def _up_to(self) -> list[str]:
-        """Digests of the plan and all batches up to each."""
-        found, before = [], ""
-        for own in self._own:
-            before = _digest(before + own)
-            found.append(before)
-        return found
+        """Names of each batch's change in :attr:`found`."""
+        return list(accumulate((repr(states) for _, *states in self._own), _digest, initial=""))[1:]
 
     def watched(self) -> list[Watched]:
         """Return the batches that have been looked at, up to the first that has not."""
-        changes, metrics = self.found.changes, self.found.at(self.gamma)
+        changes, metrics = self.found.changes, self.found.metrics
         seen: list[Watched] = []
         for name, own, up_to in zip(self.names, self._own, self._up_to, strict=True):
             if own not in metrics or up_to not in changes:
@@ -124,7 +102,7 @@ class Look:
 
     def _costs(self) -> tuple[float, list[float]]:
         """Rough seconds of joining what is compared already, and of what is left of each batch."""
-        compared, metrics = self._n_compared(), self.found.at(self.gamma)
+        compared, metrics = self._n_compared(), self.found.metrics
         sizes = [_LEAST + self.kept.state_of(name)[1] / 1e6 for name in self.names]
         each = [
             (own not in metrics) * size * _MEASURE + (at >= compared) * size * (_JOIN + _COMPARE)
@@ -134,15 +112,17 @@ class Look:
         return joining, each
 
     @property
-    def seconds(self) -> float:
-        """Rough duration of what is left on this machine."""
+    def request(self) -> Request[None]:
+        """The work that is left."""
         joining, each = self._costs()
-        return expected_duration(_WORK, joining + sum(each))
+        expected = joining + sum(each)
+        return Request(
+            look_at, {"look": self}, self.key, _WORK, expected, lane="server", page=_PAGE
+        )
 
     def work(self, progress: Progress) -> None:
         """Look at every batch that has not been; what is found is kept as soon as it is."""
-        found, names = self.found, self.names
-        metrics, compared = found.at(self.gamma), self._n_compared()
+        metrics, names, compared = self.found.metrics, self.names, self._n_compared()
         joining, each = self._costs()
         total = max(joining + sum(each), 1e-9)
         done = 0.0
@@ -174,7 +154,7 @@ class Look:
     def _measure(self, at: int, sums: LocalErrorSums) -> None:
         table = metrics_of_sums(sums, gamma=self.gamma).set_index("metric")
         self._check_unchanged(at)
-        self.found.at(self.gamma)[self._own[at]] = sums.n_rows, table
+        self.found.metrics[self._own[at]] = sums.n_rows, table
 
     def _compare(self, at: int, before: LocalErrorSums | None, sums: LocalErrorSums) -> None:
         change = None
@@ -196,46 +176,44 @@ class Look:
             raise InputError(f"the batch '{name}' was summed anew meanwhile. Reload the page.")
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _digest(before: str, states: str) -> str:
+    return hashlib.sha256(f"{before} {states}".encode()).hexdigest()
 
 
-def see_to(look: Look) -> Job | None:
-    """Have what is left looked at, once unasked; return the job that does, or did, None for none.
+def look_at(look: Look, progress: Progress) -> None:
+    """Look at every batch that has not been."""
+    look.work(progress)
+
+
+def see_to(look: Look) -> Task | None:
+    """Have what is left looked at, once unasked; return the task that does, or did, None for none.
 
     What was cancelled or has failed is not begun again before the reader says so
     (:func:`go_on`). Another job of the reader is not stopped for it.
     """
-    job = look.found.jobs.get(look.key)
     if len(look.watched()) == len(look.names):
         return None
-    mine = current_job()
-    if mine is not None and not mine.ended and mine is job:
-        return job
-    if st.session_state.get(_ASKED) == look.key or (job is not None and job.error):
-        return job
-    if mine is not None and not mine.ended and mine.name != _WORK:
+    last, mine = find_task(look_at, look.key), current_job()
+    is_asked = st.session_state.get(_ASKED) == look.key
+    if is_asked or (last is not None and (last.error or is_looking(last))):
+        return last
+    if mine is not None and not mine.ended and mine.title != _WORK:
         return mine
-    st.session_state[_ASKED] = look.key
-    if not join_job(look.key):
-        start_job(look.key, _WORK, look.work, lambda _: None, look.seconds, _PAGE)
+    go_on(look)
     job = current_job()
-    assert job is not None  # it was joined, or has just begun
-    look.found.began(look.key, job)
+    assert job is not None  # it has just begun
     if not job.wait(_SOON):
         st.rerun()  # so that its progress is on screen from the start
     forget_job()
     return job
 
 
-def is_looking(job: Job) -> bool:
+def is_looking(job: Task) -> bool:
     """Whether a job is at work on batches, and this session waits for it."""
-    return job.name == _WORK and not job.ended and job is current_job()
+    return job.title == _WORK and is_busy() and job is current_job()
 
 
 def go_on(look: Look) -> None:
-    """Let what was cancelled or has failed begin again when the page is drawn next."""
-    st.session_state.pop(_ASKED, None)
-    job = look.found.jobs.get(look.key)
-    if job is not None and job.ended:
-        del look.found.jobs[look.key]
+    """Begin, or begin again what was cancelled or has failed."""
+    st.session_state[_ASKED] = look.key
+    start_job(look.request)

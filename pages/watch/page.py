@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import InputError
+from lore_core.dashboard.worker_pool import Task
 from lore_core.data.number_text import batches_words, percent, rows_words, unbroken
 from lore_core.figures import movement_figure
 from lore_core.mergeable import Watched, movement_frame
@@ -13,7 +14,7 @@ from lore_core.mergeable.partitions.batches import movement_words
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import gamma_control, theme_mode
 from pages.shared.header import plain, question, sentence, show_error
-from pages.shared.tasks import Job, current_job
+from pages.shared.tasks import current_job
 from pages.watch.looking import N_DRAWS, Look, go_on, is_looking, see_to
 from pages.watch.one_batch import LEVEL, chosen_batch, show_batch
 from pages.watch.source import Kept, choose
@@ -41,7 +42,7 @@ def show(kept: Kept, gamma: float) -> None:
         show_error(error)
 
 
-def _left_out(look: Look, job: Job | None) -> None:
+def _left_out(look: Look, job: Task | None) -> None:
     """Say why batches are left that nobody looks at, and offer to go on."""
     n_seen, n = len(look.watched()), len(look.names)
     if n_seen == n:
@@ -52,7 +53,7 @@ def _left_out(look: Look, job: Job | None) -> None:
         text.error(f"{sentence(job.error)} {so_far}.", icon=":material/error:")
     elif job is not None and not job.ended and job is current_job():
         text.info(
-            f"{plain(job.name)} comes first, then the batches that are left. {so_far}.",
+            f"{plain(job.title)} comes first, then the batches that are left. {so_far}.",
             icon=":material/hourglass_empty:",
         )
         return

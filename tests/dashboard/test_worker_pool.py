@@ -25,7 +25,7 @@ from lore_core.dashboard.background_tasks import (
     make_learned_map,
     simulate_intervals,
 )
-from lore_core.dashboard.worker_pool import Task, WorkerPool
+from lore_core.dashboard.worker_pool import Request, Task, WorkerPool
 from lore_core.embedding import MapName
 from lore_core.kernel_sums.schedule import limited_threads
 from lore_core.view import View
@@ -65,8 +65,8 @@ def features():
     return np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
 
 
-def done(pool, function, *, is_long=False, **arguments):
-    task = pool.submit(Task(function, arguments, is_long=is_long))
+def done(pool, function, *, lane="short", **arguments):
+    task = pool.submit(Task(Request(function, arguments, lane=lane)))
     assert task.wait(SECONDS)
     return task
 
@@ -141,7 +141,7 @@ def test_the_whole_vector_is_the_same_to_the_last_bit(view, pool):
 
 def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
     n_before = len(workers())
-    task = done(pool, make_learned_map, is_long=True, features=features, name=TSNE)
+    task = done(pool, make_learned_map, lane="long", features=features, name=TSNE)
     assert task.message
     made = task.result()
     with limited_threads(1):  # several would spin while they wait, for half a minute
@@ -149,7 +149,7 @@ def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
     assert made.coordinates == pytest.approx(here.coordinates, abs=1e-9)
     assert made.description == here.description
     assert made.transform(features[:5]) == pytest.approx(here.transform(features[:5]), abs=1e-9)
-    failed = done(pool, make_learned_map, is_long=True, features=features[:5], name=TSNE)
+    failed = done(pool, make_learned_map, lane="long", features=features[:5], name=TSNE)
     assert failed.error == "'features' must have at least 10 rows for t-SNE; got 5."
     assert len(workers()) <= n_before + 1  # the last may be ending
 
@@ -206,9 +206,11 @@ def test_what_the_user_can_fix_is_said(view, pool):
 def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch):
     monkeypatch.setattr(WorkerPool, "warm", lambda self: None)
     line = WorkerPool(1)
-    left, long, short = (Task(fit_methods, {}, seconds) for seconds in (0.1, 9.0, 1.0))
+    left, long, short = (
+        Task(Request(fit_methods, {}, expected=seconds)) for seconds in (0.1, 9.0, 1.0)
+    )
     long.n_waiting = short.n_waiting = 1
-    another = Task(make_learned_map, {}, is_long=True)
+    another = Task(Request(make_learned_map, {}, lane="long"))
     for task in (left, long, short, another):
         line.submit(task)
     assert [line.n_before(task) for task in (short, long, left, another)] == [1, 2, 3, 1]
@@ -218,10 +220,10 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
         short.result()
 
 
-@pytest.mark.parametrize("is_long", [False, True])
-def test_what_ends_it_ends_nothing_else(pool, is_long):
+@pytest.mark.parametrize("lane", ["short", "long"])
+def test_what_ends_it_ends_nothing_else(pool, lane):
     """Cancelled, or by itself; the next task is done by another process."""
-    task = pool.submit(Task(wait_until_ended, {}, is_long=is_long))
+    task = pool.submit(Task(Request(wait_until_ended, {}, lane=lane)))
     end = time.monotonic() + SECONDS
     while not task.message:
         assert time.monotonic() < end
@@ -230,10 +232,10 @@ def test_what_ends_it_ends_nothing_else(pool, is_long):
     assert task.wait(20)
     with pytest.raises(InputError, match="It was cancelled"):
         task.result()
-    task = done(pool, end_itself, is_long=is_long)
+    task = done(pool, end_itself, lane=lane)
     with pytest.raises(InputError, match="has ended"):
         task.result()
-    assert done(pool, add_up, is_long=is_long, numbers=[1, 2]).result() == 3
+    assert done(pool, add_up, lane=lane, numbers=[1, 2]).result() == 3
 
 
 def test_a_bug_is_told_in_the_terminal_and_ends_nothing_else(pool, capfd):
@@ -249,10 +251,11 @@ def test_it_ends_with_the_server():
     code = (
         "import numpy as np; from lore_core.embedding import MapName\n"
         "from lore_core.dashboard.background_tasks import make_learned_map\n"
-        "from lore_core.dashboard.worker_pool import Task, WorkerPool\n"
+        "from lore_core.dashboard.worker_pool import Request, Task, WorkerPool\n"
         "rows = np.random.default_rng(0).normal(size=(30_000, 4))\n"
         "arguments = {'features': rows, 'name': MapName('tsne', 2)}\n"
-        "task = WorkerPool(1).submit(Task(make_learned_map, arguments, is_long=True))\n"
+        "request = Request(make_learned_map, arguments, lane='long')\n"
+        "task = WorkerPool(1).submit(Task(request))\n"
         "while not task.wait(0.01): task.message and print(task.message, flush=True)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(lore.__file__).parents[1])}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 from lore_core.dashboard.background_tasks import warm_pages
 from lore_core.kernel_sums.schedule import thread_count
 from pages.shared import scheduler
-from pages.shared.tasks import Job
 
 SECONDS = 9
 
@@ -100,19 +98,6 @@ def test_a_long_page_does_not_hold_up_the_others(monkeypatch):
     assert other.begun.wait(SECONDS)
     for page in (long, other):
         page.end()
-
-
-def test_a_job_says_how_many_come_before_it():
-    free, said = threading.Event(), []
-    jobs = [Job("a", lambda progress: free.wait(9), said.append, 1.0) for _ in range(3)]
-    end = time.monotonic() + 9
-    while "2 earlier jobs" not in jobs[2].message and time.monotonic() < end:
-        jobs[0].wait(0.02)
-    assert jobs[1].message == "waiting for 1 earlier job to finish"
-    assert jobs[2].message == "waiting for 2 earlier jobs to finish"
-    free.set()
-    assert all(job.wait(9) for job in jobs)
-    assert said == [True] * 3
 
 
 def test_a_page_that_waits_for_work_elsewhere_lets_others_run(monkeypatch):
