@@ -25,9 +25,14 @@ from lore_core.reading import isolation
 from pages.shared import controls, header, live_chart, requests, session
 from pages.shared.assets import Assets
 from pages.shared.files import arguments
-from pages.shared.memory import limit_heap_growth, trim_memory
-from pages.shared.prefetch import prefetch
-from pages.shared.scheduler import page_slot, run_when_idle, switch_threads_often
+from pages.shared.methods import prefetch
+from pages.shared.scheduler import (
+    limit_heap_growth,
+    page_slot,
+    run_when_idle,
+    switch_threads_often,
+    trim_memory,
+)
 from pages.shared.tasks import job_panel
 
 PAGES = {

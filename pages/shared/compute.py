@@ -59,15 +59,49 @@ _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
 #: Of so few rows a result is small, and at least so many of each kind are kept: with fewer twenty
 #: readers would push out each other's at every step.
 _FEW_ROWS, _ENTRIES = 20_000, 48
-#: Seconds a row, of every method, a curve or a band: rough, until this machine has shown its own.
-_FIT_SECONDS, _SIMULATED_SECONDS, _CURVE_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 5e-6, 1.5e-4
-_GAINS_SECONDS = 2e-6
-#: Seconds a row and column of kernel sums; models simulated, and bandwidths of a curve, about.
-_COLUMN_SECONDS, _DRAWN, _GAMMAS_DRAWN = 2e-7, 100, 12
 #: What a search for places depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
 _ANY_GAMMA: tuple[Part, ...] = ("n_bins", "binning", "maps", "seed")
+#: Work of the worker pool: what is said of it, seconds a row (rough, until this machine has shown
+#: its own; of each method, or of each class), and the parts of a view it depends on.
+_WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
+    fit_methods: ("Fitting the recalibrators", 1e-5, _FITTED),
+    simulate_intervals: ("Simulating intervals", 3e-5, _FITTED),
+    measure_curve: ("Computing the curves", 5e-6, _FITTED),
+    estimate_gains: ("Learning what could be gained", 2e-6, ("target", "seed")),
+    inference.chance_band_of: ("Simulating chance", 1.5e-4, _EVERY_GAMMA),
+    inference.vector_errors_of: ("Computing local errors of every class", 2e-7, _FITTED),
+    inference.vector_chance_of: ("Simulating every class", 2e-5, (*_FITTED, "seed")),
+    inference.vector_curve_of: ("Computing the curve of every class", 2.4e-6, _ANY_GAMMA),
+    inference.vector_band_of: ("Simulating curves of every class", 2.4e-4, _ANY_GAMMA),
+}
+#: How results are told apart by what they are of; what was fitted on a view by its methods.
+_NAMES: dict[str | type, Callable[[Any], Hashable]] = {
+    Dataset: lambda dataset: dataset.digest,
+    Embedding: lambda embedding: embedding.digest,
+    Selection: lambda selection: selection.text,
+    Comparison: lambda result: tuple(result.datasets),
+}
+
+
+def _request(
+    function: Callable[..., Result], view: View, n_rows: int, of: str = "", **arguments: Any
+) -> Request[Result]:
+    """Ask for some work on a view.
+
+    ``n_rows``: that are worked on, as many times as there are methods or classes. ``of``: names
+    those of the arguments that are arrays.
+    """
+    title, seconds, parts = _WORK[function]
+    named = [value for value in arguments.values() if not isinstance(value, np.ndarray)]
+    key = (view.key(*parts), of, *map(_name_of, named))
+    return Request(function, {"view": view, **arguments}, key, title, seconds * n_rows, of)
+
+
+def _name_of(value: Any) -> Hashable:
+    name = tuple if isinstance(value, dict) else _NAMES.get(type(value))
+    return value if name is None else name(value)
 
 
 def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
@@ -89,14 +123,7 @@ def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], 
             return st.cache_resource(
                 max_entries=n_entries,
                 show_spinner=spinner,
-                hash_funcs={
-                    View: lambda view: view.key(*parts),
-                    Dataset: lambda dataset: dataset.digest,
-                    Embedding: lambda embedding: embedding.digest,
-                    Selection: lambda selection: selection.text,
-                    # What was fitted on a view is told apart by the view and the methods.
-                    Comparison: lambda result: tuple(result.datasets),
-                },
+                hash_funcs={View: lambda view: view.key(*parts), **_NAMES},
             )(computed)
 
         large = cache("", entries)
@@ -219,15 +246,8 @@ def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Request[Comparison]:
     """Return the work behind :func:`comparison`."""
-    on = None if measured_on is None else measured_on.digest
-    arguments = {"labels": list(labels), "grouping": grouping, "measured_on": measured_on}
-    return Request(
-        fit_methods,
-        {"view": view, **arguments},
-        (view.key(*_FITTED), labels, grouping, on),
-        "Fitting the recalibrators",
-        _FIT_SECONDS * len(labels) * len(view.dataset),
-    )
+    how = {"labels": labels, "grouping": grouping, "measured_on": measured_on}
+    return _request(fit_methods, view, len(labels) * len(view.dataset), **how)
 
 
 def intervals(
@@ -237,18 +257,12 @@ def intervals(
 
     None where none of them can be waited for.
     """
-    simulating = methods.simulating_of(view, n_methods=len(result.datasets), on=measured_on)
-    if not simulating["n_draws"]:
+    n_methods = len(result.datasets)
+    if not methods.simulating_of(view, n_methods=n_methods, on=measured_on)["n_draws"]:
         return None
-    on = None if measured_on is None else measured_on.digest
     confidences = {name: item.confidence for name, item in result.datasets.items()}
-    return Request(
-        simulate_intervals,
-        {"view": view, "confidences": confidences, "measured_on": measured_on},
-        (view.key(*_FITTED), tuple(result.datasets), on),
-        "Simulating intervals",
-        _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
-    )
+    how = {"confidences": confidences, "measured_on": measured_on}
+    return _request(simulate_intervals, view, n_methods * len(view.dataset), **how)
 
 
 def curve(view: View) -> Any:
@@ -264,9 +278,7 @@ def chance_request(view: View) -> Request[Any] | None:
         return vector_request(inference.vector_band_of, view, curve(view).n_rows)
     if not inference.affordable_band(view):
         return None
-    expected = _BAND_SECONDS * len(view.dataset)
-    key = view.key(*_EVERY_GAMMA)
-    return Request(inference.chance_band_of, {"view": view}, key, "Simulating chance", expected)
+    return _request(inference.chance_band_of, view, len(view.dataset))
 
 
 def chance_band(
@@ -284,17 +296,10 @@ def method_curve_requests(
     view: View, result: Comparison, names: Sequence[str], on_map: Embedding
 ) -> list[Request[BandwidthCurve]]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
-    key = view.key(*_FITTED)
+    of = {name: result.datasets[name].confidence for name in names}
+    n_rows, how = len(view.evaluation), {"measured_on": on_map}
     return [
-        Request(
-            measure_curve,
-            {"view": view, "confidence": result.datasets[name].confidence, "measured_on": on_map},
-            (key, name, on_map.digest),
-            "Computing the curves",
-            _CURVE_SECONDS * len(view.evaluation),
-            of=name,
-        )
-        for name in names
+        _request(measure_curve, view, n_rows, name, confidence=of[name], **how) for name in names
     ]
 
 
@@ -336,9 +341,7 @@ def rewards(
 
 def gains_request(view: View) -> Request[GainEstimate | None]:
     """Return the work that learns on calibration rows what could be gained."""
-    expected = _GAINS_SECONDS * len(view.dataset)
-    title = "Learning what could be gained"
-    return Request(estimate_gains, {"view": view}, view.key("target", "seed"), title, expected)
+    return _request(estimate_gains, view, len(view.dataset))
 
 
 def gains(view: View) -> GainEstimate | None:
@@ -346,27 +349,12 @@ def gains(view: View) -> GainEstimate | None:
     return await_result(gains_request(view))
 
 
-#: Work on the whole vector: what is said of it, kernel sums of each class, what it depends on.
-_VECTOR_WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
-    inference.vector_errors_of: ("Computing local errors of every class", 1, _FITTED),
-    inference.vector_chance_of: ("Simulating every class", _DRAWN, (*_FITTED, "seed")),
-    inference.vector_curve_of: ("Computing the curve of every class", _GAMMAS_DRAWN, _ANY_GAMMA),
-    inference.vector_band_of: (
-        "Simulating curves of every class",
-        _DRAWN * _GAMMAS_DRAWN,
-        _ANY_GAMMA,
-    ),
-}
-
-
 def vector_request(
     function: Callable[..., Result], view: View, n_rows: int | None = None
 ) -> Request[Result]:
     """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
-    title, columns, parts = _VECTOR_WORK[function]
     n_rows = len(view.evaluation) if n_rows is None else n_rows
-    expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * n_rows
-    return Request(function, {"view": view}, view.key(*parts), title, expected)
+    return _request(function, view, n_rows * view.dataset.n_classes)
 
 
 def vector_errors(view: View) -> VectorErrors:

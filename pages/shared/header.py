@@ -11,8 +11,14 @@ from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.subgroups.verdict import Verdict
-from pages.shared.session import current, failure, is_loaded, join_names, problem
-from pages.shared.whole_data import whole_data
+from pages.shared.session import (
+    current,
+    failure,
+    is_loaded,
+    join_names,
+    problem,
+    whole_data,
+)
 
 
 def question(title: str, text: str, *, names_data: bool = True) -> None:

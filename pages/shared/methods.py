@@ -1,13 +1,18 @@
-"""Which recalibrators are compared, the same on every page that compares them."""
+"""Which recalibrators are compared, the same on every page that compares them.
+
+What these pages will ask for is computed while a reader looks at another one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
+from lore_core.dashboard.worker_pool import POOL, Request
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import landscape_figure, shared_limit
@@ -19,10 +24,14 @@ from lore_core.view import View
 from lore_core.view.methods import Grouping, group_columns, grouping_of
 from pages.shared import compute
 from pages.shared.charts import next_step
-from pages.shared.controls import in_session, theme_mode
+from pages.shared.controls import in_session, last_view, theme_mode
 from pages.shared.header import plain
+from pages.shared.scheduler import run_when_idle
+from pages.shared.tasks import is_there, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
+#: Nothing that takes longer than so many seconds is done before anybody asks for it.
+_MAX_SECONDS = 5.0
 
 
 def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenerator) -> None:
@@ -43,11 +52,10 @@ def grouping(dataset: Dataset) -> Grouping | None:
 
     Every page that compares asks for the same one, so that the comparison is computed once.
     """
-    return grouping_by(dataset, st.session_state.get(_COLUMN))
+    return _grouping_by(dataset, st.session_state.get(_COLUMN))
 
 
-def grouping_by(dataset: Dataset, column: str | None) -> Grouping | None:
-    """Return the grouping by a column, by the first where the data have no such."""
+def _grouping_by(dataset: Dataset, column: str | None) -> Grouping | None:
     return grouping_of(dataset, column if column in group_columns(dataset) else None)
 
 
@@ -82,17 +90,6 @@ def preselected(offered: list[str]) -> list[str]:
     """Those that are compared until the reader says otherwise: none of other libraries."""
     standard = {method.label for method in standard_recalibrators()}
     return [name for name in offered if name in standard]
-
-
-def chosen() -> tuple[list[str] | None, str | None]:
-    """Return which methods and which group column the reader chose; None: none so far."""
-    return st.session_state.get(_METHODS), st.session_state.get(_COLUMN)
-
-
-def compared_of(view: View, methods: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the methods that :func:`compared` compares where ``methods`` were chosen."""
-    offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
-    return tuple(preselected(offered) if methods is None else methods)
 
 
 def pair_controls(
@@ -170,3 +167,40 @@ def pair_of_maps(
         landscape_figure(field, points, n_total=n_total, title=title, **look)
         for field, title in zip(fields, titles, strict=True)
     ]
+
+
+def prefetch() -> None:
+    """Compute what other pages ask of the view this page shows, once none has run for a moment.
+
+    Recalibrate, Fairness, Decisions and Report ask for a comparison of recalibrators; Decisions
+    asks what could be gained, too.
+    """
+    view, session = last_view(), this_session()
+    if POOL.is_warm and view is not None and view.calibration is not None:
+        # (What has to look at methods and rows is done later: the page has not ended yet.)
+        methods, column = st.session_state.get(_METHODS), st.session_state.get(_COLUMN)
+        run_when_idle(("prefetch", session), partial(_prefetch, view, session, methods, column))
+
+
+def _prefetch(view: View, session: str, names: list[str] | None, column: str | None) -> None:
+    """Compute it, one after the other, where it takes no time."""
+    if not is_there(session):
+        return
+
+    def done(request: Request[Any] | None) -> Any:
+        if request is None or request.seconds > _MAX_SECONDS:
+            return None
+        task = submit(request, session)
+        task.wait()
+        return None if task.failed else task.result()
+
+    if names is None:
+        names = preselected(labels(local=view.is_local, weighted=view.dataset.weights is not None))
+    on, groups = view.embedding if view.is_local else None, _grouping_by(view.dataset, column)
+    fits = compute.fits(view, tuple(names), groups, on)
+    if names and (result := done(fits)) is not None:
+        done(compute.intervals(view, result, on))
+        if on is not None:
+            for curve in compute.method_curve_requests(view, result, list(result.datasets), on):
+                done(curve)
+    done(compute.gains_request(view.with_(target=TOP_LABEL)))

@@ -16,6 +16,7 @@ from lore_core.dashboard.large_arrays import map_dataset
 from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION
+from lore_core.mergeable.partitions.sample import WholeData, read_whole_data
 from pages.shared.files import State, arguments, states_of
 from pages.shared.store import DEMO, Loaded, store
 
@@ -208,6 +209,20 @@ def load_startup_data(wanted: str | None = None) -> None:
     # (Not on disk: there they are.)
     store().loaded.hold(loaded.key, loaded)
     _show(loaded)
+
+
+def whole_data() -> WholeData | None:
+    """Return the sums beside the data that are shown; None where these are all there are."""
+    given = arguments()
+    if given.whole is None or current().source != " + ".join(given.data):
+        return None
+    return read_once(str(given.whole))
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def read_once(folder: str) -> WholeData:
+    """Read the sums in a folder, for all readers."""
+    return read_whole_data(Path(folder))
 
 
 def join_names(files: Iterable[Any]) -> str:

@@ -17,7 +17,7 @@ from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.files import arguments
 from pages.shared.header import plain
-from pages.shared.whole_data import read_once, whole_data
+from pages.shared.session import read_once, whole_data
 
 
 @st.cache_resource(max_entries=16, show_spinner="Looking at all rows …")

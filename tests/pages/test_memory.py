@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.shared import memory
+from pages.shared import scheduler as memory
 
 
 def test_the_heap_is_given_back_once_for_many_pages(monkeypatch):
