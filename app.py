@@ -26,13 +26,7 @@ from pages.shared import controls, header, live_chart, requests, session
 from pages.shared.assets import Assets
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
-from pages.shared.scheduler import (
-    limit_heap_growth,
-    page_slot,
-    run_when_idle,
-    switch_threads_often,
-    trim_memory,
-)
+from pages.shared.scheduler import page_slot, run_when_idle, set_up_process, trim_memory
 from pages.shared.tasks import job_panel
 
 PAGES = {
@@ -128,9 +122,8 @@ async def _start(_: App) -> AsyncIterator[None]:
 if __name__ == "__main__":
     show()
 else:
-    limit_heap_growth()
+    set_up_process()
     one_thread_a_product()
-    switch_threads_often()
     is_bare = TOKEN not in os.environ  # as `streamlit run app.py` starts it
     os.environ[TOKEN] = new_token()
     access = Middleware(

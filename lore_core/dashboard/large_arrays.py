@@ -89,10 +89,11 @@ class ArrayFile:
         skipped = location.start % mmap.ALLOCATIONGRANULARITY
         length = skipped + math.prod(location.shape) * location.dtype.itemsize
         start = location.start - skipped
-        pages = mmap.mmap(self._number, length, access=mmap.ACCESS_READ, offset=start)
-        address = np.frombuffer(pages, np.uint8).ctypes.data
+        pages = _Region(self._number, length, access=mmap.ACCESS_READ, offset=start)
+        pages.file, pages.start = self, start
+        pages.address = np.frombuffer(pages, np.uint8).ctypes.data
         with _REGIONS_LOCK:
-            _REGIONS[pages] = _Region(self, start, address)
+            _REGIONS.add(pages)
         return np.frombuffer(pages, location.dtype, offset=skipped).reshape(location.shape)
 
     def map_array(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -104,16 +105,15 @@ class ArrayFile:
         return array if location is None else self.map(location)
 
 
-class _Region(NamedTuple):
-    """What of a file is mapped, and where."""
+class _Region(mmap.mmap):
+    """What of a file is mapped: from which byte on, and where."""
 
     file: ArrayFile
     start: int
     address: int
 
 
-#: What is mapped.
-_REGIONS: weakref.WeakKeyDictionary[mmap.mmap, _Region] = weakref.WeakKeyDictionary()
+_REGIONS: weakref.WeakSet[_Region] = weakref.WeakSet()
 _REGIONS_LOCK = threading.Lock()
 
 
@@ -125,18 +125,14 @@ def new_file() -> ArrayFile | None:
     return None
 
 
-def map_dataset(dataset: Dataset) -> Dataset:
-    """Return the same data, whose large arrays lie in a file; as they are where there is no room.
-
-    The rows of the two halves lie there, too, unless they are neighbours: then nothing is copied.
-    """
-    # (Whoever names the data looks at all of them: now they are in memory.)
-    _ = dataset.digest
-    return map_arrays(dataset)
-
-
 def map_arrays(holder: Holder) -> Holder:
-    """Return the same of arrays that lie in a file where they are large, and there is room."""
+    """Return the same of arrays that lie in a file where they are large, and there is room.
+
+    Of data the rows of the two halves lie there, too, unless they are neighbours: then nothing is
+    copied.
+    """
+    if isinstance(holder, Dataset):
+        _ = holder.digest  # whoever names the data looks at all of them: now they are in memory
     file = new_file()
     return holder if file is None else holder.map_arrays(file.map_array)
 
@@ -155,7 +151,7 @@ def _region_of(array: NDArray[Any]) -> _Region | None:
     while isinstance(base, np.ndarray):
         base = base.base
     pages = base.obj if isinstance(base, memoryview) else None
-    return _REGIONS.get(pages) if isinstance(pages, mmap.mmap) else None
+    return pages if isinstance(pages, _Region) else None
 
 
 class _ArrayPickler(pickle.Pickler):

@@ -332,7 +332,7 @@ class _Worker:
         """Return what the process makes of a request, or raise why it makes nothing."""
         try:
             return self._answer(task, request, threads)
-        except InputError:
+        except (InputError, MemoryError):
             raise
         except Exception as problem:
             self.end()
@@ -355,6 +355,8 @@ class _Worker:
         # (The worker runs our functions on data that were checked; files are parsed elsewhere.)
         while isinstance(message := pickle.load(process.stdout), tuple):
             task.fraction, task.message = message
+        if message is None:
+            raise MemoryError
         if isinstance(message, str):
             raise InputError(message)
         task.n_bytes, task.n_file_bytes = len(message), 0 if file is None else file.n_bytes

@@ -39,11 +39,12 @@ from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.rows import pick_row, picked, show_rows
+from pages.shared.session import name_in_link
 from pages.shared.subgroups import forget_subgroup
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
-_REGION = "_region"
+_REGION, _PARAMETER = "_region", "region"
 #: Words that rows are asked for with.
 ASKED = "find"
 #: Rows listed; the CSV holds all.
@@ -77,17 +78,16 @@ def take_row(row: float) -> None:
 
 def drawn_region(map_name: str, on: Embedding) -> Selection:
     """Return what was drawn on this map, in this session or in the one a link is from."""
-    named = st.query_params.get(_REGION[1:])
+    named = st.query_params.get(_PARAMETER)
     if named is not None and _REGION not in st.session_state:
         try:
             st.session_state[_REGION] = (map_name, Selection.from_text(named))
         except InputError:
-            del st.query_params[_REGION[1:]]
+            name_in_link(_PARAMETER, None)
     name, drawn = st.session_state.get(_REGION, ("", Selection()))
     if name != map_name or not drawn or not drawn.fits(on.n_components):
         return Selection()
-    if named != drawn.text:
-        st.query_params[_REGION[1:]] = drawn.text
+    name_in_link(_PARAMETER, drawn.text)
     return drawn
 
 
@@ -100,7 +100,7 @@ def clear_region() -> None:
 def forget_region() -> None:
     """Let go of what was drawn, and of a place."""
     st.session_state.pop(_REGION, None)
-    st.query_params.pop(_REGION[1:], None)
+    name_in_link(_PARAMETER, None)
     forget_subgroup()
 
 

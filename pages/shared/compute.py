@@ -15,12 +15,7 @@ from lore_core import Comparison, Dataset, Embedding, compare_groups, compositio
 from lore_core.comparison import Summary
 from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.retraining import GainEstimate
-from lore_core.dashboard.background_tasks import (
-    estimate_gains,
-    fit_methods,
-    measure_curve,
-    simulate_intervals,
-)
+from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
@@ -67,8 +62,8 @@ _ANY_GAMMA: tuple[Part, ...] = ("n_bins", "binning", "maps", "seed")
 #: its own; of each method, or of each class), and the parts of a view it depends on.
 _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
     fit_methods: ("Fitting the recalibrators", 1e-5, _FITTED),
-    simulate_intervals: ("Simulating intervals", 3e-5, _FITTED),
-    measure_curve: ("Computing the curves", 5e-6, _FITTED),
+    methods.intervals_of: ("Simulating intervals", 3e-5, _FITTED),
+    where.curve_of: ("Computing the curves", 5e-6, _FITTED),
     estimate_gains: ("Learning what could be gained", 2e-6, ("target", "seed")),
     inference.chance_band_of: ("Simulating chance", 1.5e-4, _EVERY_GAMMA),
     inference.vector_errors_of: ("Computing local errors of every class", 2e-7, _FITTED),
@@ -262,7 +257,7 @@ def intervals(
         return None
     confidences = {name: item.confidence for name, item in result.datasets.items()}
     how = {"confidences": confidences, "measured_on": measured_on}
-    return _request(simulate_intervals, view, n_methods * len(view.dataset), **how)
+    return _request(methods.intervals_of, view, n_methods * len(view.dataset), **how)
 
 
 def curve(view: View) -> Any:
@@ -297,9 +292,9 @@ def method_curve_requests(
 ) -> list[Request[BandwidthCurve]]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
     of = {name: result.datasets[name].confidence for name in names}
-    n_rows, how = len(view.evaluation), {"measured_on": on_map}
+    n_rows, how = len(view.evaluation), {"on": on_map}
     return [
-        _request(measure_curve, view, n_rows, name, confidence=of[name], **how) for name in names
+        _request(where.curve_of, view, n_rows, name, confidence=of[name], **how) for name in names
     ]
 
 

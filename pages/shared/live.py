@@ -14,6 +14,7 @@ import streamlit as st
 from lore_core import Dataset, Embedding
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import LiveLandscape
+from pages.shared.session import name_in_link
 
 # Streamlit sends a component's script with each of its messages, but a message it sent before by
 # its name alone: so the script travels once, in a message of its own.
@@ -115,12 +116,9 @@ def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:
     looked = st.session_state.setdefault(_LOOKED, {})
     looked.clear()
     looked[of_map] = seen
-    if of_map != map_name or seen is None:
-        st.query_params.pop(_VIEW, None)
-        return None
-    text = ",".join(f"{number:.9g}" for number in seen)
-    if st.query_params.get(_VIEW) != text:
-        st.query_params[_VIEW] = text
+    if of_map != map_name:
+        seen = None
+    name_in_link(_VIEW, None if seen is None else ",".join(f"{number:.9g}" for number in seen))
     return seen
 
 

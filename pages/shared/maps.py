@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core import Dataset, Embedding
-from lore_core.dashboard.background_tasks import make_learned_map
 from lore_core.dashboard.worker_pool import Request
-from lore_core.embedding import MapName, estimate_seconds, make_map
+from lore_core.embedding import MapName, embed, estimate_seconds, make_map
 from lore_core.view import View
 from pages.shared.store import store
 from pages.shared.tasks import is_busy, join_job, start_job
@@ -60,12 +59,13 @@ def seconds(dataset: Dataset, title: str) -> float:
 def _request(dataset: Dataset, title: str) -> Request[Embedding]:
     assert dataset.features is not None  # else no map is offered
     (n, p), name, key = dataset.features.shape, MAPS[title], (dataset.digest, title)
+    n_components = name.n_components or p
     return Request(
-        make_learned_map,
-        {"features": dataset.features, "name": name},
+        embed,
+        {"features": dataset.features, "method": name.method, "n_components": n_components},
         key,
         title,
-        estimate_seconds(name.method, n, p, name.n_components or p),
+        estimate_seconds(name.method, n, p, n_components),
         lane="long",
         keep=lambda embedding: store().maps.put(key, embedding),
     )
@@ -121,7 +121,7 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
         return None
     key = (dataset.digest, title)
     tried = st.session_state.setdefault("_maps_tried", set())
-    if join_job(make_learned_map, key):
+    if join_job(embed, key):
         st.rerun()  # so that its progress is on screen from the start
     if key not in tried and seconds(dataset, title) <= AUTOMATIC_SECONDS:
         tried.add(key)

@@ -11,6 +11,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import cache
 
 from lore_core.dashboard.large_arrays import release_pages
@@ -53,25 +54,12 @@ _was_seen = threading.Event()
 _own = threading.local()
 
 
+@dataclass(eq=False)
 class _Ticket:
     """A page that waits. ``is_step``: of a reader who moved a control on it."""
 
-    def __init__(self, *, is_step: bool) -> None:
-        self.is_step, self.since = is_step, time.monotonic()
-
-    @property
-    def comes_before_steps(self) -> bool:
-        """Whether a step that comes later does not overtake it."""
-        return self.is_step or time.monotonic() - self.since > _MOMENT_SECONDS
-
-
-def switch_threads_often() -> None:
-    """Let threads take turns more often than is usual, 0.5 ms instead of 5 ms.
-
-    A computation hands the interpreter on at each of its many steps, and has it back only when
-    those of all other readers had it for that long.
-    """
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    is_step: bool
+    since: float = field(default_factory=time.monotonic)
 
 
 @contextmanager
@@ -116,10 +104,12 @@ def _leave_slot() -> None:
 
 
 def _take_slot(tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
-    ticket, is_told = _Ticket(is_step=is_step), False
+    ticket, is_told = _Ticket(is_step), False
     with _news:
-        after = [k + 1 for k, other in enumerate(_waiting) if other.comes_before_steps]
-        _waiting.insert(max(after, default=0) if is_step else len(_waiting), ticket)
+        # A step overtakes all that wait but other steps, and what has waited for long.
+        before = ticket.since - _MOMENT_SECONDS
+        stay = [k + 1 for k, other in enumerate(_waiting) if other.is_step or other.since < before]
+        _waiting.insert(max(stay, default=0) if is_step else len(_waiting), ticket)
         try:
             while _waiting[0] is not ticket or _n_short() >= _MAX_PAGES:
                 _news.wait(_POLL_SECONDS)
@@ -191,8 +181,13 @@ def cancel_if_busy(_share: float, _message: str) -> None:
         raise Cancelled
 
 
-def limit_heap_growth() -> None:
-    """Let the server's memory grow no further than its pages need, if this system can (glibc)."""
+def set_up_process() -> None:
+    """Let threads take turns often, and memory grow no further than pages need (glibc).
+
+    A computation hands the interpreter on at each of its many steps, and has it back only when
+    those of all other readers had it, by default for 5 ms each.
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
     for what, value in _HEAP_SETTINGS.items():
         _heap_function("mallopt")(what, value)
 

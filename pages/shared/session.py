@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from lore_core import InputError, demo, reading
-from lore_core.dashboard.large_arrays import map_dataset
+from lore_core.dashboard.large_arrays import map_arrays
 from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION
@@ -80,7 +80,7 @@ def note_failure(failed: Failure) -> None:
     if is_loaded() and current().demo:
         del st.session_state[_KEY]
         _forget_picks()
-        st.query_params.pop(_PARAMETER, None)
+        name_in_link(_PARAMETER, None)
 
 
 def dismiss_failure() -> None:
@@ -108,7 +108,7 @@ def _show(loaded: Loaded) -> None:
         _forget_picks()
     st.session_state[_KEY] = loaded
     st.session_state.pop(_FAILURE, None)
-    _name_in_link(loaded)
+    name_in_link(_PARAMETER, loaded.key)
 
 
 def _forget_picks() -> None:
@@ -116,10 +116,15 @@ def _forget_picks() -> None:
         st.session_state.pop(name, None)
 
 
-def _name_in_link(loaded: Loaded) -> None:
-    """Write the data's name into the link, once: every assignment is a step of the history."""
-    if st.query_params.get(_PARAMETER) != loaded.key:
-        st.query_params[_PARAMETER] = loaded.key
+def name_in_link(parameter: str, text: str | None) -> None:
+    """Write something into the link, once: every assignment is a step of the history.
+
+    ``text``: None takes it away.
+    """
+    if text is None:
+        st.query_params.pop(parameter, None)
+    elif st.query_params.get(parameter) != text:
+        st.query_params[parameter] = text
 
 
 def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded:
@@ -129,7 +134,7 @@ def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded
     """
     dataset, whole = result.dataset, result.dataset.split is None
     return Loaded(
-        dataset=map_dataset(dataset.with_split(0.5, random_state=0) if whole else dataset),
+        dataset=map_arrays(dataset.with_split(0.5, random_state=0) if whole else dataset),
         source=source,
         facts=tuple(result.report.facts),
         notes=result.report.notes,
@@ -169,7 +174,7 @@ def ensure_loaded() -> bool:
     this is the first look of a reader who asked for nothing in particular: at the demo.
     """
     if is_loaded():
-        _name_in_link(current())
+        name_in_link(_PARAMETER, current().key)
         store().loaded.use(current().key)
         _say_what_changed(current())
         return False

@@ -20,7 +20,7 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding, InputError, __version__
 from lore_core.dashboard.disk_cache import DiskCache
-from lore_core.dashboard.large_arrays import map_dataset
+from lore_core.dashboard.large_arrays import map_arrays
 from lore_core.data import dataset_files
 from lore_core.data.archive_files import form_of
 from lore_core.embedding import result as embeddings
@@ -166,7 +166,7 @@ class Cache(Generic[Value]):
         disk = disk_cache()
         content = disk.get(self._kind, _name(key)) if self._kind and disk is not None else None
         if isinstance(content, Loaded):
-            made = dataclasses.replace(content, dataset=map_dataset(content.dataset))
+            made = dataclasses.replace(content, dataset=map_arrays(content.dataset))
             return made if made.key == key else None
         return content.tobytes() if isinstance(content, np.ndarray) else content
 

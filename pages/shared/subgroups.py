@@ -17,6 +17,7 @@ from pages.shared import compute
 from pages.shared.controls import linked
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
+from pages.shared.session import name_in_link
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
@@ -71,19 +72,15 @@ def chosen_subgroup(key: tuple[Hashable, ...], n_places: int) -> int | None:
     if _CHOSEN not in st.session_state and named.isdecimal():
         st.session_state[_CHOSEN] = (key, int(named) - 1)
     kept = st.session_state.get(_CHOSEN)
-    if kept is None or kept[0] != key or not 0 <= kept[1] < n_places:
-        st.query_params.pop(_PARAMETER, None)
-        return None
-    number = int(kept[1])
-    if named != str(number + 1):
-        st.query_params[_PARAMETER] = str(number + 1)
-    return number
+    is_here = kept is not None and kept[0] == key and 0 <= kept[1] < n_places
+    name_in_link(_PARAMETER, str(kept[1] + 1) if is_here else None)
+    return kept[1] if is_here else None
 
 
 def forget_subgroup() -> None:
     """Choose none."""
     st.session_state.pop(_CHOSEN, None)
-    st.query_params.pop(_PARAMETER, None)
+    name_in_link(_PARAMETER, None)
 
 
 def title_of(subgroup: Subgroup, number: int) -> str:

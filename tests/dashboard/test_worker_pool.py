@@ -20,13 +20,8 @@ import pytest
 
 import lore_core as lore
 from lore_core import InputError, embed
-from lore_core.dashboard.background_tasks import (
-    fit_methods,
-    make_learned_map,
-    simulate_intervals,
-)
+from lore_core.dashboard.background_tasks import fit_methods
 from lore_core.dashboard.worker_pool import Request, Task, WorkerPool
-from lore_core.embedding import MapName
 from lore_core.kernel_sums.schedule import limited_threads
 from lore_core.view import View
 from lore_core.view.inference import (
@@ -36,11 +31,10 @@ from lore_core.view.inference import (
     vector_curve_of,
     vector_errors_of,
 )
-from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
+from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the pipe takes all")
 LABELS = ["No recalibration", "Temperature scaling", "LoRe"]
-TSNE = MapName("tsne", 2)
 SECONDS = 120
 
 
@@ -126,7 +120,7 @@ def test_the_result_is_the_same_to_the_last_bit(view, pool):
     assert np.shares_memory(told.datasets["LoRe"].labels, view.evaluation.labels)
     confidences = {name: item.confidence for name, item in told.datasets.items()}
     simulated = done(
-        pool, simulate_intervals, view=view, confidences=confidences, measured_on=None
+        pool, intervals_of, view=view, confidences=confidences, measured_on=None
     ).result()
     same(here({"n_draws": 60}).without_row_values(), told.with_simulated(simulated))
     same(chance_band_of(view), done(pool, chance_band_of, view=view).result())
@@ -141,7 +135,7 @@ def test_the_whole_vector_is_the_same_to_the_last_bit(view, pool):
 
 def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
     n_before = len(workers())
-    task = done(pool, make_learned_map, lane="long", features=features, name=TSNE)
+    task = done(pool, embed, lane="long", features=features, method="tsne")
     assert task.message
     made = task.result()
     with limited_threads(1):  # several would spin while they wait, for half a minute
@@ -149,7 +143,7 @@ def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
     assert made.coordinates == pytest.approx(here.coordinates, abs=1e-9)
     assert made.description == here.description
     assert made.transform(features[:5]) == pytest.approx(here.transform(features[:5]), abs=1e-9)
-    failed = done(pool, make_learned_map, lane="long", features=features[:5], name=TSNE)
+    failed = done(pool, embed, lane="long", features=features[:5], method="tsne")
     assert failed.error == "'features' must have at least 10 rows for t-SNE; got 5."
     assert len(workers()) <= n_before + 1  # the last may be ending
 
@@ -181,6 +175,7 @@ import sys
 import lore_core as lore
 from lore_core.dashboard import background_tasks as tasks
 from lore_core.view import View
+from lore_core.view.methods import intervals_of
 tasks.warm_worker()
 before = set(sys.modules)
 data = lore.demo.synthetic(300).dataset.with_split(0.5)
@@ -189,7 +184,7 @@ before |= {name for name in sys.modules if "demo" in name or "text_features" in 
 labels = [item.label for item in lore.standard_recalibrators()]
 made = tasks.fit_methods(view, labels, None, view.embedding)
 confidences = {name: item.confidence for name, item in made.datasets.items()}
-assert tasks.simulate_intervals(view, confidences, None)
+assert intervals_of(view, confidences)
 print(sorted(set(sys.modules) - before))
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -210,7 +205,7 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
         Task(Request(fit_methods, {}, expected=seconds)) for seconds in (0.1, 9.0, 1.0)
     )
     long.n_waiting = short.n_waiting = 1
-    another = Task(Request(make_learned_map, {}, lane="long"))
+    another = Task(Request(embed, {}, lane="long"))
     for task in (left, long, short, another):
         line.submit(task)
     assert [line.n_before(task) for task in (short, long, left, another)] == [1, 2, 3, 1]
@@ -249,12 +244,11 @@ def test_a_bug_is_told_in_the_terminal_and_ends_nothing_else(pool, capfd):
 def test_it_ends_with_the_server():
     """Even with one that is killed, and without a traceback."""
     code = (
-        "import numpy as np; from lore_core.embedding import MapName\n"
-        "from lore_core.dashboard.background_tasks import make_learned_map\n"
+        "import numpy as np; from lore_core import embed\n"
         "from lore_core.dashboard.worker_pool import Request, Task, WorkerPool\n"
         "rows = np.random.default_rng(0).normal(size=(30_000, 4))\n"
-        "arguments = {'features': rows, 'name': MapName('tsne', 2)}\n"
-        "request = Request(make_learned_map, arguments, lane='long')\n"
+        "arguments = {'features': rows, 'method': 'tsne'}\n"
+        "request = Request(embed, arguments, lane='long')\n"
         "task = WorkerPool(1).submit(Task(request))\n"
         "while not task.wait(0.01): task.message and print(task.message, flush=True)\n"
     )

@@ -42,8 +42,8 @@ def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, w
     before = set(asked)
     assert {name for name, _ in before} >= {
         "fit_methods",
-        "simulate_intervals",
-        "measure_curve LoRe",
+        "intervals_of",
+        "curve_of LoRe",
         "estimate_gains",
     }
     for other in ("recalibrate", "decisions"):
