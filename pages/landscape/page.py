@@ -11,6 +11,7 @@ import streamlit as st
 
 from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
+from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import Outline
 from lore_core.view.where import calibration_rows_of, reliability_of
@@ -36,6 +37,7 @@ from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import (
     ControlRow,
     asks_for_vector,
+    bin_control,
     linked,
     map_control,
     one_of,
@@ -59,10 +61,10 @@ from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
 
-def _choose_bin(names: dict[int, str], number: int) -> None:
+def _choose_bin(table: ReliabilityTable, number: int) -> None:
     """Take a click on the reliability diagram as the new bin."""
-    if number in names:
-        st.session_state["bin"] = names[number]
+    if number in np.flatnonzero(table.count):
+        st.session_state["bin"] = table.bins.name(number)
 
 
 question(
@@ -93,13 +95,14 @@ take_seen(view)
 
 table = compute.reliability(view)
 errors = compute.errors(view)
-names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
 
-wanted = row.own[0].selectbox(
+chosen = bin_control(
+    row.own[0],
+    table,
     "Confidence bin",
-    ["all", "worst", "best", *names.values()],
-    **linked("bin"),
-    help=f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
+    ["all", "worst", "best"],
+    "bin",
+    f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
     "Or click a bar of the diagram.",
 )
 value = one_of(
@@ -119,13 +122,6 @@ layer = one_of(
 )
 map_name, on_map = map_control(view, row.more)
 
-chosen: int | None = None
-if wanted == "worst":
-    chosen = table.worst_bin(MIN_BIN_ROWS)
-elif wanted == "best":
-    chosen = table.best_bin(MIN_BIN_ROWS)
-elif wanted != "all":
-    chosen = next(b for b, name in names.items() if name == wanted)
 scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
 answer = st.container(key="main_answer", gap="xsmall")
@@ -240,7 +236,7 @@ with side.container(key="side_charts"):
         ),
         "chooser",
         narrow=True,
-        on_pick=partial(_choose_bin, names),
+        on_pick=partial(_choose_bin, table),
     )
     show_chart(
         cdf_figure(

@@ -13,11 +13,11 @@ from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
 from pages.shared.cells import (
+    TINTS,
     count_column,
     in_hundredths,
     points_column,
     show_methods,
-    tinted,
     with_interval,
 )
 from pages.shared.controls import in_session
@@ -98,7 +98,7 @@ def worst_parts_table(result: Comparison) -> None:
         shown["metric"] = [words_of(name) for name in shown["metric"]]
 
         def tint(row: pd.Series) -> list[str]:
-            color = tinted({"nearer": "better", "further": "worse"}.get(row["change"], ""))
+            color = TINTS[{"nearer": "better", "further": "worse"}.get(row["change"], "")]
             return [color if name == "after" else "" for name in row.index]
 
         shown = in_hundredths(shown, "before", "after", "low", "high")

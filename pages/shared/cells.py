@@ -13,21 +13,12 @@ from lore_core.comparison.tables import beyond_chance
 from lore_core.data.number_text import HUNDREDTHS
 from lore_core.metrics.metric import Metric
 
-_TINT = {
+#: Style of a cell that is better, worse or neither.
+TINTS = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
     "worse": "background-color: rgba(230, 159, 0, 0.22)",
     "": "",
 }
-
-
-def marked(low: float, high: float) -> str:
-    """Style of a cell whose difference to the first method has this interval; less is better."""
-    return tinted(beyond_chance(low, high))
-
-
-def tinted(kind: str) -> str:
-    """Style of a cell that is "better", "worse" or neither: ""."""
-    return _TINT[kind]
 
 
 def show_methods(
@@ -40,7 +31,7 @@ def show_methods(
 
     def tint(column: pd.Series) -> list[str]:
         low_high = zip(*ends[str(column.name)], strict=True) if column.name in ends else ()
-        return [marked(low, high) for low, high in low_high] or [""] * len(column)
+        return [TINTS[beyond_chance(*pair)] for pair in low_high] or [""] * len(column)
 
     st.dataframe(
         text.style.apply(tint),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, Embedding
@@ -11,7 +12,8 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.figures.style import Mode
-from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
+from lore_core.metrics import ReliabilityTable
+from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS, VECTOR_CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
@@ -147,6 +149,26 @@ def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
     )
 
 
+def bin_control(
+    container: st.delta_generator.DeltaGenerator,
+    table: ReliabilityTable,
+    label: str,
+    more: list[str],
+    key: str,
+    about: str,
+) -> int | None:
+    """Choose a confidence bin with rows; None: all.
+
+    ``more``: of "all", "worst" and "best" those on offer. ``about``: help.
+    """
+    numbers = np.flatnonzero(table.count).tolist()
+    names = {table.bins.name(number): number for number in numbers}
+    wanted = container.selectbox(label, [*more, *names], **linked(key), help=about)
+    if wanted == "worst":
+        return table.worst_bin(MIN_BIN_ROWS)
+    return table.best_bin(MIN_BIN_ROWS) if wanted == "best" else names.get(wanted)
+
+
 def cost_controls(
     left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator
 ) -> tuple[float, float]:
@@ -274,32 +296,36 @@ def last_view() -> View | None:
 
 def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the picture is drawn on, apart from the features the kernel works on."""
-    names, same = planar_maps(view.dataset), "same as features"
-    wanted = container.selectbox(
-        "Draw on",
-        [same, *names] if view.map_name in names else names,
-        **linked("map"),
-        help="The map of the picture. If it is not the map the kernel works on, the rows' errors "
-        "are averaged on it.",
+    names = planar_maps(view.dataset)
+    about = (
+        "The map of the picture. If it is not the map the kernel works on, the rows' errors are "
+        "averaged on it."
     )
-    return _other_map(view, view.map_name if wanted == same else wanted)
+    same = ["same as features"] if view.map_name in names else []
+    return _chosen_map(view, container, "Draw on", [*same, *names], key="map", help=about)
 
 
 def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the local metrics are measured on, apart from the one LoRe uses."""
-    same = "same as LoRe's"
-    wanted = container.selectbox(
-        "Measure local errors on",
-        [same, *(name for name in available_maps(view.dataset) if name != view.map_name)],
-        **linked("measure"),
-        width=300,
-        help="A local method looks good on its own map. Measured on another, does it still?",
-    )
-    return _other_map(view, view.map_name if wanted == same else wanted)
+    others = [name for name in available_maps(view.dataset) if name != view.map_name]
+    label, names = "Measure local errors on", ["same as LoRe's", *others]
+    about = "A local method looks good on its own map. Measured on another, does it still?"
+    return _chosen_map(view, container, label, names, key="measure", width=300, help=about)
 
 
-def _other_map(view: View, name: str) -> tuple[str, Embedding]:
-    return (name, view.embedding) if name == view.map_name else _usable(view.dataset, name)
+def _chosen_map(
+    view: View,
+    container: st.delta_generator.DeltaGenerator,
+    label: str,
+    names: list[str],
+    key: str,
+    **look: Any,
+) -> tuple[str, Embedding]:
+    """Choose a map; a name that is none of these data's is the view's own."""
+    name = container.selectbox(label, names, **linked(key), **look)
+    if name == view.map_name or name not in available_maps(view.dataset):
+        return view.map_name, view.embedding
+    return _usable(view.dataset, name)
 
 
 def curve_metric(

@@ -134,24 +134,23 @@ def show_rows(
     if marked is not None and marked[0] not in table:
         table.insert(1, marked[0], marked[1][rows])
     table = in_hundredths(table, "confidence", "signed_error")
-    name = "image"
-    if dataset.images is not None:
-        # The user's own column may be called "image", too.
-        name = name if name not in table else f" {name}"
-        table.insert(0, name, thumbnail_urls(dataset.images, rows))
     pick_table(
         table,
         rows.tolist(),
         _ROW,
         key,
         height="content" if len(table) <= 9 else 390,
-        column_config=_COLUMNS
-        | (
-            {name: st.column_config.ImageColumn("image", width="small")}
-            if dataset.images is not None
-            else {}
-        ),
+        column_config=_COLUMNS | add_images(table, dataset, rows),
     )
+
+
+def add_images(table: pd.DataFrame, dataset: Dataset, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Put the images of rows before a table, where there are any; return how they are shown."""
+    if dataset.images is None:
+        return {}
+    name = "image" if "image" not in table else " image"  # the user's own column may be called so
+    table.insert(0, name, thumbnail_urls(dataset.images, rows))
+    return {name: st.column_config.ImageColumn("image", width="small")}
 
 
 def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
