@@ -105,10 +105,7 @@ def _say_how_many_come_before(pages: int) -> None:
 
 @asynccontextmanager
 async def _start(_: App) -> AsyncIterator[None]:
-    """Start the processes that read and compute; say how to open a server started otherwise.
-
-    Not while this file is imported: who only looks at it shall not compute in other processes.
-    """
+    """Start the processes that read and compute; not while this file is only imported."""
     isolation.start_server()
     POOL.warm()
     run_when_idle("warm", warm_pages)

@@ -37,10 +37,7 @@ def shared_of(arguments: Mapping[str, Any]) -> list[Any]:
 
 
 def main(*, is_long: bool) -> None:
-    """Do what standard input asks for, and tell of it on standard output.
-
-    ``is_long``: whether its tasks take a minute or more.
-    """
+    """Do what standard input asks for, and tell of it on standard output."""
     if hasattr(os, "nice"):
         os.nice(_LONG_NICENESS if is_long else _NICENESS)
     if not is_long:
@@ -75,10 +72,7 @@ def _receive(messages: queue.Queue[Any]) -> None:
 def _answer(
     content: bytes, path: str | None, threads: int, progress: Progress
 ) -> bytes | str | None:
-    """Return what came of a task, or why nothing did; None: there was no memory for it.
-
-    ``path``: of the file of its arrays.
-    """
+    """Return what came of a task, why nothing did, or None where there was no memory for it."""
     file = None if path is None else ArrayFile(path)
     function, arguments = unpickle_mapped(content, file)
     del content  # (where there are no files, it is as large as the data)

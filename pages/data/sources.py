@@ -139,18 +139,23 @@ def overview_key(files: list[Any], mapping: reading.ColumnMapping | None) -> lis
     return [*state, reading.ColumnMapping(table=mapping.table, query=mapping.query)]
 
 
+def from_start(files: list[Any]) -> Any:
+    """Return files as they are read, uploads from their beginning."""
+    for item in files:
+        if hasattr(item, "seek"):
+            item.seek(0)
+    return files[0] if len(files) == 1 else files
+
+
 def read_and_adopt(
     files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
 ) -> None:
     """Read files and make them current, or note why they could not be read."""
-    for item in files:
-        if hasattr(item, "seek"):
-            item.seek(0)
     st.session_state[READ_MAPPING] = mapping
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
-                files[0] if len(files) == 1 else files,
+                from_start(files),
                 mapping=mapping,
                 isolate=True,
                 overview=True,

@@ -44,10 +44,9 @@ _unfinished: set[FieldParts] = set()
 
 
 class FieldParts:
-    """What a slider shows, piece by piece: the nearest γ first, and each piece the same for all.
+    """What a slider shows, piece by piece, the same for all readers: the nearest γ first.
 
-    ``view``: what is looked at, whichever its γ. ``bin_index``: None for all rows. ``on``: the map
-    of the picture. ``search``: the places shown; None where they are not looked for.
+    ``search``: the places shown; None where they are not looked for.
     """
 
     def __init__(
@@ -134,10 +133,7 @@ class FieldParts:
             yield None if curve is None else GammaFields(curve=curve)
 
     def _make_outlines(self, against: Against) -> Iterator[GammaFields]:
-        """Look for places at every γ, and test them, as at the shown one.
-
-        Most are columns' and the same at every bandwidth: an outline is made once for its rows.
-        """
+        """Find places at every γ as at the shown one, and outline each set of rows once."""
         view, keys = self._view, dict[bytes, int | None]()
         if len(view.evaluation) > _MAX_SEARCHED_ROWS:
             return

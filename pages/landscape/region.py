@@ -118,9 +118,8 @@ def region_panel(
 ) -> None:
     """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
 
-    ``among`` (n_eval,): rows the map shows; those outside the region are what it is compared with.
-    ``fitted_on`` (n_cal,): calibration rows inside the same outline. ``note``: what else must be
-    known about the gap. ``said``: columns the title tells: no news in what the rows are made of.
+    ``among`` (n_eval,): rows the map shows, with which those inside are compared. ``fitted_on``
+    (n_cal,): calibration rows inside. ``said``: columns the title tells, which are no news.
     """
     dataset, target = view.evaluation, view.target_rows
     report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
@@ -296,10 +295,7 @@ class Marked:
 def marked_rows(
     scene: Scene, search: SubgroupSearch | None, chosen: int | None, words: str
 ) -> Marked | None:
-    """Return what is looked at: a place, else what was drawn, asked for in words or picked.
-
-    ``chosen``: number of the chosen place of the ``search``. ``words``: what rows are asked for.
-    """
+    """Return what is looked at: a place, else what was drawn, asked for in words or picked."""
     if search is not None and chosen is not None:
         return Marked(search.mask(chosen) & scene.rows, f"place {chosen + 1}")
     region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
@@ -326,11 +322,7 @@ def divided(dataset: Dataset, by: str) -> NDArray[np.object_]:
 
 
 def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
-    """Return which rows a selection holds, or words fit.
-
-    Of the evaluation rows those of the picture, shape (n_eval,); of the calibration rows those of
-    the same bin where one is chosen, (n_cal,).
-    """
+    """Return which evaluation rows shown, and calibration rows of their bin, are asked for."""
     view, chosen = scene.view, scene.bin_index
     inside = _asked_of(view.evaluation, asked, scene.points) & scene.rows
     if view.calibration is None:

@@ -100,11 +100,7 @@ def _changed(
 
 
 def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
-    """Let the reader choose a method and download what was fitted.
-
-    ``view``: what it was fitted on, and with which settings. ``result``: with the fitted methods.
-    ``measured_on``: all rows on the map of the local metrics.
-    """
+    """Let the reader choose a method and download what was fitted."""
     names = list(result.recalibrators)
     best = [name for name in ("LoRe smooth", "LoRe") if name in preselected(names)]
     row = st.container(horizontal=True, vertical_alignment="bottom")

@@ -37,10 +37,7 @@ def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
 def metrics_table(
     result: Comparison, grouping: Grouping | None, measured_on: str, *, pending: bool = False
 ) -> None:
-    """Methods × metrics; tinted where a mean of rows differs from the first beyond chance.
-
-    ``pending``: whether intervals are still being simulated.
-    """
+    """Methods × metrics; ``pending``: whether intervals are still being simulated."""
     metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
     text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
     text.index = pd.Index(result.names.values(), name="method")

@@ -17,7 +17,14 @@ from lore_core.reading.file_pairs import runs_in
 from lore_core.reading.formats import SUFFIXES
 from lore_core.reading.raw_file import RawFile
 from pages.shared.controls import in_session, one_of
-from pages.shared.files import check_inside, directory_field, directory_state, is_local, named_path
+from pages.shared.files import (
+    check_inside,
+    directory_field,
+    directory_state,
+    is_local,
+    named_path,
+    once_a_state,
+)
 from pages.shared.header import show_error
 
 _PATH, _UPLOAD, _SAMPLE = "Directory", "Upload", "Sample"
@@ -55,10 +62,7 @@ class RunsSource:
 
 
 def choose(*, explain: bool = True) -> RunsSource | None:
-    """Draw the sources; return the runs that were given.
-
-    ``explain``: say what is wanted where nothing was given yet.
-    """
+    """Draw the sources; return the runs that were given; ``explain``: say what is wanted."""
     kinds = [_PATH, _UPLOAD, _SAMPLE] if is_local() else [_UPLOAD, _SAMPLE]
     kind = one_of("Runs from", kinds, label_visibility="collapsed", **in_session("runs_from"))
     if kind == _SAMPLE:
@@ -137,23 +141,19 @@ def _explain() -> None:
 
 def _looked_at(given: Any, name: str) -> RunsSource:
     """Read the first run, once for each state of the files."""
-    marks: Any
-    if isinstance(given, list):
-        marks = [_mark(item) for item in given]
-    else:
-        marks = directory_state(given, _INSTEAD)
-    digest = hashlib.sha256(repr(marks).encode()).hexdigest()
-    kept: RunsSource | None = st.session_state.get(_KEPT)
-    if kept is not None and kept.digest == digest:
-        return kept
-    with st.spinner("Looking at the first run …"):
-        runs = runs_in(given)
-        check_inside(file for files in runs.values() for file in files)
-        run, files = next(iter(runs.items()))
-        first = reading.load(list(files), name=run, isolate=True)
-    source = RunsSource(name, tuple(runs.values()), first, digest)
-    st.session_state[_KEPT] = source
-    return source
+    is_upload = isinstance(given, list)
+    state: Any = [_mark(item) for item in given] if is_upload else directory_state(given, _INSTEAD)
+
+    def look() -> RunsSource:
+        with st.spinner("Looking at the first run …"):
+            runs = runs_in(given)
+            check_inside(file for files in runs.values() for file in files)
+            run, files = next(iter(runs.items()))
+            first = reading.load(list(files), name=run, isolate=True)
+        digest = hashlib.sha256(repr(state).encode()).hexdigest()
+        return RunsSource(name, tuple(runs.values()), first, digest)
+
+    return once_a_state(_KEPT, state, look)
 
 
 def _mark(upload: Any) -> tuple[str, str]:

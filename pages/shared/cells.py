@@ -24,10 +24,7 @@ TINTS = {
 def show_methods(
     text: pd.DataFrame, metrics: list[Metric], ends: Mapping[str, Any], *, explained: bool = False
 ) -> None:
-    """Show methods × metrics, tinted where a difference to the first is beyond chance.
-
-    ``text``: what is written. ``ends``: by metric the ends of the differences' intervals.
-    """
+    """Show methods × metrics as ``text``, tinted by the ``ends`` of intervals of differences."""
 
     def tint(column: pd.Series) -> list[str]:
         low_high = zip(*ends[str(column.name)], strict=True) if column.name in ends else ()

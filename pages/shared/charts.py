@@ -34,10 +34,9 @@ Diagram = Literal["bins", "isotonic"]
 def show_chart(
     chart: Chart, key: str, *, narrow: bool = False, on_pick: Callable[[int], None] | None = None
 ) -> None:
-    """Draw a chart and everything around it.
+    """Draw a chart and everything around it; ``narrow``: only an icon leads to its exports.
 
-    ``key``: unique on the page; also names the export buttons. ``narrow``: only an icon leads to
-    its exports. ``on_pick``: given the number of the bar that is clicked.
+    ``on_pick``: given the number of the bar that is clicked.
     """
     as_seen = live_chart(chart, key, on_pick=on_pick)
     chart_line(chart, key, narrow=narrow, as_seen=as_seen)
@@ -51,9 +50,8 @@ def chart_line(
     said: str = "",
     as_seen: Callable[[], Chart] | None = None,
 ) -> None:
-    """Say under a chart how to read it, and offer its exports.
+    """Say under a chart how to read it, or what is ``said`` instead, and offer its exports.
 
-    ``chart``, ``key``, ``narrow``: see :func:`show_chart`. ``said``: what is said instead.
     ``as_seen``: makes the chart as it is on the screen by then, where the reader can move it.
     """
     row = st.container(
@@ -182,11 +180,7 @@ def show_reliability(
     height: int = 420,
     of: str = "",
 ) -> None:
-    """Draw it.
-
-    ``table``, ``isotonic``: what is drawn of which choice. ``key``: of the chart. ``rows``,
-    ``bins``: in words. ``of``: whose reliability it is, where there are several.
-    """
+    """Draw reliability as chosen; ``rows``, ``bins``, ``of`` say in words what it is of."""
     mode, of = theme_mode(), of and f": {of}"
     if chosen == "bins":
         title = f"Reliability{of}"

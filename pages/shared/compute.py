@@ -83,10 +83,9 @@ _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
 def _request(
     function: Callable[..., Result], view: View, n_rows: int, of: str = "", **arguments: Any
 ) -> Request[Result]:
-    """Ask for some work on a view.
+    """Ask for some work on a view; ``of``: names those of the arguments that are arrays.
 
-    ``n_rows``: that are worked on, as many times as there are methods or classes. ``of``: names
-    those of the arguments that are arrays.
+    ``n_rows``: that are worked on, as many times as there are methods or classes.
     """
     title, seconds, parts = _WORK[function]
     named = [value for value in arguments.values() if not isinstance(value, np.ndarray)]
@@ -100,10 +99,7 @@ def _name_of(value: Any) -> Hashable:
 
 
 def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
-    """Keep results, by what they depend on; arguments called ``_…`` are named by another one.
-
-    ``entries``: how many of any number of rows; of few rows more, for many readers' sake.
-    """
+    """Keep results, at least ``entries``, by what they depend on but for arguments ``_…``."""
 
     def keep(function: Callable[..., Any]) -> Any:
         def cache(rows: str, n_entries: int) -> Any:
@@ -230,10 +226,7 @@ def summary(view: View) -> Summary:
 def comparison(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Comparison:
-    """Methods fitted on the calibration rows and measured on the evaluation rows.
-
-    Without the simulated intervals, see :func:`intervals`.
-    """
+    """Methods fitted and measured, without the simulated :func:`intervals`."""
     return await_result(fits(view, labels, grouping, measured_on))
 
 
@@ -248,10 +241,7 @@ def fits(
 def intervals(
     view: View, result: Comparison, measured_on: Embedding | None
 ) -> Request[dict[str, pd.DataFrame] | None] | None:
-    """Return the work that simulates the intervals of :func:`comparison`'s calibration errors.
-
-    None where none of them can be waited for.
-    """
+    """Return the work that simulates intervals of :func:`comparison`; None if it takes too long."""
     n_methods = len(result.datasets)
     if not methods.simulating_of(view, n_methods=n_methods, on=measured_on)["n_draws"]:
         return None
@@ -279,10 +269,7 @@ def chance_request(view: View) -> Request[Any] | None:
 def chance_band(
     view: View, container: DeltaGenerator | None = None
 ) -> NullBand | VectorBand | None:
-    """Local errors over γ if every confidence were right; None without simulations.
-
-    ``container``: where it is said how far it is; by default here.
-    """
+    """Local errors over γ if every confidence were right; None without simulations."""
     request = chance_request(view)
     return None if request is None else await_result(request, container)
 
@@ -358,10 +345,7 @@ def vector_errors(view: View) -> VectorErrors:
 
 
 def vector_chance(view: View, container: DeltaGenerator | None = None) -> VectorChance:
-    """Test of the whole vector's local errors.
-
-    ``container``: where it is said how far it is; by default here.
-    """
+    """Test of the whole vector's local errors."""
     return await_result(vector_request(inference.vector_chance_of, view), container)
 
 

@@ -56,19 +56,15 @@ def in_session(key: str) -> dict[str, str]:
 
 
 def one_of(label: str, options: list[str], *, into: Any = st, **named: Any) -> Any:
-    """Choose one of a few that stand side by side: the first, until the reader says otherwise.
-
-    ``**named``: of ``st.segmented_control``.
-    """
+    """Choose one of a few that stand side by side: the first, until the reader says otherwise."""
     return into.segmented_control(label, options, default=options[0], required=True, **named)
 
 
 def keep_settings(page: str) -> None:
     """Carry settings that came with the link over to a page where their control starts anew.
 
-    Without this a control that was set by the link, but never touched, would fall back to its
-    default on the next page. Once a control stands there, its setting is the reader's: said again
-    by the server, it could undo a change that is just being made, and write the link anew.
+    Else a control that was never touched would fall back to its default there. Once it stands, its
+    setting is the reader's: said again by the server, it could undo a change just being made.
     """
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE], st.session_state[_MADE] = page, set()
@@ -157,10 +153,7 @@ def bin_control(
     key: str,
     about: str,
 ) -> int | None:
-    """Choose a confidence bin with rows; None: all.
-
-    ``more``: of "all", "worst" and "best" those on offer. ``about``: help.
-    """
+    """Choose a confidence bin with rows, or of ``more``: "all" is None, "worst", "best"."""
     numbers = np.flatnonzero(table.count).tolist()
     names = {table.bins.name(number): number for number in numbers}
     wanted = container.selectbox(label, [*more, *names], **linked(key), help=about)
@@ -226,10 +219,9 @@ def asks_for_vector(dataset: Dataset) -> bool:
 
 
 class ControlRow:
-    """One row of settings, the shared ones and a page's own; where there is no room it wraps.
+    """One row of settings, which wraps; ``*own``: widths of a page's own.
 
-    ``*own``: widths of the containers for the page's own controls. ``own_gamma``: whether the
-    page's picture has a γ slider of its own; the plain one stands among the rest.
+    ``own_gamma``: whether the page's picture has a γ slider; the plain one is then under More.
     """
 
     def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:
@@ -246,10 +238,7 @@ class ControlRow:
 
 
 def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) -> View:
-    """Draw the shared settings in one row and return what they say.
-
-    ``shows_vector``: whether the page has something to say of the whole vector.
-    """
+    """Draw the shared settings; ``shows_vector``: whether the page knows the whole vector."""
     dataset = current().dataset
     has_features = dataset.features is not None
     names = available_maps(dataset)

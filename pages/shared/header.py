@@ -22,11 +22,7 @@ from pages.shared.session import (
 
 
 def question(title: str, text: str, *, names_data: bool = True) -> None:
-    """Head a page with the question it answers, and name the data every page shows.
-
-    ``title``, ``text``: the question, and more for those who hover over it. ``names_data``: False
-    on a page about other data than those.
-    """
+    """Head a page with the question it answers, and name the data, unless it has others."""
     if not names_data or not is_loaded():
         st.subheader(title, anchor=False, help=text)
         return
@@ -99,11 +95,7 @@ def headline_in_a_line(verdict: Verdict) -> None:
 
 
 def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusion) -> None:
-    """Begin a page with what it comes to.
-
-    ``container``: kept free above what the sentence rests on. ``conclusion``: said in the report
-    and by the command, too.
-    """
+    """Begin a page, in a container kept free for it, with what report and command say, too."""
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
 
 
@@ -124,8 +116,7 @@ _IN_ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 def plain(text: str) -> str:
     """Keep Markdown in the user's own text, a file name or a column, from being rendered.
 
-    ``text``: sentences too, of which no line then ends between a number and its unit. Addresses in
-    it are text, not links: they get a character that is not seen.
+    No line of it ends between a number and its unit, and addresses in it are no links.
     """
     cut = _IN_ADDRESS.sub("\N{WORD JOINER}", unbroken(text))
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in cut)

@@ -59,10 +59,9 @@ class _Shown:
 def live_chart(
     chart: Chart, key: str, *, on_pick: Callable[[int], None] | None = None, still: bool = False
 ) -> Callable[[], Chart]:
-    """Draw a chart, or what is drawn under this key anew; return what makes it as it is seen.
+    """Draw a chart, or what has this key anew; return what makes it as it is seen.
 
-    ``key``: unique on the page. ``on_pick``: given the number of the bar that is clicked.
-    ``still``: it cannot be zoomed, nor pointed at.
+    ``on_pick``: given the number of the bar that is clicked. ``still``: it cannot be zoomed.
     """
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     shown = charts.setdefault(key, _Shown(chart))

@@ -108,10 +108,7 @@ def plane_of(view: View) -> tuple[str, Embedding] | None:
 
 
 def find_map(dataset: Dataset, title: str) -> Embedding | None:
-    """Return a map if it is ready or can be made on the spot; otherwise None.
-
-    A learned map that takes under a minute is started by itself.
-    """
+    """Return a map if it is ready or made on the spot or, below a minute, unasked; else None."""
     if not MAPS[title].learned:
         return instant_map(dataset, title)
     found = store().maps.get((dataset.digest, title))

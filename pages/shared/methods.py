@@ -48,10 +48,7 @@ def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenera
 
 
 def grouping(dataset: Dataset) -> Grouping | None:
-    """Return the grouping chosen, the first column where nothing was; None without groups.
-
-    Every page that compares asks for the same one, so that the comparison is computed once.
-    """
+    """Return the grouping chosen, else by the first column; on every page the same."""
     return _grouping_by(dataset, st.session_state.get(_COLUMN))
 
 
@@ -106,11 +103,7 @@ def pair_controls(
 
 
 def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
-    """Let the reader choose methods; fit them on calibration rows, measure them on the others.
-
-    ``view``: data and settings; its map is the one the methods use. ``measured_on``: map of the
-    local metrics, where it is to be another.
-    """
+    """Let the reader choose methods, and compare them; ``measured_on``: by default LoRe's map."""
     needs_calibration(view)
     weighted = view.dataset.weights is not None
     offered = labels(local=view.is_local, weighted=weighted)
@@ -149,11 +142,7 @@ def pair_of_maps(
     titles: Sequence[str],
     **look: Any,
 ) -> tuple[list[Field], list[LandscapeChart]]:
-    """Draw the same rows under two methods, on one colour scale.
-
-    ``inside``, ``key``, ``rows``: the rows, what names them, and in words. ``on``: the map in the
-    plane, and its name. ``**look``: of ``landscape_figure``.
-    """
+    """Draw rows ``inside``, named by ``key``, under two methods on one colour scale."""
     points, local = view.points(on=on[1]), [result.summaries[method].local for method in pair]
     known = [item for item in local if item is not None]
     limit = shared_limit(*(item.signed[inside & item.supported()] for item in known))
@@ -170,11 +159,7 @@ def pair_of_maps(
 
 
 def prefetch() -> None:
-    """Compute what other pages ask of the view this page shows, once none has run for a moment.
-
-    Recalibrate, Fairness, Decisions and Report ask for a comparison of recalibrators; Decisions
-    asks what could be gained, too.
-    """
+    """Compute what the comparing pages will ask of this page's view, once none runs."""
     view, session = last_view(), this_session()
     if POOL.is_warm and view is not None and view.calibration is not None:
         # (What has to look at methods and rows is done later: the page has not ended yet.)

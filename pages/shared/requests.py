@@ -24,10 +24,7 @@ _OFFERS: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
 def offer(answers: object) -> str:
-    """Return the address at which the browser may ask, as long as ``answers`` is held by someone.
-
-    Nobody can guess it, so that whoever asks has seen the page.
-    """
+    """Return an address, which nobody guesses, to ask at as long as ``answers`` is held."""
     name = secrets.token_urlsafe(24)
     _OFFERS[name] = answers
     return address_of(f"{_PATH}/{name}")

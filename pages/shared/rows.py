@@ -42,10 +42,7 @@ def picked(what: str) -> Any:
 
 
 def pick(what: str, one: Hashable, where: str = "") -> None:
-    """Pick one, or None.
-
-    ``what``: names the kind of thing. ``where``: key of the table in which it was picked.
-    """
+    """Pick one thing of a kind ``what``, or None, in the table with the key ``where``."""
     st.session_state[f"_picked_{what}"] = one
     _picks(what)[where] += 1
 
@@ -53,11 +50,7 @@ def pick(what: str, one: Hashable, where: str = "") -> None:
 def pick_table(
     table: pd.DataFrame, things: Sequence[Hashable], what: str, key: str, **look: Any
 ) -> None:
-    """List things of which one can be picked, and show which one is.
-
-    ``things``: what each row of the table stands for. ``what``: see :func:`pick`. ``key``: unique
-    on the page. ``**look``: of ``st.dataframe``.
-    """
+    """List things of a kind ``what``, one a row, of which one can be picked."""
     # A table keeps the number of its chosen row: where it holds other rows, or one was picked
     # elsewhere, it must be another table.
     elsewhere = _picks(what).total() - _picks(what)[key]
@@ -95,10 +88,7 @@ def picture(image: NDArray[np.uint8]) -> Image.Image:
 def thumbnail_urls(
     images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
 ) -> list[str]:
-    """PNG data URLs of rows, for a table's image column.
-
-    ``side``: pixels of the longer side at most.
-    """
+    """PNG data URLs of rows; ``side``: pixels of the longer side at most."""
     return [png_url(images[row] if side is None else _reduced(images[row], side)) for row in rows]
 
 
@@ -126,10 +116,7 @@ def show_rows(
     key: str,
     marked: tuple[str, np.ndarray] | None = None,
 ) -> None:
-    """List rows, of which one can be picked.
-
-    ``marked``: a name and a mask (n,) of all rows; a column says which of those listed are.
-    """
+    """List rows, of which one can be picked; ``marked``: a name and a mask of all rows."""
     table = row_table(dataset, rows, errors).drop(columns="lce")
     if marked is not None and marked[0] not in table:
         table.insert(1, marked[0], marked[1][rows])

@@ -68,9 +68,8 @@ def page_slot(
 ) -> Iterator[None]:
     """Count as a page that somebody waits for, as long as it runs; before, wait for its turn.
 
-    ``tell``: is told once how many pages come before, where that takes longer than a moment.
-    ``is_step``: whether the reader sees the page already and moved a control on it: a hand that
-    waits comes before pages that have just been asked for.
+    ``tell``: told once how many pages come before. ``is_step``: whether the reader moved a control:
+    a hand that waits comes before pages that have just been asked for.
     """
     around, _own.began = getattr(_own, "began", None), _take_slot(tell, is_step=is_step)
     # (With others at the same time there is no processor left for a second thread.)
@@ -136,10 +135,9 @@ def wait_for_pages() -> bool:
 
 
 def run_when_idle(key: Hashable, function: Callable[[], object]) -> None:
-    """Call a function once, in the background, when a page was seen and none has run for seconds.
+    """Call a function once, when a page was seen and none has run for seconds; the last first.
 
-    ``key``: what it is for. It takes the place of one for the same; of several the last comes
-    first. Before the first page there is no such time: what it shows is read in another process.
+    ``key``: what it is for; it takes the place of one for the same.
     """
     with _news:
         _idle_work.pop(key, None)
@@ -193,10 +191,7 @@ def set_up_process() -> None:
 
 
 def trim_memory() -> None:
-    """Give memory back that is not used: of files at once, the rest once no page runs for a moment.
-
-    What another page looks at in a file is found again in no time.
-    """
+    """Give memory back: of files at once, the rest once no page runs for a moment."""
     release_pages()
     run_when_idle("memory", _trim)
 

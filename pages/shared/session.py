@@ -117,10 +117,7 @@ def _forget_picks() -> None:
 
 
 def name_in_link(parameter: str, text: str | None) -> None:
-    """Write something into the link, once: every assignment is a step of the history.
-
-    ``text``: None takes it away.
-    """
+    """Write something into the link, or nothing, once: each time is a step of the history."""
     if text is None:
         st.query_params.pop(parameter, None)
     elif st.query_params.get(parameter) != text:
@@ -128,10 +125,7 @@ def name_in_link(parameter: str, text: str | None) -> None:
 
 
 def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded:
-    """Return what was read as data to show; rows without a split are split at random.
-
-    ``files``: of this machine, in the state in which they were read.
-    """
+    """Return what was read as data to show; rows without a split are split at random."""
     dataset, whole = result.dataset, result.dataset.split is None
     return Loaded(
         dataset=map_arrays(dataset.with_split(0.5, random_state=0) if whole else dataset),
@@ -170,8 +164,7 @@ def _read(paths: tuple[str, ...], state: State) -> Loaded:
 def ensure_loaded() -> bool:
     """Load what the link names, else what the command line names, else the demo.
 
-    What cannot be loaded becomes the :func:`failure`, and nothing stands in for it. Returns whether
-    this is the first look of a reader who asked for nothing in particular: at the demo.
+    Returns whether this is the first look of a reader who asked for nothing: at the demo.
     """
     if is_loaded():
         name_in_link(_PARAMETER, current().key)
@@ -273,10 +266,7 @@ def problem() -> str | None:
 
 
 def export_selection(rows: Mask | None) -> None:
-    """Write which rows of the opened data are selected, where ``lore.launch`` waits for it.
-
-    ``rows``: mask of the evaluation rows; None: none is. Rows of other data are nobody's answer.
-    """
+    """Write for ``lore.launch`` which evaluation rows of the data it opened are selected."""
     path, loaded = arguments().selection, current()
     if path is None or loaded.source != " + ".join(arguments().data):
         return

@@ -93,9 +93,8 @@ def max_age() -> float:
 class Cache(Generic[Value]):
     """The things used last, by their keys, up to a limit; safe for several sessions.
 
-    ``limit``: of all weights. ``weight``: of a thing; by default each counts 1. ``kind``: of those
-    on disk, where they are kept for longer; by default they are not. What was put last is always
-    kept, and nothing for longer than :func:`max_age` without use.
+    ``limit``: of all weights, by default 1 each; what was put last is always kept, nothing unused
+    for longer than :func:`max_age`. ``kind``: of those that are on disk, too.
     """
 
     def __init__(

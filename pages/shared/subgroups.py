@@ -64,10 +64,7 @@ def take_seen(view: View) -> None:
 
 
 def chosen_subgroup(key: tuple[Hashable, ...], n_places: int) -> int | None:
-    """Return the number of the chosen subgroup of this search, from 0, and keep it in the link.
-
-    ``n_places``: how many the search found.
-    """
+    """Return the number of the chosen subgroup of this search, from 0, and keep it in the link."""
     named = st.query_params.get(_PARAMETER, "")
     if _CHOSEN not in st.session_state and named.isdecimal():
         st.session_state[_CHOSEN] = (key, int(named) - 1)
@@ -102,11 +99,7 @@ def color_limit(scene: Scene) -> float:
 def small_map(
     view: View, search: SubgroupSearch | None, key: str, on_subgroup: Callable[[Any], None]
 ) -> None:
-    """Draw where the confidence is wrong, without its rows and controls; the Landscape has these.
-
-    ``key``: unique on the page. ``on_subgroup``: gets the number of a subgroup that is clicked,
-    from 0.
-    """
+    """Draw the field with its places, a click on which gives ``on_subgroup`` its number."""
     plane = plane_of(view)
     if plane is None:
         return

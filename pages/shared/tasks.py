@@ -39,10 +39,7 @@ _LOCK = threading.Lock()
 
 
 def time_so_far(elapsed: float, fraction: float, expected: float) -> str:
-    """Say how long work has taken, and how long it will: never less than it has.
-
-    ``elapsed``: seconds. ``fraction``: share done. ``expected``: estimate made before it began.
-    """
+    """Say how long work has taken, and how long it will: never less than it has."""
     if fraction >= _TELLING_SHARE:
         return f"{elapsed:.0f} s of about {elapsed / min(fraction, 1.0):.0f} s"
     if elapsed > expected:
@@ -57,10 +54,7 @@ def this_session() -> str:
 
 
 def is_there(session: object) -> bool:
-    """Whether a session has a page open; a page in a tab that is not looked at is open, too.
-
-    What is no session, or has no name, waits in the background, and leaves by itself.
-    """
+    """Whether a session has a page open, looked at or not; what is no session leaves by itself."""
     if not isinstance(session, str) or not session or not runtime.exists():
         return True
     return runtime.get_instance().is_active_session(session)
@@ -80,10 +74,7 @@ def _watch_sessions() -> None:
 
 
 def stop_unwanted(alone: dict[Task, float], now: float) -> None:
-    """Stop work whose readers have all closed their tabs, and not come back: a reload takes one.
-
-    ``alone``: since when each task has been so; kept here from one look to the next.
-    """
+    """Stop work whose readers have all left and not come back; ``alone``: since when it is so."""
     with _LOCK:
         undone = [task for task in _TASKS.values() if not task.ended]
     for task in alone.keys() - undone:
@@ -103,10 +94,7 @@ def leave(task: Task, session: object) -> None:
 
 
 def submit(request: Request[Any], session: object = None) -> Task:
-    """Return the task, begun if nobody has asked for it before.
-
-    ``session``: who wants it; by default the one whose page runs.
-    """
+    """Return the task, begun if nobody has asked for it; ``session``: by default the page's."""
     key = request.function, request.key
     with _LOCK:
         task = _TASKS.get(key)
@@ -154,12 +142,9 @@ def forget_results() -> None:
 
 
 def await_result(request: Request[Result], container: DeltaGenerator | None = None) -> Result:
-    """Return what comes of some work, and say meanwhile how far it is.
+    """Return what comes of some work, and say meanwhile, in ``container``, how far it is.
 
-    Who goes to another page leaves the work to be done; it is there when the page is seen again.
-    Who closes the tab does not.
-
-    ``container``: where it is said; by default here.
+    Who goes to another page leaves the work to be done; who closes the tab does not.
     """
     if _is_stopped(request):
         _offer(request.title, container)
@@ -172,10 +157,7 @@ def await_result(request: Request[Result], container: DeltaGenerator | None = No
 
 
 def wait_for(request: Request[Result], progress: Progress | None) -> Result:
-    """Return what comes of some work, for who waits for it in the background.
-
-    ``progress``: told how far it is; where it raises, the work is stopped unless others wait.
-    """
+    """Return what comes of some work, for who waits in the background and may raise in progress."""
     myself = object()
     task = submit(request, myself)
     try:
@@ -308,10 +290,7 @@ def _watch_job() -> None:
 
 
 def job_panel(page: str) -> None:
-    """Show this session's job while it is at work, and once how it ended.
-
-    ``page``: the one that is shown; what it says itself is not said twice.
-    """
+    """Show this session's job while it is at work, and once how it ended, unless the page does."""
     job = current_job()
     if job is None:
         return

@@ -164,10 +164,7 @@ def _against(level: float, p: float) -> str:
 
 
 def _list_classes(table: pd.DataFrame) -> None:
-    """List classes, the most wrong first, with what chance shows where that is known.
-
-    ``table``: from :func:`~lore_core.inference.class_table`.
-    """
+    """List classes, the most wrong first, with what chance shows where that is known."""
     number = st.column_config.NumberColumn
     columns = {
         "local": points_column("local error", help="Root mean square over rows, less its noise."),

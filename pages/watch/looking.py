@@ -15,7 +15,7 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.dashboard.worker_pool import Request, Task
-from lore_core.data.progress import Progress, part_of
+from lore_core.data.progress import Progress
 from lore_core.mergeable import Change, LocalErrorSums, Watched, change_between, metrics_of_sums
 from pages.shared.files import FileState, state_of
 from pages.shared.store import store
@@ -100,22 +100,14 @@ class Look:
         known = [up_to in self.found.changes for up_to in self._up_to]
         return known.index(False) if False in known else len(known)
 
-    def _costs(self) -> tuple[float, list[float]]:
-        """Rough seconds of joining what is compared already, and of what is left of each batch."""
-        compared, metrics = self._n_compared(), self.found.metrics
-        sizes = [_LEAST + self.kept.state_of(name)[1] / 1e6 for name in self.names]
-        each = [
-            (own not in metrics) * size * _MEASURE + (at >= compared) * size * (_JOIN + _COMPARE)
-            for at, (own, size) in enumerate(zip(self._own, sizes, strict=True))
-        ]
-        joining = _JOIN * sum(sizes[:compared]) / 4 if compared < len(sizes) else 0.0
-        return joining, each
-
     @property
     def request(self) -> Request[None]:
         """The work that is left."""
-        joining, each = self._costs()
-        expected = joining + sum(each)
+        compared, expected = self._n_compared(), 0.0
+        for at, own in enumerate(self._own):
+            size = _LEAST + own[-1][1] / 1e6
+            expected += (own not in self.found.metrics) * size * _MEASURE
+            expected += (at >= compared) * size * (_JOIN + _COMPARE)
         return Request(
             look_at, {"look": self}, self.key, _WORK, expected, lane="server", page=_PAGE
         )
@@ -123,33 +115,30 @@ class Look:
     def work(self, progress: Progress) -> None:
         """Look at every batch that has not been; what is found is kept as soon as it is."""
         metrics, names, compared = self.found.metrics, self.names, self._n_compared()
-        joining, each = self._costs()
-        total = max(joining + sum(each), 1e-9)
-        done = 0.0
-        for at in range(compared):
-            if self._own[at] not in metrics:
-                self._say(progress, done / total, at)
-                self._measure(at, self.kept.batches.sums(names[at]))
-                done += each[at]
+        known = [at for at in range(compared) if self._own[at] not in metrics]
+        n_left, done = len(known) + len(names) - compared, 0
+
+        def tell(at: int, more: float = 0.0) -> None:
+            progress((done + more) / n_left, f"{names[at]}, {at + 1:,} of {len(names):,}")
+
+        for at in known:
+            tell(at)
+            self._measure(at, self.kept.batches.sums(names[at]))
+            done += 1
         if compared == len(names):
             return
+        tell(compared)
         before = None
         if compared:
-            joined = part_of(progress, done / total, (done + joining) / total)
-            before = self.kept.batches.joined(names[:compared], joined)
-            done += joining
+            before = self.kept.batches.joined(names[:compared], lambda *_: tell(compared))
         in_turn = self.kept.batches.in_turn(names[compared:], before)
-        self._say(progress, done / total, compared)
         for at, (_, earlier, sums) in enumerate(in_turn, start=compared):
-            self._say(progress, done / total, at)
+            tell(at)
             self._compare(at, earlier, sums)
-            self._say(progress, (done + each[at] / 3) / total, at)
+            tell(at, 0.3)
             if self._own[at] not in metrics:
                 self._measure(at, sums)
-            done += each[at]
-
-    def _say(self, progress: Progress, share: float, at: int) -> None:
-        progress(share, f"{self.names[at]}, {at + 1:,} of {len(self.names):,}")
+            done += 1
 
     def _measure(self, at: int, sums: LocalErrorSums) -> None:
         table = metrics_of_sums(sums, gamma=self.gamma).set_index("metric")
@@ -188,8 +177,7 @@ def look_at(look: Look, progress: Progress) -> None:
 def see_to(look: Look) -> Task | None:
     """Have what is left looked at, once unasked; return the task that does, or did, None for none.
 
-    What was cancelled or has failed is not begun again before the reader says so
-    (:func:`go_on`). Another job of the reader is not stopped for it.
+    Another job of the reader is not stopped for it.
     """
     if len(look.watched()) == len(look.names):
         return None

@@ -71,10 +71,7 @@ def _left_out(look: Look, job: Task | None) -> None:
 
 
 def _movement(look: Look, n_around: int) -> None:
-    """Draw and list the numbers of every batch that has been looked at.
-
-    ``n_around``: how many had been when what stands around it was drawn.
-    """
+    """Draw and list the batches looked at; ``n_around``: how many when the rest was drawn."""
     watched, batches = look.watched(), look.kept.batches
     n = len(look.names)
     is_whole = len(watched) == n

@@ -19,6 +19,7 @@ from pages.shared.files import (
     directory_state,
     is_local,
     named_path,
+    once_a_state,
 )
 from pages.shared.header import show_error
 
@@ -86,10 +87,7 @@ def choose(container: st.delta_generator.DeltaGenerator) -> Kept | None:
 def _looked_at(place: Path) -> Kept:
     state = directory_state(place, "Give the directory that lore watch has made.")
     check_inside(place.iterdir())
-    kept: Kept | None = st.session_state.get(_KEPT)
-    if kept is None or kept.state != state:
-        kept = st.session_state[_KEPT] = Kept(Batches.opened(place), state)
-    return kept
+    return once_a_state(_KEPT, state, lambda: Kept(Batches.opened(place), state))
 
 
 def _explain() -> None:
