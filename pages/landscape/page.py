@@ -55,7 +55,6 @@ from pages.shared.subgroups import (
     search_key,
     take_seen,
     title_of,
-    titles_of,
 )
 from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
@@ -181,17 +180,7 @@ if search is not None:
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
 marked = marked_rows(scene, search, chosen_one, words)
 export_selection(None if marked is None else marked.rows)
-drawing = Drawing(
-    value,
-    layer,
-    key,
-    search,
-    None if search is None else search.inside(),
-    outlined,
-    titles={} if search is None else titles_of(search),
-    chosen=chosen_one,
-    marked=marked,
-)
+drawing = Drawing(value, layer, key, search, outlined, chosen=chosen_one, marked=marked)
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field as attribute
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
 import streamlit as st
 
 from lore_core.data.dataset import Dataset
@@ -34,7 +33,7 @@ from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
-from pages.shared.subgroups import choose_subgroup, color_limit
+from pages.shared.subgroups import choose_subgroup, color_limit, titles_of
 
 KEY = "landscape"
 _HINT = (
@@ -55,21 +54,9 @@ class Drawing:
     layer: Literal["field", "rows", "both", "3-D"]  #: What is drawn
     search_key: tuple[Hashable, ...] = ()  #: Names the search for places
     search: SubgroupSearch | None = None  #: What it found; None where none was made
-    #: Rows that are beyond chance; None where none were looked for.
-    inside: np.ndarray | None = None
     outlines: tuple[tuple[str, Outline], ...] = ()  #: Places to outline, by their numbers
-    titles: dict[str, str] = attribute(default_factory=dict)  #: What they are, in words
     chosen: int | None = None  #: The place that is looked at, from 0
     marked: Marked | None = None  #: Rows that are marked
-
-
-def _camera() -> str:
-    return one_of(
-        "Camera",
-        list(CAMERAS),
-        key="camera",
-        label_visibility="collapsed",
-    )
 
 
 def show_picture(scene: Scene, drawing: Drawing) -> None:
@@ -85,7 +72,8 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
     field = _field_of(scene, drawing) if is_flat else None
     layer = drawing.layer
     if field is not None and layer == "3-D":
-        show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
+        camera = one_of("Camera", list(CAMERAS), key="camera", label_visibility="collapsed")
+        show_chart(surface_figure(field, camera=camera, **common), "landscape_height")
         return
     selection = drawn_region(scene.axes, scene.on)
     common |= {
@@ -125,9 +113,9 @@ def _show_map(
     field: Field | None,
     selection: Selection,
 ) -> None:
-    view, inside = scene.view, drawing.inside
-    key, rows_key = drawing.search_key, _rows_key(scene)
-    fields, vivid = _fields_at_every_gamma(scene, drawing.search), None
+    view, search, key, rows_key = scene.view, drawing.search, drawing.search_key, _rows_key(scene)
+    inside = None if search is None else search.inside()
+    fields, vivid = _fields_at_every_gamma(scene, search), None
     if inside is not None and scene.only is None and field is not None:
         vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
     live = LiveLandscape(
@@ -142,7 +130,7 @@ def _show_map(
         vivid=vivid,
         inside=inside,
         only=scene.only is not None,
-        titles=drawing.titles,
+        titles={} if search is None else titles_of(search),
         selection=selection,
         chosen=drawing.chosen,
         marked=None if drawing.marked is None else drawing.marked.told,

@@ -125,7 +125,6 @@ def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], 
             n_rows = len(of if isinstance(of, Dataset) else of.dataset)
             return (small if n_rows <= _FEW_ROWS else large)(of, *arguments, **named)
 
-        cached.clear = lambda: (small.clear(), large.clear())  # type: ignore[attr-defined]
         return cached
 
     return keep

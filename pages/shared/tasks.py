@@ -135,12 +135,6 @@ def _forget() -> None:
             del _TASKS[key]
 
 
-def forget_results() -> None:
-    """Forget all results; what is at work goes on."""
-    with _LOCK:
-        _TASKS.clear()
-
-
 def await_result(request: Request[Result], container: DeltaGenerator | None = None) -> Result:
     """Return what comes of some work, and say meanwhile, in ``container``, how far it is.
 

@@ -12,7 +12,6 @@ import pytest
 import lore_core as lore
 from lore_core.metrics.catalogue import WORST_CELL
 from lore_core.view import methods
-from pages.shared import compute, tasks
 
 
 @pytest.fixture
@@ -89,14 +88,10 @@ def dear(monkeypatch):
     """Simulating the local metrics would take too long, whatever their number of rows."""
     found = {"n_draws": 60, "local_intervals": False}
     monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
-    tasks.forget_results()
-    compute.summary.clear()
-    yield
-    tasks.forget_results()
-    compute.summary.clear()
 
 
 def test_global_metrics_have_intervals_where_local_ones_cannot(open_page, dataset, dear):
+    dataset = dataclasses.replace(dataset, name="of which nothing is known yet")
     page = open_page("recalibrate", dataset, gamma=1.0)
     row = frame(page.app.dataframe[0]).loc["LoRe"]
     for metric in ("ECE", "MCE", "NLL", "Brier", "accuracy", "ALCE held out"):
