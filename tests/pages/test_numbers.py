@@ -40,10 +40,6 @@ def array(value):
     return flat.reshape(shape).astype(float)
 
 
-def metrics(page):
-    return {item.label: item.value for item in page.app.metric}
-
-
 @pytest.mark.parametrize(
     ("target", "binning", "bins", "gamma"),
     [("top-label", "equal-width", 15, 0.4), ("1", "equal-mass", 8, 1.5)],
@@ -68,7 +64,7 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
         "NLL": f"{lore.negative_log_likelihood(rows.probabilities, rows.labels):.3f}",
         "Brier": f"{lore.brier_score(rows.probabilities, rows.labels):.3f}",
     }
-    shown = metrics(page)
+    shown = page.metrics
     assert list(shown) == [metric.title for metric in TILES]
     assert {name: shown[name] for name in expected} == expected
     table = lore.reliability_table(c, a, **how)
@@ -78,12 +74,12 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     said = lore.regions.conclude(
         lore.regions.overall_gap(c, a, **how), search, top_label=target == "top-label"
     )
-    assert said.sentence in page.text.replace("\\", "")
+    assert said.sentence in page.plain
 
 
 def test_overview_without_features_leaves_the_local_numbers_open(open_page, made):
     dataset = made(n_features=0)
-    shown = metrics(open_page("overview", dataset))
+    shown = open_page("overview", dataset).metrics
     assert shown["ALCE"] == shown["MLCE"] == "—"
     rows = dataset.evaluation
     ece = lore.expected_calibration_error(rows.confidence, rows.outcome)
@@ -91,7 +87,7 @@ def test_overview_without_features_leaves_the_local_numbers_open(open_page, made
 
 
 def test_overview_shows_no_likelihood_where_only_the_confidence_was_known(open_page, made):
-    shown = metrics(open_page("overview", made(complete=False)))
+    shown = open_page("overview", made(complete=False)).metrics
     assert shown["NLL"] == shown["Brier"] == "—"
     assert shown["ECE"] != "—"
 
@@ -195,8 +191,7 @@ def test_recalibrate(open_page, dataset, points, embedding):
     fitted = lore.LoRe(1.0, 5).fit(dataset.calibration, embedding[dataset.in_split("calibration")])
     after = fitted.recalibrate(dataset.evaluation, points)
     lce = lore.local_calibration_error(after.confidence, after.outcome, points, gamma=1.0, n_bins=5)
-    table = page.app.dataframe[0].value
-    table = getattr(table, "data", table)
+    table = page.tables[0]
     assert table.index[0] == "No recalibration"
     assert table.loc["LoRe", "ALCE"].split()[0] == f"{lce.mean() * 100:.1f}"
     assert "MLCE" not in table  # of single rows: in the CSV
@@ -231,7 +226,7 @@ def test_divided_by_predicted_class(open_page, dataset):
         rows.outcome,
         np.ones(len(rows), bool),
     )
-    shown = page.app.dataframe[-1].value
+    shown = page.tables[-1]
     pd.testing.assert_series_equal(shown["rows"], expected["rows"])
     np.testing.assert_allclose(shown["gap"], expected["gap"] * 100)
 

@@ -106,7 +106,7 @@ def on_the_map(view):
 
 def test_the_page(open_page, dataset, view, said, values):
     page = open_page("overview", dataset)
-    text = page.text.replace("\\", "")
+    text = page.plain
     assert text.count(said.sentence) == 1
     assert said.evidence in text
     tiles = {tile.label: tile for tile in page.app.metric}
@@ -128,7 +128,7 @@ def test_the_map(open_page, dataset, view, on_the_map, tmp_path, capsys):
     if not view.is_local:
         assert "rows, promised" not in page.text
         return
-    assert on_the_map in page.text.replace("\\", "")
+    assert on_the_map in page.plain
     path = tmp_path / "rows.npz"
     lore.save_npz(dataset, path)
     assert main(["landscape", str(path), "--no-outlines"]) == 0
@@ -202,9 +202,8 @@ def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, c
     for name, conclusion in said.items():
         shown = open_page(name, dataset)
         if name != "bandwidth":
-            shown.app.multiselect(key="methods").set_value(list(COMPARED))
-            shown.run()
-        assert shown.text.replace("\\", "").count(conclusion.sentence) == 1, name
+            shown.set("methods", list(COMPARED))
+        assert shown.plain.count(conclusion.sentence) == 1, name
     path = tmp_path / "rows.npz"
     lore.save_npz(dataset, path)
     methods = [word for name in COMPARED for word in ("--method", name)]

@@ -18,10 +18,8 @@ def test_the_sentence_is_the_librarys_of_the_rows_that_are_chosen(open_page, mad
     known = estimate_gains(dataset.calibration, dataset.evaluation)
     said = conclude_retraining(known.losses(), known.rewards(10.0)).sentence
     assert said.split(";")[0] in page.text
-    page.app.selectbox(key="decide_by").set_value("site")
-    page.run()
-    page.app.selectbox(key="decide_group").set_value("b")
-    page.run()
+    page.set("decide_by", "site")
+    page.set("decide_group", "b")
     inside = (dataset.evaluation.groups["site"] == "b").to_numpy()
     said = conclude_retraining(known.losses(inside), known.rewards(10.0, inside)).sentence
     assert said.split(";")[0] in page.text
