@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
+from lore_core.comparison import conclude_retraining, estimate_gains
 from lore_core.metrics.catalogue import WORST_CELL
 from lore_core.view import methods
 
@@ -117,8 +118,7 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
 
 def test_the_reward_of_one_group(open_page, dataset):
     page = open_page("decisions", dataset, gamma=1.0, unsure=1.0, wrong=8.0)
-    page.set("decide_by", "site")
-    page.set("decide_group", "c")
+    page.set("decide_by", "site").set("decide_group", "c")
     rows = dataset.evaluation
     inside = (rows.groups["site"] == "c").to_numpy()
     expected = lore.reward_curve(rows.confidence[inside], rows.outcome[inside], [8.0]).frame()
@@ -139,3 +139,14 @@ def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):
     assert re.search(
         r"Without single rows, the confidences of .* evaluation rows differ by", page.text
     )
+
+
+def test_recalibrate_or_retrain_is_the_librarys_sentence_of_the_rows_chosen(open_page, dataset):
+    page = open_page("decisions", dataset)
+    known = estimate_gains(dataset.calibration, dataset.evaluation)
+    inside = (dataset.evaluation.groups["site"] == "b").to_numpy()
+    for rows in ([], [inside]):
+        if rows:
+            page.set("decide_by", "site").set("decide_group", "b")
+        said = conclude_retraining(known.losses(*rows), known.rewards(10.0, *rows)).sentence
+        assert said.split(";")[0] in page.text

@@ -13,6 +13,8 @@ import lore_core as lore
 from lore_core.data.dataset import EVALUATION
 from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.metrics.catalogue import TILES
+from lore_core.view import View
+from lore_core.view.methods import summary_of
 from pages.shared import compute, tasks
 
 
@@ -74,7 +76,16 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     said = lore.regions.conclude(
         lore.regions.overall_gap(c, a, **how), search, top_label=target == "top-label"
     )
-    assert said.sentence in page.plain
+    assert page.plain.count(said.sentence) == 1
+    # Intervals are those of the library, with as many draws as it makes by default.
+    on = {"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)}
+    found = summary_of(View(dataset, target, float(gamma), bins, binning, on)).intervals
+    deltas = {item.label: item.delta for item in page.app.metric}
+    known = [metric for metric in TILES if metric.name in found.index]
+    assert len(known) >= 4
+    for metric in known:
+        limits = metric.interval_text(*found.loc[metric.name, ["low", "high"]])
+        assert limits in deltas[metric.title]
 
 
 def test_overview_without_features_leaves_the_local_numbers_open(open_page, made):

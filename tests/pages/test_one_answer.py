@@ -17,7 +17,7 @@ from lore_core.comparison import (
     conclude_recalibration,
 )
 from lore_core.comparison.tables import metric_table
-from lore_core.metrics.catalogue import CATALOGUE, TILES
+from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.regions import describe_subgroup, evidence_of
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
@@ -102,25 +102,6 @@ def on_the_map(view):
         return ""
     scene = Scene(view, errors_of(view), reliability_of(view), None, view.embedding, view.map_name)
     return scene.sentence
-
-
-def test_the_page(open_page, dataset, view, said, values):
-    page = open_page("overview", dataset)
-    text = page.plain
-    assert text.count(said.sentence) == 1
-    assert said.evidence in text
-    tiles = {tile.label: tile for tile in page.app.metric}
-    shown = [metric for metric in TILES if metric.name in values]
-    assert len(shown) >= 4
-    for metric in shown:
-        assert tiles[metric.title].value == metric.text_alone(values[metric.name])
-    # Intervals are those of the library, with as many draws as it makes by default.
-    found = summary_of(view).intervals
-    shown = [metric for metric in TILES if metric.name in found.index]
-    assert len(shown) >= 4
-    for metric in shown:
-        limits = metric.interval_text(*found.loc[metric.name, ["low", "high"]])
-        assert limits in tiles[metric.title].delta
 
 
 def test_the_map(open_page, dataset, view, on_the_map, tmp_path, capsys):

@@ -1,9 +1,12 @@
-"""Pages of many readers take turns, and none is held up by a long one."""
+"""Pages of many readers take turns, none is held up by a long one, and memory is given back."""
 
 from __future__ import annotations
 
+import sys
 import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lore_core.dashboard.background_tasks import warm_pages
@@ -123,3 +126,41 @@ def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch, capsys):
 
 def test_an_idle_server_can_warm_up():
     warm_pages()  # (It would end a thread of the server with a traceback.)
+
+
+def test_memory_is_given_back_once_for_many_pages(monkeypatch):
+    asked, done = {}, []
+    monkeypatch.setattr(scheduler, "run_when_idle", asked.__setitem__)
+    monkeypatch.setattr(scheduler, "release_pages", lambda: done.append("files"))
+    for _ in range(3):
+        scheduler.trim_memory()
+    (trim,) = asked.values()
+    assert done == ["files"] * 3
+    trim()
+    assert done[3:] == ["files"]
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_other_heaps_are_left_alone(monkeypatch, system):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(scheduler.ctypes, "CDLL", None)
+    monkeypatch.setattr(scheduler, "run_when_idle", lambda key, do: do())
+    scheduler.set_up_process()
+    scheduler.trim_memory()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_was_freed_is_given_back(monkeypatch):
+    """Small arrays, each kept by the heap; every other one is freed, so that its end stays."""
+
+    def held():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    monkeypatch.setattr(scheduler, "run_when_idle", lambda key, do: do())
+    scheduler.trim_memory()
+    arrays = [np.ones(12_000) for _ in range(2_000)]
+    del arrays[::2]
+    before = held()
+    scheduler.trim_memory()
+    assert before - held() > 50e6
+    assert len(arrays) == 1_000
