@@ -54,7 +54,11 @@ def choose() -> tuple[list[Any], str] | None:
     elif kind == _PATH:
         given = _path()
     else:
-        _demos()
+        with st.container(horizontal=True):
+            for name, (label, icon) in _DEMOS.items():
+                if st.button(label, icon=f":material/{icon}:"):
+                    load_demo(name)
+                    st.rerun()
     st.caption(_what_is_kept())
     return given
 
@@ -122,14 +126,6 @@ def _path() -> tuple[list[Any], str] | None:
     if read.button("Read", type="primary", disabled=not paths):
         read_and_adopt(paths, text)
     return (paths, text) if paths and all(path.exists() for path in paths) else None
-
-
-def _demos() -> None:
-    with st.container(horizontal=True):
-        for name, (label, icon) in _DEMOS.items():
-            if st.button(label, icon=f":material/{icon}:"):
-                load_demo(name)
-                st.rerun()
 
 
 def overview_key(files: list[Any], mapping: reading.ColumnMapping | None) -> list[Any]:
@@ -251,14 +247,10 @@ def words_as_features(loaded: Loaded) -> None:
         )
         name = texts[0] if len(texts) == 1 else st.selectbox("Text column", texts, key="text")
         if st.button(f"Make features of “{plain(name)}”", icon=":material/article:"):
-            adopt(_with_words(loaded, name))
+            with st.spinner("Making features of the words …"):
+                dataset = with_text_features(loaded.dataset, name)
+            count = len(dataset.feature_labels)
+            text = f"{count} feature columns, made of the words of '{name}'."
+            facts = tuple(text if fact == NO_FEATURES else fact for fact in loaded.facts)
+            adopt(dataclasses.replace(loaded, dataset=dataset, facts=facts))
             st.rerun()
-
-
-def _with_words(loaded: Loaded, name: str) -> Loaded:
-    with st.spinner("Making features of the words …"):
-        dataset = with_text_features(loaded.dataset, name)
-    count = len(dataset.feature_labels)
-    text = f"{count} feature columns, made of the words of '{name}'."
-    facts = tuple(text if fact == NO_FEATURES else fact for fact in loaded.facts)
-    return dataclasses.replace(loaded, dataset=dataset, facts=facts)

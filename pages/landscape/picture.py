@@ -16,7 +16,7 @@ from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePictu
 from lore_core.regions import Field, Outline, Selection
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
-from pages.landscape.gamma_fields import FieldParts, field_parts
+from pages.landscape.gamma_fields import field_parts
 from pages.landscape.map_rows import glimpse_of, map_rows, rows_of
 from pages.landscape.region import (
     Marked,
@@ -68,9 +68,10 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         "axes": scene.axes,
         "mode": theme_mode(),
     }
-    is_flat = scene.on.n_components == 2
-    field = _field_of(scene, drawing) if is_flat else None
-    layer = drawing.layer
+    is_flat, layer, field = scene.on.n_components == 2, drawing.layer, None
+    if is_flat:
+        only_key = () if scene.only is None else drawing.search_key
+        field = compute.field(scene.view, scene.bin_index, scene.on, only_key, scene.only)
     if field is not None and layer == "3-D":
         camera = one_of("Camera", list(CAMERAS), key="camera", label_visibility="collapsed")
         show_chart(surface_figure(field, camera=camera, **common), "landscape_height")
@@ -100,11 +101,6 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         st.caption(_HINT if is_flat else _HINT_IN_SPACE)
 
 
-def _field_of(scene: Scene, drawing: Drawing) -> Field:
-    only_key = () if scene.only is None else drawing.search_key
-    return compute.field(scene.view, scene.bin_index, scene.on, only_key, scene.only)
-
-
 def _show_map(
     scene: Scene,
     drawing: Drawing,
@@ -113,9 +109,14 @@ def _show_map(
     field: Field | None,
     selection: Selection,
 ) -> None:
-    view, search, key, rows_key = scene.view, drawing.search, drawing.search_key, _rows_key(scene)
+    view, search, key = scene.view, drawing.search, drawing.search_key
+    rows_key = repr((*view.key("target", "n_bins", "binning"), scene.on.digest))
     inside = None if search is None else search.inside()
-    fields, vivid = _fields_at_every_gamma(scene, search), None
+    fields = vivid = None
+    if scene.only is None:  # else what is shown is tested anew at every γ
+        against = None if search is None else search.against
+        looked_for = (rows_key, view.key("maps"), scene.bin_index, against)
+        fields = field_parts(repr(looked_for), view, scene.bin_index, scene.on, search)
     if inside is not None and scene.only is None and field is not None:
         vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
     live = LiveLandscape(
@@ -141,10 +142,15 @@ def _show_map(
         fields_key="" if fields is None else fields.address,
         address=map_rows(scene, rows_key, fields).address,
     )
+
+    def take_gamma(wanted: float) -> None:
+        if wanted in GAMMAS:
+            st.session_state["gamma"] = float(wanted)
+
     live_landscape(
         live,
         KEY,
-        gamma=_take_gamma,
+        gamma=take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
         place=lambda number: choose_subgroup(key, int(number)),
         row=take_row,
@@ -161,26 +167,6 @@ def is_live(dataset: Dataset) -> bool:
     drawn = setting("map", features)
     axes = drawn if drawn in available_maps(dataset) else features
     return setting("picture", "field") != "3-D" or axes.endswith("3-D")
-
-
-def _rows_key(scene: Scene) -> str:
-    return repr((*scene.view.key("target", "n_bins", "binning"), scene.on.digest))
-
-
-def _fields_at_every_gamma(scene: Scene, search: SubgroupSearch | None) -> FieldParts | None:
-    """Return what the slider shows; None where what is shown is tested anew at every γ."""
-    if scene.only is not None:
-        return None
-    parts = scene.view.key("target", "n_bins", "binning", "maps")
-    against = None if search is None else search.against
-    key = repr((*parts, scene.bin_index, scene.on.digest, against))
-    return field_parts(key, scene.view, scene.bin_index, scene.on, search)
-
-
-def _take_gamma(wanted: float) -> None:
-    """Take the bandwidth at which the reader let go of the map's slider."""
-    if wanted in GAMMAS:
-        st.session_state["gamma"] = float(wanted)
 
 
 def show_asked(scene: Scene, words: str) -> None:

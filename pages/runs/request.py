@@ -75,7 +75,8 @@ def work(source: RunsSource, request: RunsRequest) -> Request[RunsAnswer]:
 
 def compare(source: RunsSource, request: RunsRequest, progress: Progress) -> RunsAnswer:
     """Read the runs and compare them."""
-    datasets = load_runs(source.flat, progress=part_of(progress, 0.0, _READING), isolate=True)
+    files = [file for run in source.files for file in run]
+    datasets = load_runs(files, progress=part_of(progress, 0.0, _READING), isolate=True)
     made = {item.label: item for item in offered_recalibrators(request.gamma, request.n_bins)}
     found = compare_runs(
         datasets,

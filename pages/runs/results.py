@@ -55,7 +55,10 @@ def show(answer: RunsAnswer) -> None:
         "runs_strip",
     )
     _worst_group(answer, shown)
-    _downloads(result)
+    st.subheader("Take it away", anchor=False)
+    with st.container(horizontal=True):
+        csv_button("Every run as CSV", lambda: result.runs, "runs")
+        csv_button("Means and differences as CSV", result.frame, "runs-summary")
 
 
 def _rows(answer: RunsAnswer) -> str:
@@ -167,10 +170,3 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
             run_scatter_figure(result, metric, rows=_rows(answer), mode=theme_mode()),
             "runs_scatter",
         )
-
-
-def _downloads(result: RunsComparison) -> None:
-    st.subheader("Take it away", anchor=False)
-    with st.container(horizontal=True):
-        csv_button("Every run as CSV", lambda: result.runs, "runs")
-        csv_button("Means and differences as CSV", result.frame, "runs-summary")

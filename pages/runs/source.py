@@ -55,11 +55,6 @@ class RunsSource:
         """How many runs there are."""
         return len(self.files)
 
-    @property
-    def flat(self) -> list[RawFile]:
-        """Every file, as :func:`lore_core.load_runs` takes them."""
-        return [file for run in self.files for file in run]
-
 
 def choose(*, explain: bool = True) -> RunsSource | None:
     """Draw the sources; return the runs that were given; ``explain``: say what is wanted."""

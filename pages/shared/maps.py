@@ -13,22 +13,10 @@ from pages.shared.tasks import is_busy, join_job, start_job
 
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0
+_LEARNED = [MapName(method, dimensions) for method in ("tsne", "umap") for dimensions in (2, 3)]
+_LINEAR = [MapName("pca", dimensions) for dimensions in (2, 3, 10, 20, 50)]
 #: Every map on offer, by its title.
-MAPS = {
-    name.title: name
-    for name in (
-        MapName("tsne", 2),
-        MapName("tsne", 3),
-        MapName("umap", 2),
-        MapName("umap", 3),
-        MapName("pca", 2),
-        MapName("pca", 3),
-        MapName("pca", 10),
-        MapName("pca", 20),
-        MapName("pca", 50),
-        MapName("identity"),
-    )
-}
+MAPS = {name.title: name for name in (*_LEARNED, *_LINEAR, MapName("identity"))}
 
 
 def available_maps(dataset: Dataset) -> list[str]:
@@ -36,13 +24,12 @@ def available_maps(dataset: Dataset) -> list[str]:
     if dataset.features is None:
         return []
     n, p = dataset.features.shape
-    return [title for title, name in MAPS.items() if _is_possible(name, n, p)]
-
-
-def _is_possible(name: MapName, n: int, p: int) -> bool:
-    if name.learned:
-        return n >= 10 and p >= 2
-    return name.n_components is None or name.n_components <= min(n, p)
+    learned, most = n >= 10 and p >= 2, min(n, p)
+    return [
+        title
+        for title, name in MAPS.items()
+        if (learned if name.learned else (name.n_components or 0) <= most)
+    ]
 
 
 def planar_maps(dataset: Dataset) -> list[str]:

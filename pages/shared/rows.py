@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 from lore_core import Dataset
 from lore_core.data.number_text import gap_words, neighbours_words, percent
@@ -78,24 +78,17 @@ def _picks(what: str) -> Counter[str]:
     return counts
 
 
-def picture(image: NDArray[np.uint8]) -> Image.Image:
-    """One row's image, enlarged without smoothing so that its pixels stay what they are."""
-    shown = Image.fromarray(image)
-    factor = max(1, _SIZE // max(shown.size))
-    return shown.resize((shown.width * factor, shown.height * factor), Image.Resampling.NEAREST)
-
-
 def thumbnail_urls(
     images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
 ) -> list[str]:
     """PNG data URLs of rows; ``side``: pixels of the longer side at most."""
-    return [png_url(images[row] if side is None else _reduced(images[row], side)) for row in rows]
-
-
-def _reduced(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    shown = Image.fromarray(image)
-    shown.thumbnail((side, side))
-    return np.asarray(shown)
+    urls = []
+    for row in rows:
+        shown = Image.fromarray(images[row])
+        if side is not None:
+            shown.thumbnail((side, side))
+        urls.append(png_url(np.asarray(shown)))
+    return urls
 
 
 def pick_row(row: int) -> None:
@@ -146,9 +139,10 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
     with st.container(border=True):
         st.markdown(f"**Row {row}**")
         if dataset.images is not None:
-            st.image(
-                picture(dataset.images[row]), width=150, caption=f"row {row}", alt=f"row {row}"
-            )
+            image = Image.fromarray(dataset.images[row])
+            factor = max(1, _SIZE // max(image.size))  # without smoothing: pixels stay as they are
+            image = ImageOps.scale(image, factor, Image.Resampling.NEAREST)
+            st.image(image, width=150, caption=f"row {row}", alt=f"row {row}")
         lines = [
             f"predicted {record['predicted']}, true {record['true']}",
             f"confidence {percent(record['confidence'])}, "
