@@ -33,7 +33,7 @@ from pages.landscape.subgroups import (
     search_subgroups,
 )
 from pages.shared import compute
-from pages.shared.charts import next_step, show_chart
+from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import (
     ControlRow,
     asks_for_vector,
@@ -41,7 +41,6 @@ from pages.shared.controls import (
     linked,
     map_control,
     one_of,
-    theme_mode,
     view_controls,
 )
 from pages.shared.header import headline_in_a_line, plain, question
@@ -75,21 +74,18 @@ whole = asks_for_vector(current().dataset)
 row = ControlRow(150, "content", "content", own_gamma=is_live(current().dataset) and not whole)
 view = view_controls(row, shows_vector=True)
 if not view.is_local:
-    next_step("pages/data/page.py", "load features on the Data page")
-    st.stop()
+    end_page("pages/data/page.py", "load features on the Data page")
 if not planar_maps(view.dataset):
-    st.info(
+    end_page(
+        "pages/bandwidth/page.py",
+        "MLCE against bandwidth",
         "A map needs at least two features; these data have one. The Overview and Bandwidth "
         "pages work on it all the same.",
-        icon=":material/info:",
     )
-    next_step("pages/bandwidth/page.py", "MLCE against bandwidth")
-    st.stop()
 if whole:
     drawn_on, on_map = map_control(view, row.more)
     show_vector_landscape(view, on_map, drawn_on)
-    next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
-    st.stop()
+    end_page("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
 take_seen(view)
 
 table = compute.reliability(view)
@@ -219,7 +215,6 @@ with side.container(key="side_charts"):
             rows=f"{view.rows}; click a bar",
             chosen=chosen,
             marked=None if marked is None else (marked.name, reliability_of(view, marked.rows)),
-            mode=theme_mode(),
             height=330,
             title="Confidence bins",
         ),
@@ -236,7 +231,6 @@ with side.container(key="side_charts"):
             global_error=None if chosen is None else float(abs(table.gap[chosen])),
             null=chance,
             marked="" if marked is None else marked.name,
-            mode=theme_mode(),
             height=300,
             title="LCE over rows",
         ),

@@ -28,7 +28,7 @@ from pages.landscape.region import (
 )
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
-from pages.shared.controls import GAMMAS, one_of, theme_mode
+from pages.shared.controls import GAMMAS, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
@@ -66,7 +66,6 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         "limit": color_limit(scene),
         "rows": scene.in_words,
         "axes": scene.axes,
-        "mode": theme_mode(),
     }
     is_flat, layer, field = scene.on.n_components == 2, drawing.layer, None
     if is_flat:

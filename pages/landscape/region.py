@@ -36,7 +36,6 @@ from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
-from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.rows import pick_row, picked, show_rows
 from pages.shared.session import name_in_link
@@ -147,7 +146,6 @@ def region_panel(
                         weights=chosen_weights(target.weights, inside),
                     ),
                     rows=f"{report.n_rows:,} selected rows",
-                    mode=theme_mode(),
                     height=300,
                     title="Reliability inside",
                 ),

@@ -18,7 +18,13 @@ from lore_core.regions.subgroups.verdict import name_of_subgroup
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, show_tile
-from pages.shared.charts import csv_button, diagram_choice, next_step, show_reliability
+from pages.shared.charts import (
+    csv_button,
+    diagram_choice,
+    end_page,
+    next_step,
+    show_reliability,
+)
 from pages.shared.controls import asks_for_vector, view_controls
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
@@ -85,8 +91,7 @@ whole = asks_for_vector(current().dataset)
 view = view_controls(shows_vector=True)
 if whole:
     show_vector_overview(view)
-    next_step("pages/landscape/page.py", "where is it wrong? The landscape")
-    st.stop()
+    end_page("pages/landscape/page.py", "where is it wrong? The landscape")
 found = compute.summary(view)
 searched = is_searched(view)
 said = compute.verdict(view, searched)

@@ -15,7 +15,7 @@ from lore_core.regions import class_positions
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
-from pages.shared.controls import bin_control, linked, map_control, one_of, theme_mode
+from pages.shared.controls import bin_control, linked, map_control, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
 from pages.shared.methods import pair_controls, pair_of_maps
@@ -94,7 +94,6 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
         cdf_figure(
             {before: first.absolute[rows], after: second.absolute[rows]},
             rows=f"{about}, {int(rows.sum()):,} evaluation rows",
-            mode=theme_mode(),
         ),
         "cdf_compare",
     )

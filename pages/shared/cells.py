@@ -68,24 +68,19 @@ def with_interval(name: str, label: str, *, low: str = "", high: str = "") -> di
     return {key: points_column(words, signed=True) for key, words in columns.items()}
 
 
+def show_number(title: str, value: str, delta: str | None = None, about: str = "") -> None:
+    """Show a number in a tile, below it in grey what it is held against."""
+    look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off", "border": True}
+    st.metric(title, value, delta, help=about, **look)
+
+
 def show_tile(found: Summary, metric: Metric) -> None:
     """Show a metric of a summary, or that it is not known."""
-    name = metric.name
+    name, about, delta = metric.name, metric.explanation, None
     if name not in found.values:
-        st.metric(
-            metric.title, "—", border=True, help=f"{metric.explanation} Not known for these data."
-        )
+        show_number(metric.title, "—", about=f"{about} Not known for these data.")
         return
-    interval = None
     if name in found.intervals.index:
         low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
-        interval = f"95 %: {metric.interval_text(low, high)}"
-    st.metric(
-        metric.title,
-        metric.text_alone(float(found.values[name])),
-        delta=interval,
-        delta_color="off",
-        delta_arrow="off",
-        border=True,
-        help=metric.explanation,
-    )
+        delta = f"95 %: {metric.interval_text(low, high)}"
+    show_number(metric.title, metric.text_alone(float(found.values[name])), delta, about)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -65,7 +66,8 @@ def chart_line(
             key=f"export_{key}",
             help="Export this chart",
         ):
-            _exports(chart.name, as_seen or (lambda: chart), key)
+            mode, made = theme_mode(), as_seen or (lambda: chart)
+            _exports(chart.name, lambda: replace(made(), mode=mode), key)
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
@@ -157,6 +159,14 @@ def next_step(page: str, label: str) -> None:
     st.page_link(page, label=f"Next: {label}", icon=":material/arrow_forward:")
 
 
+def end_page(page: str, label: str, info: str = "", icon: str = "info") -> None:
+    """End a page that has no more to show, with why and a way on."""
+    if info:
+        st.info(info, icon=f":material/{icon}:")
+    next_step(page, label)
+    st.stop()
+
+
 def diagram_choice() -> Diagram:
     """Let the reader choose how reliability is drawn; in the link."""
     chosen: Diagram = one_of(
@@ -181,15 +191,13 @@ def show_reliability(
     of: str = "",
 ) -> None:
     """Draw reliability as chosen; ``rows``, ``bins``, ``of`` say in words what it is of."""
-    mode, of = theme_mode(), of and f": {of}"
+    of = of and f": {of}"
     if chosen == "bins":
         title = f"Reliability{of}"
-        chart = reliability_figure(
-            table, rows=f"{rows}, {bins}", mode=mode, height=height, title=title
-        )
+        chart = reliability_figure(table, rows=f"{rows}, {bins}", height=height, title=title)
         show_chart(chart, key)
         return
     found = isotonic()
     title = f"Reliability without bins{of}"
-    show_chart(isotonic_figure(found, rows=rows, mode=mode, height=height, title=title), key)
+    show_chart(isotonic_figure(found, rows=rows, height=height, title=title), key)
     st.caption(found.sentence)

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from lore_core.figures import Chart
 from lore_core.figures.export import plot_config, plotly_script
+from pages.shared.controls import theme_mode
 from pages.shared.requests import address_of, offer
 
 _SCRIPT = f"lore/plotly-{plotly.__version__}.js"
@@ -63,6 +64,7 @@ def live_chart(
 
     ``on_pick``: given the number of the bar that is clicked. ``still``: it cannot be zoomed.
     """
+    chart = chart if still else replace(chart, mode=theme_mode())
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     shown = charts.setdefault(key, _Shown(chart))
     shown.chart = chart

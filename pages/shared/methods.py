@@ -23,8 +23,8 @@ from lore_core.regions import Field
 from lore_core.view import View
 from lore_core.view.methods import Grouping, group_columns, grouping_of
 from pages.shared import compute
-from pages.shared.charts import next_step
-from pages.shared.controls import in_session, last_view, theme_mode
+from pages.shared.charts import end_page
+from pages.shared.controls import in_session, last_view
 from pages.shared.header import plain
 from pages.shared.scheduler import run_when_idle
 from pages.shared.tasks import is_there, submit, this_session
@@ -59,13 +59,12 @@ def _grouping_by(dataset: Dataset, column: str | None) -> Grouping | None:
 def needs_calibration(view: View) -> None:
     """End the page with a way on where there is nothing to fit a recalibrator on."""
     if view.calibration is None:
-        st.info(
+        end_page(
+            "pages/data/page.py",
+            "get calibration rows on the Data page",
             "Recalibrators are fitted on calibration rows, and these data have none. Add a "
             "calibration file, or split the rows on the Data page.",
-            icon=":material/info:",
         )
-        next_step("pages/data/page.py", "get calibration rows on the Data page")
-        st.stop()
     if view.target != TOP_LABEL:
         st.info(
             "Recalibration works on the top label: the numbers below are those of the top-label "
@@ -150,7 +149,7 @@ def pair_of_maps(
         compute.row_field(view, (method, key), on[1], item, inside)
         for method, item in zip(pair, known, strict=True)
     ]
-    look |= {"limit": limit, "rows": rows, "axes": on[0], "mode": theme_mode()}
+    look |= {"limit": limit, "rows": rows, "axes": on[0]}
     n_total = int(inside.sum())
     return fields, [
         landscape_figure(field, points, n_total=n_total, title=title, **look)

@@ -17,7 +17,7 @@ from lore_core.mergeable.partitions.batches import change_words, place_words
 from lore_core.regions import SumsLandscape
 from lore_core.regions.field import Outline
 from pages.shared.charts import show_chart
-from pages.shared.controls import in_session, one_of, theme_mode
+from pages.shared.controls import in_session, one_of
 from pages.shared.files import State
 from pages.shared.header import plain
 from pages.watch.looking import N_PLACES, Look
@@ -98,7 +98,6 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
         axes=look.kept.batches.plan.embedding.name.title,
         limit=limit,
         found=found,
-        mode=theme_mode(),
         height=480,
     )
     first = drawn(earlier, title=title)

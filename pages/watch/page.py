@@ -12,7 +12,7 @@ from lore_core.figures import movement_figure
 from lore_core.mergeable import Watched, movement_frame
 from lore_core.mergeable.partitions.batches import movement_words
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import gamma_control, theme_mode
+from pages.shared.controls import gamma_control
 from pages.shared.header import plain, question, sentence, show_error
 from pages.shared.tasks import current_job
 from pages.watch.looking import N_DRAWS, Look, go_on, is_looking, see_to
@@ -85,7 +85,6 @@ def _movement(look: Look, n_around: int) -> None:
             table,
             level=LEVEL,
             rows=f"{count} on {batches.plan.embedding.name.title}",
-            mode=theme_mode(),
         )
         show_chart(chart, "watch_movement")
     else:
