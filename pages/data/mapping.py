@@ -36,8 +36,11 @@ _FIELDS = {field: role for role, field in _ROLES.items()}
 _SEVERAL = ("probabilities", "features", "groups", "metadata")
 
 
-def panel(files: list[Any], source: str) -> None:
+def show_columns(files: list[Any], source: str) -> None:
     """Show the columns of the first file with their roles, and read again with edited ones."""
+    if not files:
+        return
+    _query_box(files, source)
     try:
         overview = _overview(files)
     except InputError:
@@ -117,7 +120,7 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
     )
 
 
-def query_box(files: list[Any], source: str) -> None:
+def _query_box(files: list[Any], source: str) -> None:
     """Ask for a query, where all files (uploads or paths) are databases."""
     if not all(Path(item.name).suffix.lower() in DATABASE_SUFFIXES for item in files):
         return

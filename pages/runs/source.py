@@ -136,8 +136,8 @@ def _explain() -> None:
 
 def _looked_at(given: Any, name: str) -> RunsSource:
     """Read the first run, once for each state of the files."""
-    is_upload = isinstance(given, list)
-    state: Any = [_mark(item) for item in given] if is_upload else directory_state(given, _INSTEAD)
+    uploads = given if isinstance(given, list) else []
+    state: Any = [item.file_id for item in uploads] or directory_state(given, _INSTEAD)
 
     def look() -> RunsSource:
         with st.spinner("Looking at the first run …"):
@@ -145,15 +145,8 @@ def _looked_at(given: Any, name: str) -> RunsSource:
             check_inside(file for files in runs.values() for file in files)
             run, files = next(iter(runs.items()))
             first = reading.load(list(files), name=run, isolate=True)
-        digest = hashlib.sha256(repr(state).encode()).hexdigest()
+        marks = [(item.name, hashlib.sha256(item.getvalue()).hexdigest()) for item in uploads]
+        digest = hashlib.sha256(repr(marks or state).encode()).hexdigest()
         return RunsSource(name, tuple(runs.values()), first, digest)
 
     return once_a_state(_KEPT, state, look)
-
-
-def _mark(upload: Any) -> tuple[str, str]:
-    """Name and content of an upload; hashed once, not on every rerun."""
-    known: dict[str, str] = st.session_state.setdefault("_runs_marks", {})
-    if upload.file_id not in known:
-        known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
-    return upload.name, known[upload.file_id]

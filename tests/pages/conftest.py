@@ -19,7 +19,7 @@ from pages.shared.store import Loaded, store
 APP = Path(__file__).resolve().parents[2] / "app.py"
 CONTROLS = (
     *("selectbox", "multiselect", "text_input", "text_area", "number_input"),
-    *("slider", "select_slider", "toggle", "button_group", "segmented_control"),
+    *("slider", "select_slider", "toggle", "button_group"),
 )
 
 
