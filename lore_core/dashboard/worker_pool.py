@@ -91,8 +91,9 @@ class Task:
         self.sessions: set[object] = set()  #: Who want it, and may be gone
         self.n_bytes = self.n_file_bytes = 0  #: Of its result: in memory, and in a file
         self.cancelled = False
+        self.last_wanted = time.monotonic()  #: When any of them was seen
         #: What is short comes before what is long, unless that waits for long already
-        self.due = time.monotonic() + _PATIENCE * self.expected
+        self.due = self.last_wanted + _PATIENCE * self.expected
         self.started: float | None = None
         self._result: Any = None
         self._error: Exception | None = None

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison, region_report
 from lore_core.figures import cdf_figure
@@ -100,7 +101,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
 
 
 def _rows(
-    container: st.delta_generator.DeltaGenerator,
+    container: DeltaGenerator,
     result: Comparison,
     before: str,
     local: LocalErrors,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import compare_runs, load_runs
 from lore_core.comparison import RunsComparison
@@ -126,9 +127,7 @@ def ask(source: RunsSource) -> RunsRequest | None:
     return RunsRequest(feature_map, gamma, n_bins, by, smallest, tuple(methods))
 
 
-def _feature_map(
-    source: RunsSource, columns: list[st.delta_generator.DeltaGenerator]
-) -> str | None:
+def _feature_map(source: RunsSource, columns: list[DeltaGenerator]) -> str | None:
     """Choose the map the methods and the local metrics work on; None for none."""
     features = source.first.features
     if features is None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
@@ -117,7 +118,7 @@ def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     )
 
 
-def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
+def gamma_control(container: DeltaGenerator) -> float:
     """Choose the bandwidth."""
     return float(
         container.select_slider(
@@ -131,7 +132,7 @@ def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
     )
 
 
-def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
+def bins_control(container: DeltaGenerator) -> int:
     """Choose the number of confidence bins."""
     return int(
         container.slider(
@@ -146,7 +147,7 @@ def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
 
 
 def bin_control(
-    container: st.delta_generator.DeltaGenerator,
+    container: DeltaGenerator,
     table: ReliabilityTable,
     label: str,
     more: list[str],
@@ -162,9 +163,7 @@ def bin_control(
     return table.best_bin(MIN_BIN_ROWS) if wanted == "best" else names.get(wanted)
 
 
-def cost_controls(
-    left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator
-) -> tuple[float, float]:
+def cost_controls(left: DeltaGenerator, right: DeltaGenerator) -> tuple[float, float]:
     """Choose what saying “unsure” and a wrong answer cost."""
     unsure = left.number_input("Cost of unsure, u", 0.01, 1e6, 1.0, **linked("unsure"))
     wrong = right.number_input("Cost of wrong, w", 0.01, 1e8, 10.0, **linked("wrong"))
@@ -283,7 +282,7 @@ def last_view() -> View | None:
     return view
 
 
-def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
+def map_control(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the picture is drawn on, apart from the features the kernel works on."""
     names = planar_maps(view.dataset)
     about = (
@@ -294,7 +293,7 @@ def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tup
     return _chosen_map(view, container, "Draw on", [*same, *names], key="map", help=about)
 
 
-def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
+def metric_map(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the local metrics are measured on, apart from the one LoRe uses."""
     others = [name for name in available_maps(view.dataset) if name != view.map_name]
     label, names = "Measure local errors on", ["same as LoRe's", *others]
@@ -304,7 +303,7 @@ def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tupl
 
 def _chosen_map(
     view: View,
-    container: st.delta_generator.DeltaGenerator,
+    container: DeltaGenerator,
     label: str,
     names: list[str],
     key: str,
@@ -317,9 +316,7 @@ def _chosen_map(
     return _usable(view.dataset, name)
 
 
-def curve_metric(
-    container: st.delta_generator.DeltaGenerator, target: str | int = TOP_LABEL
-) -> CurveKey:
+def curve_metric(container: DeltaGenerator, target: str | int = TOP_LABEL) -> CurveKey:
     """Choose what curves over γ show."""
     if target == ALL_CLASSES:
         by_name = {curve.button: key for key, curve in VECTOR_CURVES.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import InputError
 from lore_core.comparison import Conclusion
@@ -94,7 +95,7 @@ def headline_in_a_line(verdict: Verdict) -> None:
     st.markdown(f":{color}[:material/{icon}:] **{plain(verdict.sentence)}**")
 
 
-def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusion) -> None:
+def conclude(container: DeltaGenerator, conclusion: Conclusion) -> None:
     """Begin a page, in a container kept free for it, with what report and command say, too."""
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
 from lore_core.dashboard.worker_pool import POOL, Request
@@ -34,7 +35,7 @@ _COLUMN, _METHODS = "group_column", "methods"
 _MAX_SECONDS = 5.0
 
 
-def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenerator) -> None:
+def grouping_control(dataset: Dataset, container: DeltaGenerator) -> None:
     """Let the reader choose the group column of the comparison, where there are several."""
     columns = group_columns(dataset)
     if len(columns) > 1:
@@ -90,8 +91,8 @@ def preselected(offered: list[str]) -> list[str]:
 
 def pair_controls(
     result: Comparison,
-    left: st.delta_generator.DeltaGenerator,
-    right: st.delta_generator.DeltaGenerator,
+    left: DeltaGenerator,
+    right: DeltaGenerator,
 ) -> tuple[str, str]:
     """Choose two methods to hold against each other: before and after."""
     methods = list(result.datasets)

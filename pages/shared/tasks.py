@@ -65,24 +65,21 @@ def _watch_sessions() -> None:
     """Look now and then, from here on, whether those who have asked for work are still there."""
 
     def look() -> None:
-        alone: dict[Task, float] = {}
         while True:
             time.sleep(_LOOK_SECONDS)
-            stop_unwanted(alone, time.monotonic())
+            stop_unwanted(time.monotonic())
 
     threading.Thread(target=look, daemon=True).start()
 
 
-def stop_unwanted(alone: dict[Task, float], now: float) -> None:
-    """Stop work whose readers have all left and not come back; ``alone``: since when it is so."""
+def stop_unwanted(now: float) -> None:
+    """Stop work whose readers have all left and not come back for a while: a reload takes one."""
     with _LOCK:
         undone = [task for task in _TASKS.values() if not task.ended]
-    for task in alone.keys() - undone:
-        del alone[task]
     for task in undone:
         if any(map(is_there, list(task.sessions))):
-            alone.pop(task, None)
-        elif now - alone.setdefault(task, now) >= _PATIENCE_SECONDS:
+            task.last_wanted = now
+        elif now - task.last_wanted >= _PATIENCE_SECONDS:
             POOL.cancel(task)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import InputError
 from lore_core.mergeable import Batches
@@ -58,7 +59,7 @@ class Kept:
         return str(self.batches.path_of(name))
 
 
-def choose(container: st.delta_generator.DeltaGenerator) -> Kept | None:
+def choose(container: DeltaGenerator) -> Kept | None:
     """Ask for the directory; return what is kept there, None while there is nothing to show."""
     if not is_local():
         st.info(

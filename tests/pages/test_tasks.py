@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 
 import pytest
 
@@ -140,14 +141,12 @@ def test_a_job_whose_readers_have_left_is_stopped(monkeypatch):
     monkeypatch.setattr(tasks, "is_there", there.__contains__)
     job = begun(until_cancelled(threading.Event()), key="a key")
     job.sessions |= {"closed", "open"}
-    alone = {}
-    for seconds in (0.0, 60.0):
-        stop_unwanted(alone, seconds)
+    now = time.monotonic()
+    stop_unwanted(now + 60.0)
     there.clear()
-    for seconds in (65.0, 90.0):
-        stop_unwanted(alone, seconds)
-        assert not job.cancelled
-    stop_unwanted(alone, 95.0)
+    stop_unwanted(now + 85.0)
+    assert not job.cancelled
+    stop_unwanted(now + 90.0)
     ended(job)
 
 
@@ -177,10 +176,9 @@ def test_a_task_that_nobody_wants_any_more_is_stopped(monkeypatch):
     assert task.cancelled
     monkeypatch.setattr(tasks, "is_there", lambda session: False)
     task = tasks.submit(request, "closed")
-    alone = {}
-    for seconds in (0.0, 31.0):
+    for seconds in (9.0, 31.0):
         assert not task.cancelled
-        stop_unwanted(alone, seconds)
+        stop_unwanted(time.monotonic() + seconds)
     assert task.wait(SECONDS)
     assert task.cancelled
     assert tasks.wait_for(Request(add_up, {"numbers": [1, 2]}), None) == 3
