@@ -169,7 +169,6 @@ def ensure_loaded() -> bool:
     if is_loaded():
         name_in_link(_PARAMETER, current().key)
         store().loaded.use(current().key)
-        _say_what_changed(current())
         return False
     if failure() is not None:
         return False
@@ -178,7 +177,6 @@ def ensure_loaded() -> bool:
     found = None if wanted is None else store().loaded.get(wanted)
     if found is not None:
         _show(found)
-        _say_what_changed(found)
     elif wanted in _STORIES:
         load_demo(wanted)
     elif arguments().data:
@@ -241,28 +239,20 @@ def _note_missing_data() -> None:
     )
 
 
-def _say_what_changed(loaded: Loaded) -> None:
-    """Say once that a file is not what was read any more."""
+def problem() -> str | None:
+    """Return, once, that a file is not what was read any more."""
+    loaded = current()
     now = states_of(Path(file) for file, *_ in loaded.files)
     if now == loaded.files or st.session_state.get(_CHANGED) == now:
-        return
+        return None
     st.session_state[_CHANGED] = now
     changed = sorted({Path(file) for file, *_ in {*loaded.files} - {*now}})
     names = ", ".join(path.name for path in changed[:3]) or loaded.dataset.name
-    gone = any(not path.exists() for path in changed)
-    again = (
-        " To read it again, open the address without what follows its “?”, or use the Data page."
-    )
-    st.session_state["_problem"] = (
-        f"{names} {'was removed' if gone else 'changed on disk'} since it was read; what is shown "
-        f"is as it was then.{'' if gone else again}"
-    )
-
-
-def problem() -> str | None:
-    """Return what a reader should know of the data, once."""
-    text: str | None = st.session_state.pop("_problem", None)
-    return text
+    what, again = "changed on disk", " To read it again, open the address without what follows its "
+    again += "“?”, or use the Data page."
+    if any(not path.exists() for path in changed):
+        what, again = "was removed", ""
+    return f"{names} {what} since it was read; what is shown is as it was then.{again}"
 
 
 def export_selection(rows: Mask | None) -> None:
