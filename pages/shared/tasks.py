@@ -95,7 +95,8 @@ def submit(request: Request[Any], session: object = None) -> Task:
     key = request.function, request.key
     with _LOCK:
         task = _TASKS.get(key)
-        is_over = task is not None and task.ended and (task.failed or request.keep is not None)
+        # What others than pages wait for is kept elsewhere, and may be gone from there.
+        is_over = task is not None and task.ended and (task.failed or request.lane != "short")
         if task is None or task.cancelled or is_over:
             task = _TASKS[key] = Task(request)
             _begin(task)
