@@ -318,26 +318,17 @@ def _chosen_map(
 
 def curve_metric(container: DeltaGenerator, target: str | int = TOP_LABEL) -> CurveKey:
     """Choose what curves over γ show."""
-    if target == ALL_CLASSES:
-        by_name = {curve.button: key for key, curve in VECTOR_CURVES.items()}
-        chosen = container.segmented_control(
-            "Summary of the whole vector",
-            list(by_name),
-            default=next(iter(by_name)),
-            required=True,
-            **linked("vector"),
-            help="Average: the root mean square of the local errors of rows with ten effective "
-            "neighbours or more. Largest: the largest of them. Both less their noise.",
-        )
-        return by_name[chosen]
-    by_name = {curve.button: key for key, curve in CURVES.items()}
-    chosen = one_of(
-        "Summary",
-        list(by_name),
-        **linked("metric"),
-        help=f"Supported MLCE: the largest local error of rows with {MIN_EFFECTIVE_SIZE:g} "
-        "effective neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, "
-        "often set by a single row in an almost empty bin.",
-        into=container,
+    label, key, curves = "Summary", "metric", CURVES
+    about = (
+        f"Supported MLCE: the largest local error of rows with {MIN_EFFECTIVE_SIZE:g} effective "
+        "neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, often set "
+        "by a single row in an almost empty bin."
     )
-    return by_name[chosen]
+    if target == ALL_CLASSES:
+        label, key, curves = "Summary of the whole vector", "vector", VECTOR_CURVES
+        about = (
+            "Average: the root mean square of the local errors of rows with ten effective "
+            "neighbours or more. Largest: the largest of them. Both less their noise."
+        )
+    by_name = {curve.button: name for name, curve in curves.items()}
+    return by_name[one_of(label, list(by_name), **linked(key), help=about, into=container)]
