@@ -121,8 +121,8 @@ scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
 answer = st.container(key="main_answer", gap="xsmall")
 headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
-said, switch = answer.columns([4.3, 1.7], vertical_alignment="center")
-said.container(key="said").markdown(unbroken(sentence))
+words_column, switch = answer.columns([4.3, 1.7], vertical_alignment="center")
+words_column.container(key="said").markdown(unbroken(sentence))
 beyond = switch.toggle(
     "Beyond chance",
     **linked("beyond"),
@@ -193,7 +193,7 @@ with picture:
             key=(*key, chosen_one),
             title=plain(title_of(subgroup, chosen_one)),
             note=plain(held_out_note(subgroup, search)),
-            said=[part.column for part in subgroup.conditions],
+            titled=[part.column for part in subgroup.conditions],
         )
     elif layer != "3-D" or on_map.n_components == 3:
         show_asked(scene, words)

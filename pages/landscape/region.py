@@ -113,12 +113,12 @@ def region_panel(
     key: tuple[Any, ...],
     title: str,
     note: str = "",
-    said: Sequence[str] = (),
+    titled: Sequence[str] = (),
 ) -> None:
     """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
 
     ``among`` (n_eval,): rows the map shows, with which those inside are compared. ``fitted_on``
-    (n_cal,): calibration rows inside. ``said``: columns the title tells, which are no news.
+    (n_cal,): calibration rows inside. ``titled``: columns the title tells, which are no news.
     """
     dataset, target = view.evaluation, view.target_rows
     report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
@@ -128,14 +128,14 @@ def region_panel(
         button.button("Clear", on_click=clear_region, width="stretch", key="clear_region")
         if report.n_rows == 0:
             return
-        made_of = compute.made_of(view, key, inside, among, tuple(said))
+        composed = compute.region_composition(view, key, inside, among, tuple(titled))
         if note:
             head.caption(note)
-        beside = "Beside that it is" if said else "It is"
-        head.markdown(f"{beside} {plain(describe_composition(made_of))}.")
+        beside = "Beside that it is" if titled else "It is"
+        head.markdown(f"{beside} {plain(describe_composition(composed))}.")
         left, right = st.columns([1.7, 1], gap="medium")
         with left:
-            _show_composition(made_of, int(among.sum()) - report.n_rows)
+            _show_composition(composed, int(among.sum()) - report.n_rows)
         with right:
             show_chart(
                 reliability_figure(
@@ -159,14 +159,14 @@ def region_panel(
             _show_recalibrated(view, inside, fitted_on, key)
 
 
-def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
+def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
     """List what is over-represented inside."""
-    looked_at = int(made_of.attrs["looked_at"])
+    looked_at = int(composed.attrs["looked_at"])
     st.markdown("**What it is made of, against the rest**")
     if looked_at == 0:
         st.caption("Nothing to compare: no other rows are shown, or no columns are known.")
         return
-    shown = made_of[made_of["p_adjusted"] < 0.05].head(_COMPOSITION_ROWS)
+    shown = composed[composed["p_adjusted"] < 0.05].head(_COMPOSITION_ROWS)
     if shown.empty:
         st.caption(
             f"None of the {looked_at:,} values looked at is more frequent inside than among the "
@@ -251,7 +251,7 @@ def _show_recalibrated(
     if why_not is not None:
         st.info(plain(why_not), icon=":material/info:")
         return
-    found = compute.mended(view.dataset, key, fitted_on, inside)
+    found = compute.recalibrated_region(view.dataset, key, fitted_on, inside)
     table = found.table
     columns: dict[str, Any] = {"method": table["method"]}
     columns["gap, points"] = _with_interval(table, "gap", POINTS, signed=True)
@@ -334,7 +334,7 @@ def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
 
 def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
     if isinstance(asked, str):
-        return np.asarray(compute.found(dataset, asked))
+        return np.asarray(compute.matching_rows(dataset, asked))
     # As the browser counts them: it has the map in 32 bits.
     parts = [points[first : first + _AT_ONCE] for first in range(0, len(points), _AT_ONCE)]
     return np.concatenate([asked.contains(part.astype(np.float32)) for part in parts])

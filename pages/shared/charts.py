@@ -48,10 +48,10 @@ def chart_line(
     key: str,
     *,
     narrow: bool = False,
-    said: str = "",
+    caption: str = "",
     as_seen: Callable[[], Chart] | None = None,
 ) -> None:
-    """Say under a chart how to read it, or what is ``said`` instead, and offer its exports.
+    """Say under a chart how to read it, or a ``caption`` instead, and offer its exports.
 
     ``as_seen``: makes the chart as it is on the screen by then, where the reader can move it.
     """
@@ -59,7 +59,7 @@ def chart_line(
         horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"line_{key}"
     )
     with row:
-        st.caption(unbroken(said or chart.how_to_read), width="stretch")
+        st.caption(unbroken(caption or chart.how_to_read), width="stretch")
         with st.popover(
             ":material/download:" if narrow else ":material/download: Export",
             type="tertiary",

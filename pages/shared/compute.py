@@ -370,7 +370,7 @@ def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str
 
 
 @_cached(16, False)
-def found(dataset: Dataset, words: str) -> np.ndarray:
+def matching_rows(dataset: Dataset, words: str) -> np.ndarray:
     """Mask of the rows of a dataset that fit some words."""
     return rows_with(dataset, words)
 
@@ -379,20 +379,20 @@ telling = _cached(8, False, "target")(where.telling_of)
 
 
 @_cached(32, False, "target")
-def made_of(
+def region_composition(
     view: View,
     key: Hashable,
     _inside: np.ndarray,
     _among: np.ndarray,
-    said: tuple[str, ...] = (),
+    but_for: tuple[str, ...] = (),
 ) -> pd.DataFrame:
-    """Composition of a set of evaluation rows but for columns ``said``; ``key`` names the set."""
-    known = [item for item in telling(view) if item.name not in said]
+    """Composition of a set of evaluation rows but for some columns; ``key`` names the set."""
+    known = [item for item in telling(view) if item.name not in but_for]
     return composition(view.evaluation, _inside, among=_among, coded=known)
 
 
 @_cached(32, "Recalibrating the region …")
-def mended(
+def recalibrated_region(
     dataset: Dataset, key: Hashable, _fitted_on: np.ndarray, _measured_on: np.ndarray
 ) -> RegionRecalibration:
     """Recalibrators fitted on a region's calibration rows; ``key`` names the region."""

@@ -100,14 +100,14 @@ def conclude(container: DeltaGenerator, conclusion: Conclusion) -> None:
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
 
 
-def show_error(said: str | InputError) -> None:
+def show_error(text: str | InputError) -> None:
     """Say in a sentence what went wrong."""
-    st.error(sentence(str(said)), icon=":material/error:")
+    st.error(sentence(str(text)), icon=":material/error:")
 
 
-def sentence(said: str) -> str:
+def sentence(text: str) -> str:
     """Write words as a sentence of a page."""
-    return plain(said[:1].upper() + said[1:])
+    return plain(text[:1].upper() + text[1:])
 
 
 #: Where web and e-mail addresses are cut: Streamlit makes links of whole ones, escaped or not.

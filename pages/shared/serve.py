@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvicorn
@@ -54,7 +54,7 @@ def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -
     PagesManager.uses_pages_directory = False
     starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket, notify)
     # Its own handlers wait for open connections first, for as long as those like.
-    uvicorn.Server.capture_signals = _leave_signals  # type: ignore[assignment, method-assign]
+    uvicorn.Server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]
     for number in _END_SIGNALS:
         signal.signal(number, _end)
     if os.name == "posix":
@@ -78,11 +78,6 @@ def answering_at_once(
         return listening
 
     return bound
-
-
-@contextlib.contextmanager
-def _leave_signals(_: uvicorn.Server) -> Iterator[None]:
-    yield
 
 
 def _start_guard() -> None:

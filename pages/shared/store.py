@@ -151,10 +151,10 @@ class Cache(Generic[Value]):
         """Return a thing, or None where it was not made or is gone."""
         with self._lock:
             self._drop_unused()
-            held = self._items.get(key)
-        if held is not None:
+            item = self._items.get(key)
+        if item is not None:
             self.use(key)
-            return held[0]
+            return item[0]
         found = self._read(key)
         if found is not None:
             self.hold(key, found)

@@ -68,10 +68,10 @@ def chosen_subgroup(key: tuple[Hashable, ...], n_places: int) -> int | None:
     named = st.query_params.get(_PARAMETER, "")
     if _CHOSEN not in st.session_state and named.isdecimal():
         st.session_state[_CHOSEN] = (key, int(named) - 1)
-    kept = st.session_state.get(_CHOSEN)
-    is_here = kept is not None and kept[0] == key and 0 <= kept[1] < n_places
-    name_in_link(_PARAMETER, str(kept[1] + 1) if is_here else None)
-    return kept[1] if is_here else None
+    chosen = st.session_state.get(_CHOSEN)
+    is_here = chosen is not None and chosen[0] == key and 0 <= chosen[1] < n_places
+    name_in_link(_PARAMETER, str(chosen[1] + 1) if is_here else None)
+    return chosen[1] if is_here else None
 
 
 def forget_subgroup() -> None:
