@@ -233,7 +233,7 @@ def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Request[Comparison]:
     """Return the work behind :func:`comparison`."""
-    how = {"labels": labels, "grouping": grouping, "measured_on": measured_on}
+    how: dict[str, Any] = {"labels": labels, "grouping": grouping, "measured_on": measured_on}
     return _request(fit_methods, view, len(labels) * len(view.dataset), **how)
 
 
@@ -245,7 +245,7 @@ def intervals(
     if not methods.simulating_of(view, n_methods=n_methods, on=measured_on)["n_draws"]:
         return None
     confidences = {name: item.confidence for name, item in result.datasets.items()}
-    how = {"confidences": confidences, "measured_on": measured_on}
+    how: dict[str, Any] = {"confidences": confidences, "measured_on": measured_on}
     return _request(methods.intervals_of, view, n_methods * len(view.dataset), **how)
 
 
