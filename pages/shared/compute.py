@@ -222,17 +222,10 @@ def summary(view: View) -> Summary:
     return found.without_row_values()  # which nobody compares here
 
 
-def comparison(
-    view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
-) -> Comparison:
-    """Methods fitted and measured, without the simulated :func:`intervals`."""
-    return await_result(fits(view, labels, grouping, measured_on))
-
-
 def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Request[Comparison]:
-    """Return the work behind :func:`comparison`."""
+    """Return the work that fits methods and measures them, without the :func:`intervals`."""
     how: dict[str, Any] = {"labels": labels, "grouping": grouping, "measured_on": measured_on}
     return _request(fit_methods, view, len(labels) * len(view.dataset), **how)
 
@@ -240,7 +233,7 @@ def fits(
 def intervals(
     view: View, result: Comparison, measured_on: Embedding | None
 ) -> Request[dict[str, pd.DataFrame] | None] | None:
-    """Return the work that simulates intervals of :func:`comparison`; None if it takes too long."""
+    """Return the work that simulates intervals of :func:`fits`; None if it takes too long."""
     n_methods = len(result.datasets)
     if not methods.simulating_of(view, n_methods=n_methods, on=measured_on)["n_draws"]:
         return None

@@ -28,7 +28,7 @@ from pages.shared.charts import end_page
 from pages.shared.controls import in_session, last_view
 from pages.shared.header import plain
 from pages.shared.scheduler import run_when_idle
-from pages.shared.tasks import is_there, submit, this_session
+from pages.shared.tasks import await_result, is_there, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
 #: Nothing that takes longer than so many seconds is done before anybody asks for it.
@@ -128,7 +128,7 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         st.stop()
     if measured_on is None and view.is_local:
         measured_on = view.embedding
-    return compute.comparison(view, tuple(methods), grouping(view.dataset), measured_on)
+    return await_result(compute.fits(view, tuple(methods), grouping(view.dataset), measured_on))
 
 
 def pair_of_maps(

@@ -100,12 +100,12 @@ def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
 
 
 def test_what_the_page_fits_places_new_rows_by_itself(made):
-    from pages.shared import compute
+    from pages.shared import compute, tasks
 
     dataset = made()
     maps = {"PCA 2-D": lore.embed(dataset.features, "pca", 2)}
     view = View(dataset, gamma=0.5, n_bins=5, maps=maps)
-    result = compute.comparison(view, ("No recalibration", "LoRe"), None, None)
+    result = tasks.await_result(compute.fits(view, ("No recalibration", "LoRe"), None, None))
     from lore_core.shipping import Predictor
 
     predictor = Predictor.load(result.recalibrators["LoRe"].to_bytes())
