@@ -11,7 +11,7 @@ import streamlit as st
 
 from lore_core.data.dataset import Dataset
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
-from lore_core.figures.browser.landscape import Layer, LiveLandscape
+from lore_core.figures.browser.landscape import Layer
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
 from lore_core.regions import Field, Outline, Selection
 from lore_core.regions.subgroups.find import SubgroupSearch
@@ -33,7 +33,7 @@ from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
-from pages.shared.subgroups import choose_subgroup, color_limit, titles_of
+from pages.shared.subgroups import choose_subgroup, color_limit, live_scene
 
 KEY = "landscape"
 _HINT = (
@@ -108,35 +108,28 @@ def _show_map(
     field: Field | None,
     selection: Selection,
 ) -> None:
-    view, search, key = scene.view, drawing.search, drawing.search_key
+    view, search = scene.view, drawing.search
     rows_key = repr((*view.key("target", "n_bins", "binning"), scene.on.digest))
-    inside = None if search is None else search.inside()
-    fields = vivid = None
+    fields = None
     if scene.only is None:  # else what is shown is tested anew at every γ
         against = None if search is None else search.against
         looked_for = (rows_key, view.key("maps"), scene.bin_index, against)
         fields = field_parts(repr(looked_for), view, scene.bin_index, scene.on, search)
-    if inside is not None and scene.only is None and field is not None:
-        vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
-    live = LiveLandscape(
-        picture=picture,
-        field=field,
+    live = live_scene(
+        scene,
+        picture,
+        field,
+        search,
         rows=rows_of(scene),
         rows_key=rows_key,
-        n_shown=int(scene.shown.sum()),
-        map_key=map_key(view.dataset, scene.on),
         layer=layer,
         bin_index=scene.bin_index,
-        vivid=vivid,
-        inside=inside,
         only=scene.only is not None,
-        titles={} if search is None else titles_of(search),
         selection=selection,
         chosen=drawing.chosen,
         marked=None if drawing.marked is None else drawing.marked.told,
         row=picked_row(view.evaluation),
         glimpse=glimpse_of(view.evaluation),
-        gamma=view.gamma,
         gammas=tuple(GAMMAS),
         fields_key="" if fields is None else fields.address,
         address=map_rows(scene, rows_key, fields).address,
@@ -151,7 +144,7 @@ def _show_map(
         KEY,
         gamma=take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
-        place=lambda number: choose_subgroup(key, int(number)),
+        place=lambda number: choose_subgroup(drawing.search_key, int(number)),
         row=take_row,
     )
 

@@ -9,6 +9,8 @@ import streamlit as st
 
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
+from lore_core.regions import Field
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.verdict import name_of_subgroup
 from lore_core.view import View
@@ -96,6 +98,33 @@ def color_limit(scene: Scene) -> float:
     return shared_limit(compute.scene(at, scene.bin_index, scene.on, scene.axes).supported)
 
 
+def live_scene(
+    scene: Scene,
+    picture: LandscapePicture,
+    field: Field | None,
+    search: SubgroupSearch | None,
+    **more: Any,
+) -> LiveLandscape:
+    """Return what a map in the browser shows of a scene, stronger where subgroups were found."""
+    dataset, inside, vivid = scene.view.dataset, None, None
+    if search is not None:
+        inside = search.inside()
+        if scene.only is None and field is not None:
+            key = (*search_key(scene.view, search), "all")
+            vivid = compute.region_outline(dataset, scene.on, key, inside)
+    return LiveLandscape(
+        picture=picture,
+        field=field,
+        n_shown=int(scene.shown.sum()),
+        map_key=map_key(dataset, scene.on),
+        vivid=vivid,
+        inside=inside,
+        titles={} if search is None else titles_of(search),
+        gamma=scene.view.gamma,
+        **more,
+    )
+
+
 def small_map(
     view: View, search: SubgroupSearch | None, key: str, on_subgroup: Callable[[Any], None]
 ) -> None:
@@ -104,14 +133,10 @@ def small_map(
     if plane is None:
         return
     name, on = plane
-    scene = compute.scene(view, None, on, name)
-    field = compute.field(view, None, on, (), None)
-    found = inside = vivid = None
+    scene, field = compute.scene(view, None, on, name), compute.field(view, None, on, (), None)
+    found = []
     if search is not None:
-        searched = search_key(view, search)
-        found = compute.outlines(view.dataset, on, searched, search)
-        inside = search.inside()
-        vivid = compute.region_outline(view.dataset, on, (*searched, "all"), inside)
+        found = compute.outlines(view.dataset, on, search_key(view, search), search)
     picture = landscape_figure(
         field,
         scene.points,
@@ -119,17 +144,7 @@ def small_map(
         limit=color_limit(scene),
         rows=scene.in_words,
         axes=name,
-        found=found or (),
+        found=found,
         labels=scene.classes,
     ).picture
-    live = LiveLandscape(
-        picture=picture,
-        field=field,
-        n_shown=scene.n_rows,
-        map_key=map_key(view.dataset, on),
-        vivid=vivid,
-        inside=inside,
-        titles={} if search is None else titles_of(search),
-        gamma=view.gamma,
-    )
-    live_landscape(live, key, place=on_subgroup)
+    live_landscape(live_scene(scene, picture, field, search), key, place=on_subgroup)
