@@ -13,11 +13,10 @@ from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
-from lore_core.regions import Outline
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.map_rows import wait_until_drawn
-from pages.landscape.picture import KEY, Drawing, is_live, show_asked, show_picture
+from pages.landscape.picture import KEY, is_live, show_asked, show_picture
 from pages.landscape.region import (
     ASKED,
     DIVIDED_TAB,
@@ -147,7 +146,6 @@ tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
-outlined: tuple[tuple[str, Outline], ...] = ()
 # What is beyond chance is drawn stronger, whichever list is open.
 with tabs[0]:
     searched = is_searched(view)
@@ -164,23 +162,16 @@ if verdict.level != "good":
 if search is not None:
     key = search_key(view, search)
     chosen_one = chosen_subgroup(key, len(search.subgroups))
-    if on_map.n_components == 2:
-        outlined = tuple(
-            item
-            for item in compute.outlines(view.dataset, on_map, key, search)
-            if chosen_one is None or item[0] == str(chosen_one + 1)
-        )
     if beyond:
         scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
 marked = marked_rows(scene, search, chosen_one, words)
 export_selection(None if marked is None else marked.rows)
-drawing = Drawing(value, layer, key, search, outlined, chosen=chosen_one, marked=marked)
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:
-        show_picture(scene, drawing)
+        show_picture(scene, search, chosen_one, marked, value, layer)
 
     if search is not None and chosen_one is not None:
         subgroup, inside = search.subgroups[chosen_one], search.mask(chosen_one)

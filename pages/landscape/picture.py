@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -11,9 +9,8 @@ import streamlit as st
 
 from lore_core.data.dataset import Dataset
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
-from lore_core.figures.browser.landscape import Layer
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
-from lore_core.regions import Field, Outline, Selection
+from lore_core.regions import Field
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
 from pages.landscape.gamma_fields import field_parts
@@ -33,7 +30,7 @@ from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
-from pages.shared.subgroups import choose_subgroup, color_limit, live_scene
+from pages.shared.subgroups import choose_subgroup, color_limit, live_scene, search_key
 
 KEY = "landscape"
 _HINT = (
@@ -46,31 +43,26 @@ _HINT_IN_SPACE = (
 )
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """How a scene is drawn."""
-
-    value: Value  #: What the colour means
-    layer: Literal["field", "rows", "both", "3-D"]  #: What is drawn
-    search_key: tuple[Hashable, ...] = ()  #: Names the search for places
-    search: SubgroupSearch | None = None  #: What it found; None where none was made
-    outlines: tuple[tuple[str, Outline], ...] = ()  #: Places to outline, by their numbers
-    chosen: int | None = None  #: The place that is looked at, from 0
-    marked: Marked | None = None  #: Rows that are marked
-
-
-def show_picture(scene: Scene, drawing: Drawing) -> None:
-    """Draw the landscape."""
+def show_picture(
+    scene: Scene,
+    search: SubgroupSearch | None,
+    chosen: int | None,
+    marked: Marked | None,
+    value: Value,
+    layer: Literal["field", "rows", "both", "3-D"],
+) -> None:
+    """Draw the landscape, with what a search for places found, and the chosen one, from 0."""
     common: dict[str, Any] = {
-        "value": drawing.value,
+        "value": value,
         "limit": color_limit(scene),
         "rows": scene.in_words,
         "axes": scene.axes,
     }
-    is_flat, layer, field = scene.on.n_components == 2, drawing.layer, None
+    view, is_flat, field = scene.view, scene.on.n_components == 2, None
+    key = () if search is None else search_key(view, search)
     if is_flat:
-        only_key = () if scene.only is None else drawing.search_key
-        field = compute.field(scene.view, scene.bin_index, scene.on, only_key, scene.only)
+        only_key = () if scene.only is None else key
+        field = compute.field(view, scene.bin_index, scene.on, only_key, scene.only)
     if field is not None and layer == "3-D":
         camera = one_of("Camera", list(CAMERAS), key="camera", label_visibility="collapsed")
         show_chart(surface_figure(field, camera=camera, **common), "landscape_height")
@@ -84,17 +76,28 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
     if field is None:
         draw = partial(landscape_3d_figure, scene.drawn(), scene.points, **common)
     else:
+        found = [] if search is None else compute.outlines(view.dataset, scene.on, key, search)
+        names = {name for name, _ in found} if chosen is None else {str(chosen + 1)}
         draw = partial(
             landscape_figure,
             None if layer == "rows" else field,
             scene.points,
             points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
             region=selection,
-            found=drawing.outlines,
+            found=[item for item in found if item[0] in names],
             **common,
         )
-    chart, seen = draw(), looked_at(map_key(scene.view.dataset, scene.on))
-    _show_map(scene, drawing, "rows" if layer == "3-D" else layer, chart.picture, field, selection)
+    chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
+    _show_map(
+        scene,
+        chart.picture,
+        field,
+        search,
+        layer="rows" if layer == "3-D" else layer,
+        selection=selection,
+        chosen=chosen,
+        marked=None if marked is None else marked.told,
+    )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:
         st.caption(_HINT if is_flat else _HINT_IN_SPACE)
@@ -102,13 +105,12 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
 
 def _show_map(
     scene: Scene,
-    drawing: Drawing,
-    layer: Layer,
     picture: LandscapePicture,
     field: Field | None,
-    selection: Selection,
+    search: SubgroupSearch | None,
+    **shown: Any,
 ) -> None:
-    view, search = scene.view, drawing.search
+    view = scene.view
     rows_key = repr((*view.key("target", "n_bins", "binning"), scene.on.digest))
     fields = None
     if scene.only is None:  # else what is shown is tested anew at every γ
@@ -122,17 +124,14 @@ def _show_map(
         search,
         rows=rows_of(scene),
         rows_key=rows_key,
-        layer=layer,
         bin_index=scene.bin_index,
         only=scene.only is not None,
-        selection=selection,
-        chosen=drawing.chosen,
-        marked=None if drawing.marked is None else drawing.marked.told,
         row=picked_row(view.evaluation),
         glimpse=glimpse_of(view.evaluation),
         gammas=tuple(GAMMAS),
         fields_key="" if fields is None else fields.address,
         address=map_rows(scene, rows_key, fields).address,
+        **shown,
     )
 
     def take_gamma(wanted: float) -> None:
@@ -144,7 +143,7 @@ def _show_map(
         KEY,
         gamma=take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
-        place=lambda number: choose_subgroup(drawing.search_key, int(number)),
+        place=lambda number: search and choose_subgroup(search_key(view, search), int(number)),
         row=take_row,
     )
 
