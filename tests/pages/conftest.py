@@ -199,3 +199,8 @@ def make(
 @pytest.fixture
 def made():
     return make
+
+
+@pytest.fixture
+def dataset(made):
+    return made(n=900, n_classes=3, seed=4)

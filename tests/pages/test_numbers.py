@@ -19,11 +19,6 @@ from pages.shared import compute, tasks
 
 
 @pytest.fixture
-def dataset(made):
-    return made(n=900, n_classes=3, seed=4)
-
-
-@pytest.fixture
 def embedding(dataset):
     return lore.embed(dataset.features, "pca", 2, random_state=0).coordinates
 

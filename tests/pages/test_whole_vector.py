@@ -29,11 +29,6 @@ WHOLE = "whole vector"
 
 
 @pytest.fixture
-def dataset(made):
-    return made(n=900, n_classes=3, seed=4)
-
-
-@pytest.fixture
 def view(dataset):
     return View(dataset, maps={"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)})
 
