@@ -28,7 +28,7 @@ from lore_core.view.where import curve_of, subgroups_of, view_halves
 from pages.shared import compute
 from pages.shared.controls import GAMMAS
 from pages.shared.requests import offer
-from pages.shared.scheduler import cancel_if_busy, wait_for_pages
+from pages.shared.scheduler import is_page_running, wait_for_pages
 from pages.shared.tasks import submit
 
 #: Pieces that are sent at once.
@@ -176,10 +176,9 @@ class FieldParts:
         with _TURN:
             yield stop
 
-    def _make_way(self, share: float, message: str) -> None:
-        if _unfinished - {self}:
+    def _make_way(self, _share: float, _message: str) -> None:
+        if _unfinished - {self} or is_page_running():
             raise Cancelled
-        cancel_if_busy(share, message)
 
 
 def _add_outline(

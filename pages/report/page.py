@@ -34,18 +34,13 @@ _START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
 _WINDOW = 760
 
 
-def _methods(view: View) -> tuple[str, ...]:
-    """Those chosen where methods are compared, else those preselected there."""
+def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
+    """Gather the settings of this and the other pages: methods chosen there, else preselected."""
+    group = grouping(view.dataset)
     offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
     chosen = [name for name in st.session_state.get("methods") or [] if name in offered]
-    return tuple(chosen or preselected(offered))
-
-
-def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
-    """Gather the settings of this and the other pages."""
-    group = grouping(view.dataset)
     return ReportSettings(
-        methods=_methods(view),
+        methods=tuple(chosen or preselected(offered)),
         group_column=None if group is None else group.column,
         min_group_size=None if group is None else group.min_group_size,
         unsure_cost=unsure,

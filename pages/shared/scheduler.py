@@ -16,7 +16,6 @@ from functools import cache
 
 from lore_core.dashboard.large_arrays import release_pages
 from lore_core.dashboard.worker_pool import lower_priority
-from lore_core.data.progress import Cancelled
 from lore_core.kernel_sums.schedule import fewer_threads
 
 #: Seconds that work waits for pages of other readers, and new pages for those with a hand on them.
@@ -173,10 +172,9 @@ def _wait_until_idle() -> None:
             _news.wait_for(lambda: not (_runs or _waiting))
 
 
-def cancel_if_busy(_share: float, _message: str) -> None:
-    """Stop work where a page runs: a progress callable, to begin again when it has ended."""
-    if _runs:
-        raise Cancelled
+def is_page_running() -> bool:
+    """Whether any page runs."""
+    return bool(_runs)
 
 
 def set_up_process() -> None:
