@@ -114,8 +114,10 @@ def test_a_path(open_page, arrays, tmp_path):
 
 def test_the_other_demo(open_page):
     page = open_page("data")
+    page.app.session_state["_picked_row"] = 3  # which is another row of other data
     page.set("source", "Demo")
     page.press("Synthetic, error known")
     assert loaded(page).dataset.features.shape == (20_000, 2)
+    assert "_picked_row" not in page.app.session_state
     page.go("landscape")
     assert page.errors == []
