@@ -1,4 +1,4 @@
-"""Batches looked at in the background, one after the other; what is found is kept for all."""
+"""Batches of a directory, looked at one after the other; what is found is kept for all."""
 
 from __future__ import annotations
 
@@ -12,15 +12,34 @@ from pathlib import Path
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import InputError
 from lore_core.dashboard.worker_pool import Request, Task
 from lore_core.data.progress import Progress
-from lore_core.mergeable import Change, LocalErrorSums, Watched, change_between, metrics_of_sums
-from pages.shared.files import FileState, state_of
+from lore_core.mergeable import (
+    Batches,
+    Change,
+    LocalErrorSums,
+    Watched,
+    change_between,
+    metrics_of_sums,
+)
+from lore_core.mergeable.partitions.run import PLAN
+from pages.shared.files import (
+    FileState,
+    State,
+    check_inside,
+    directory_field,
+    directory_state,
+    is_local,
+    named_path,
+    once_a_state,
+    state_of,
+)
+from pages.shared.header import show_error
 from pages.shared.store import store
 from pages.shared.tasks import current_job, find_task, forget_job, is_busy, start_job
-from pages.watch.source import Kept
 
 #: Simulations behind each p, and places of a batch that are kept.
 N_DRAWS, N_PLACES = 999, 5
@@ -34,6 +53,10 @@ _LEAST = 0.02
 _SOON = 0.3
 #: What this session has asked for, so that what was cancelled or failed does not begin by itself.
 _ASKED = "_watch_asked"
+#: In a session: the directory that was opened.
+_KEPT = "_watch_source"
+_EXAMPLE = """lore watch kept 'days/day-*.parquet'
+lore watch kept days/day-11.parquet    # one more, the day after"""
 
 
 @dataclass
@@ -50,18 +73,36 @@ class Found:
 class Look:
     """The batches of a directory as they are now, and the γ they are looked at with."""
 
-    kept: Kept
+    batches: Batches
+    state: State  #: Of its files, with their paths
     gamma: float
 
     @cached_property
+    def _states(self) -> dict[str, FileState]:
+        return {path: (path, size, time) for path, size, time in self.state}
+
+    @cached_property
     def names(self) -> list[str]:
-        """Names of the batches, in their order."""
-        return self.kept.names
+        """Names of the batches that were there, in their order."""
+        return [name for name in self.batches.names if self.path_of(name) in self._states]
+
+    @property
+    def plan_state(self) -> FileState:
+        """The state of the file that says on which map and in which bins they are."""
+        return self._states[str(self.batches.directory / PLAN)]
+
+    def state_of(self, name: str) -> FileState:
+        """Return the state of a batch's file."""
+        return self._states[self.path_of(name)]
+
+    def path_of(self, name: str) -> str:
+        """Return the path of a batch's file, as it is in :attr:`state`."""
+        return str(self.batches.path_of(name))
 
     @cached_property
     def found(self) -> Found:
         """What is known, to all readers."""
-        directory = str(self.kept.batches.directory)
+        directory = str(self.batches.directory)
         found: Found | None = store().watched.get(directory)
         if found is None:
             found = Found()
@@ -71,13 +112,13 @@ class Look:
     @property
     def key(self) -> Hashable:
         """What tells this look from any other."""
-        return self.kept.state, self.gamma
+        return self.state, self.gamma
 
     @cached_property
     def _own(self) -> list[tuple[float, FileState, FileState]]:
         """Names of each batch's metrics in :attr:`found`."""
-        plan = self.kept.plan_state
-        return [(self.gamma, plan, self.kept.state_of(name)) for name in self.names]
+        plan = self.plan_state
+        return [(self.gamma, plan, self.state_of(name)) for name in self.names]
 
     @cached_property
     def _up_to(self) -> list[str]:
@@ -123,15 +164,15 @@ class Look:
 
         for at in known:
             tell(at)
-            self._measure(at, self.kept.batches.sums(names[at]))
+            self._measure(at, self.batches.sums(names[at]))
             done += 1
         if compared == len(names):
             return
         tell(compared)
         before = None
         if compared:
-            before = self.kept.batches.joined(names[:compared], lambda *_: tell(compared))
-        in_turn = self.kept.batches.in_turn(names[compared:], before)
+            before = self.batches.joined(names[:compared], lambda *_: tell(compared))
+        in_turn = self.batches.in_turn(names[compared:], before)
         for at, (_, earlier, sums) in enumerate(in_turn, start=compared):
             tell(at)
             self._compare(at, earlier, sums)
@@ -158,10 +199,10 @@ class Look:
         """Refuse a batch that is another one by now: what was found is not of this state."""
         name = self.names[at]
         try:
-            (state,) = state_of(Path(self.kept.path_of(name)))
+            (state,) = state_of(Path(self.path_of(name)))
         except OSError as error:
             raise InputError(f"the batch '{name}' is there no more. Reload the page.") from error
-        if state != self.kept.state_of(name):
+        if state != self.state_of(name):
             raise InputError(f"the batch '{name}' was summed anew meanwhile. Reload the page.")
 
 
@@ -205,3 +246,46 @@ def go_on(look: Look) -> None:
     """Begin, or begin again what was cancelled or has failed."""
     st.session_state[_ASKED] = look.key
     start_job(look.request)
+
+
+def choose(container: DeltaGenerator) -> tuple[Batches, State] | None:
+    """Ask for the directory; return what is kept there, None while there is nothing to show."""
+    if not is_local():
+        st.info(
+            "Directories are those of the machine that runs the dashboard, and only a reader there "
+            "can name one. Elsewhere: lore watch DIR -o movement.html.",
+            icon=":material/info:",
+        )
+        return None
+    text = directory_field(
+        "Directory of batches on this machine",
+        "watch_path",
+        "~/models/kept",
+        "The first that lore watch was given: it holds the sums of every batch.",
+        into=container,
+    )
+    if not text:
+        _explain()
+        return None
+    try:
+        return _looked_at(named_path(text))
+    except InputError as error:
+        show_error(error)
+        return None
+
+
+def _looked_at(place: Path) -> tuple[Batches, State]:
+    state = directory_state(place, "Give the directory that lore watch has made.")
+    check_inside(place.iterdir())
+    return once_a_state(_KEPT, state, lambda: Batches.opened(place)), state
+
+
+def _explain() -> None:
+    left, right = st.columns([1.2, 1], gap="large")
+    left.markdown(
+        "**A model that was right last month may not be now.** Give the rows of each day, or week, "
+        "as a Parquet file to the command beside: it keeps every file as *sums*, no row stays, and "
+        "this page shows how the errors move and marks the batches that changed somewhere by more "
+        "than chance. Name the directory, *kept* in the example, above."
+    )
+    right.code(_EXAMPLE, language=None)

@@ -54,7 +54,7 @@ def show_batch(look: Look) -> None:
         return
     change = seen.change
     assert change is not None  # it is not the first
-    bins = look.kept.batches.plan.bins
+    bins = look.batches.plan.bins
     marked = seen.is_marked(LEVEL)
     start = "Beyond chance" if marked else "No more than chance shows"
     say = st.warning if marked else st.info
@@ -82,9 +82,8 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     names = look.names
     position = names.index(name)
     others = names[:position] if held == _ALL else names[position - 1 : position]
-    kept = look.kept
     earlier, own = (
-        _landscape(kept.batches, some, (kept.plan_state, *map(kept.state_of, some)), look.gamma)
+        _landscape(look.batches, some, (look.plan_state, *map(look.state_of, some)), look.gamma)
         for some in (others, [name])
     )
     if earlier.field is None or own.field is None:
@@ -97,7 +96,7 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     title = f"{batches_words(position)} before it" if held == _ALL else names[position - 1]
     drawn = partial(
         sums_landscape_figure,
-        axes=look.kept.batches.plan.embedding.name.title,
+        axes=look.batches.plan.embedding.name.title,
         limit=limit,
         found=found,
         height=480,

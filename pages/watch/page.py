@@ -15,19 +15,17 @@ from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import gamma_control
 from pages.shared.header import plain, question, sentence, show_error
 from pages.shared.tasks import current_job
-from pages.watch.looking import N_DRAWS, Look, go_on, is_looking, see_to
+from pages.watch.looking import N_DRAWS, Look, choose, go_on, is_looking, see_to
 from pages.watch.one_batch import LEVEL, chosen_batch, show_batch
-from pages.watch.source import Kept, choose
 
 #: Seconds between two drawings while batches are looked at.
 _EVERY = 2.0
 
 
-def show(kept: Kept, gamma: float) -> None:
+def show(look: Look) -> None:
     """Show the batches of a directory: those that have been looked at, and how far it is."""
-    look = Look(kept, gamma)
     if not look.names:
-        show_error(f"'{kept.batches.directory}' must hold a batch; it has none.")
+        show_error(f"'{look.batches.directory}' must hold a batch; it has none.")
         return
     job = see_to(look)
     works = job is not None and is_looking(job)
@@ -72,7 +70,7 @@ def _left_out(look: Look, job: Task | None) -> None:
 
 def _movement(look: Look, n_around: int) -> None:
     """Draw and list the batches looked at; ``n_around``: how many when the rest was drawn."""
-    watched, batches = look.watched(), look.kept.batches
+    watched, batches = look.watched(), look.batches
     n = len(look.names)
     is_whole = len(watched) == n
     table = movement_frame(watched)
@@ -141,7 +139,7 @@ question(
     names_data=False,
 )
 left, right = st.columns([1.6, 1], gap="large", vertical_alignment="bottom")
-kept = choose(left)
-if kept is not None:
-    show(kept, gamma_control(right))
+given = choose(left)
+if given is not None:
+    show(Look(*given, gamma_control(right)))
 next_step("pages/decisions/page.py", "is it worth it? Decisions")
