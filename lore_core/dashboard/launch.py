@@ -66,7 +66,7 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
         stem = re.sub(r"[^\w.-]+", "_", dataset.name).strip("._")[:80] or "data"
         path = folder / f"{stem}.npz"
         save_npz(dataset, path)
-        compile_kernels(lambda text: sys.stderr.write(f"{text}\n"))
+        compile_kernels(lambda text: print(text, file=sys.stderr))  # noqa: T201
         dashboard = Dashboard([path], chosen, folder, len(dataset))
     except BaseException:  # from here on its own stop() does
         shutil.rmtree(folder, ignore_errors=True)

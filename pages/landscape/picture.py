@@ -138,12 +138,16 @@ def _show_map(
         if wanted in GAMMAS:
             st.session_state["gamma"] = float(wanted)
 
+    def take_place(number: float) -> None:
+        if search is not None:
+            choose_subgroup(search_key(view, search), int(number))
+
     live_landscape(
         live,
         KEY,
         gamma=take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
-        place=lambda number: search and choose_subgroup(search_key(view, search), int(number)),
+        place=take_place,
         row=take_row,
     )
 
