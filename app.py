@@ -25,9 +25,8 @@ from lore_core.reading import isolation
 from pages.shared import controls, header, live_chart, requests, session
 from pages.shared.assets import Assets
 from pages.shared.files import arguments
-from pages.shared.memory import limit_heap_growth, trim_memory
-from pages.shared.prefetch import prefetch
-from pages.shared.scheduler import page_slot, run_when_idle, switch_threads_often
+from pages.shared.methods import prefetch
+from pages.shared.scheduler import page_slot, run_when_idle, set_up_process, trim_memory
 from pages.shared.tasks import job_panel
 
 PAGES = {
@@ -106,10 +105,7 @@ def _say_how_many_come_before(pages: int) -> None:
 
 @asynccontextmanager
 async def _start(_: App) -> AsyncIterator[None]:
-    """Start the processes that read and compute; say how to open a server started otherwise.
-
-    Not while this file is imported: who only looks at it shall not compute in other processes.
-    """
+    """Start the processes that read and compute; not while this file is only imported."""
     isolation.start_server()
     POOL.warm()
     run_when_idle("warm", warm_pages)
@@ -123,9 +119,8 @@ async def _start(_: App) -> AsyncIterator[None]:
 if __name__ == "__main__":
     show()
 else:
-    limit_heap_growth()
+    set_up_process()
     one_thread_a_product()
-    switch_threads_often()
     is_bare = TOKEN not in os.environ  # as `streamlit run app.py` starts it
     os.environ[TOKEN] = new_token()
     access = Middleware(

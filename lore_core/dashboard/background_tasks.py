@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.dashboard.worker import map_array
-from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError
 from lore_core.embedding.embed import embed
-from lore_core.embedding.names import MapName
 from lore_core.embedding.result import Embedding
-from lore_core.metrics import BandwidthCurve
 from lore_core.recalibration import standard_recalibrators
 from lore_core.view.inference import chance_errors_of
 from lore_core.view.methods import (
@@ -41,7 +36,7 @@ from lore_core.view.where import (
 
 def fit_methods(
     view: View,
-    labels: list[str],
+    labels: Sequence[str],
     grouping: Grouping | None,
     measured_on: Embedding | None,
     progress: Progress | None = None,
@@ -62,37 +57,10 @@ def fit_methods(
     return made.without_row_values()
 
 
-def simulate_intervals(
-    view: View,
-    confidences: dict[str, Floats],
-    measured_on: Embedding | None,
-    progress: Progress | None = None,
-) -> dict[str, pd.DataFrame] | None:
-    """Simulate the intervals of what :func:`fit_methods` measured."""
-    return intervals_of(view, confidences, measured_on=measured_on, progress=progress)
-
-
-def measure_curve(
-    view: View, confidence: Floats, measured_on: Embedding, progress: Progress | None = None
-) -> BandwidthCurve:
-    """Measure over γ what one method of :func:`fit_methods` made of the confidences."""
-    return curve_of(view, progress, confidence=confidence, on=measured_on)
-
-
 def estimate_gains(view: View, progress: Progress | None = None) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
     del progress  # it takes a moment
     return gains_of(view)
-
-
-def make_learned_map(features: Any, name: MapName, progress: Progress | None = None) -> Embedding:
-    """Make a learned map of rows."""
-    n_components = name.n_components or features.shape[1]
-    try:
-        return embed(features, name.method, n_components, random_state=0, progress=progress)
-    except MemoryError as error:
-        message = f"{name.title} needs more memory than this machine has; use fewer rows."
-        raise InputError(message) from error
 
 
 def small_view() -> View:
@@ -109,9 +77,9 @@ def warm_worker(progress: Progress | None = None) -> None:
     del progress  # nobody waits for it
     view = small_view()
     made = fit_methods(view, [item.label for item in standard_recalibrators()], None, None)
-    simulate_intervals(view, {name: of.confidence for name, of in made.datasets.items()}, None)
-    measure_curve(view, view.evaluation.confidence, view.embedding)
-    estimate_gains(view)
+    intervals_of(view, {name: of.confidence for name, of in made.datasets.items()})
+    curve_of(view, confidence=view.evaluation.confidence, on=view.embedding)
+    gains_of(view)
 
 
 def warm_pages() -> None:

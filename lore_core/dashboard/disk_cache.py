@@ -39,10 +39,7 @@ def cache_folder() -> Path:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that only this account looks into.
-
-    Raises InputError if it cannot be made, or is another account's.
-    """
+    """Make a folder that only this account looks into; InputError where that cannot be."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = folder.lstat()

@@ -48,8 +48,7 @@ class _Location(NamedTuple):
 class ArrayFile:
     """A file of arrays. It has no name, so that nothing of it stays behind.
 
-    Only Linux lets another process open it, by its ``path``, as long as it is open here: until the
-    last array that was mapped of it is gone.
+    On Linux another process opens it by its ``path``, until the last array mapped of it is gone.
     """
 
     def __init__(self, path: str | None = None) -> None:
@@ -89,31 +88,28 @@ class ArrayFile:
         skipped = location.start % mmap.ALLOCATIONGRANULARITY
         length = skipped + math.prod(location.shape) * location.dtype.itemsize
         start = location.start - skipped
-        pages = mmap.mmap(self._number, length, access=mmap.ACCESS_READ, offset=start)
-        address = np.frombuffer(pages, np.uint8).ctypes.data
+        pages = _Region(self._number, length, access=mmap.ACCESS_READ, offset=start)
+        pages.file, pages.start = self, start
+        pages.address = np.frombuffer(pages, np.uint8).ctypes.data
         with _REGIONS_LOCK:
-            _REGIONS[pages] = _Region(self, start, address)
+            _REGIONS.add(pages)
         return np.frombuffer(pages, location.dtype, offset=skipped).reshape(location.shape)
 
     def map_array(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an equal array that lies in the file; the same where it is small or has no room.
-
-        Its memory is there for what is computed next.
-        """
+        """Return an equal array in the file; the same where it is small or has no room."""
         location = self.append(array) if array.nbytes >= LARGE_BYTES else None
         return array if location is None else self.map(location)
 
 
-class _Region(NamedTuple):
-    """What of a file is mapped, and where."""
+class _Region(mmap.mmap):
+    """What of a file is mapped: from which byte on, and where."""
 
     file: ArrayFile
     start: int
     address: int
 
 
-#: What is mapped.
-_REGIONS: weakref.WeakKeyDictionary[mmap.mmap, _Region] = weakref.WeakKeyDictionary()
+_REGIONS: weakref.WeakSet[_Region] = weakref.WeakSet()
 _REGIONS_LOCK = threading.Lock()
 
 
@@ -125,18 +121,10 @@ def new_file() -> ArrayFile | None:
     return None
 
 
-def map_dataset(dataset: Dataset) -> Dataset:
-    """Return the same data, whose large arrays lie in a file; as they are where there is no room.
-
-    The rows of the two halves lie there, too, unless they are neighbours: then nothing is copied.
-    """
-    # (Whoever names the data looks at all of them: now they are in memory.)
-    _ = dataset.digest
-    return map_arrays(dataset)
-
-
 def map_arrays(holder: Holder) -> Holder:
     """Return the same of arrays that lie in a file where they are large, and there is room."""
+    if isinstance(holder, Dataset):
+        _ = holder.digest  # whoever names the data looks at all of them: now they are in memory
     file = new_file()
     return holder if file is None else holder.map_arrays(file.map_array)
 
@@ -155,7 +143,7 @@ def _region_of(array: NDArray[Any]) -> _Region | None:
     while isinstance(base, np.ndarray):
         base = base.base
     pages = base.obj if isinstance(base, memoryview) else None
-    return _REGIONS.get(pages) if isinstance(pages, mmap.mmap) else None
+    return pages if isinstance(pages, _Region) else None
 
 
 class _ArrayPickler(pickle.Pickler):
@@ -198,17 +186,10 @@ class _ArrayPickler(pickle.Pickler):
 
 
 def pickle_mapped(value: Any, file: ArrayFile | None, shared: Sequence[Any] = ()) -> bytes:
-    """Pickle a value for another process.
+    """Pickle a value for another process, its large arrays in a file if there is one.
 
-    Parameters
-    ----------
-    value : object
-        What is pickled.
-    file : ArrayFile or None
-        Where its large arrays are put unless they lie in a file; None: they are in the pickle.
-    shared : sequence
-        What the other process has: of it only the number is pickled. Datasets in the value are the
-        rows of the first, with other probabilities.
+    ``shared``: what the other process has, of which only the number is pickled. Datasets in the
+    value are the rows of the first, with other probabilities.
     """
     stream = io.BytesIO()
     _ArrayPickler(stream, file, shared).dump(value)
@@ -216,10 +197,7 @@ def pickle_mapped(value: Any, file: ArrayFile | None, shared: Sequence[Any] = ()
 
 
 def unpickle_mapped(content: bytes, file: ArrayFile | None, shared: Sequence[Any] = ()) -> Any:
-    """Return what :func:`pickle_mapped` has pickled in another process.
-
-    ``file``, ``shared``: what they are here.
-    """
+    """Return what :func:`pickle_mapped` has pickled in another process."""
     return _ArrayUnpickler(content, file, shared).load()
 
 

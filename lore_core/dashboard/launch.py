@@ -10,9 +10,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -62,14 +61,16 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
     """
     require("The dashboard", "streamlit", "plotly")
     folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
-    with ExitStack() as undo:
-        undo.callback(shutil.rmtree, folder, ignore_errors=True)
+    try:
         chosen = choose_port(port)
-        path = folder / f"{_file_stem(dataset.name)}.npz"
+        stem = re.sub(r"[^\w.-]+", "_", dataset.name).strip("._")[:80] or "data"
+        path = folder / f"{stem}.npz"
         save_npz(dataset, path)
-        compile_kernels(_say)
+        compile_kernels(lambda text: print(text, file=sys.stderr))  # noqa: T201
         dashboard = Dashboard([path], chosen, folder, len(dataset))
-        undo.pop_all()  # from here on its own stop() does
+    except BaseException:  # from here on its own stop() does
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     if open_browser:
         open_in_browser(dashboard.url, folder)
     return dashboard
@@ -91,24 +92,27 @@ class Dashboard:
         self.url = link_to(self._at, token)
         self._folder, self._n_rows = folder, n_rows
         self._selection = folder / "selection.npy"
-        self._log = folder / "server.log"
+        log_path = folder / "server.log"
         settings = ServerSettings(port, data, selection=self._selection)
         script, arguments = settings.command(find_app())
-        with self._log.open("wb") as log:
+        with log_path.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
                 stdin=subprocess.PIPE,  # it ends with this process, however that ends
-                stdout=log,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, TOKEN: token},
                 # A Ctrl-C that interrupts a notebook cell must not take the dashboard with it.
                 start_new_session=True,
             )
         atexit.register(self.stop)
-        with ExitStack() as undo:
-            undo.callback(self.stop)  # also when a Ctrl-C ends the wait
-            self._wait()
-            undo.pop_all()
+        try:
+            if not wait_until_served(self._at, lambda: self.running):
+                log = log_path.read_text(encoding="utf-8", errors="replace").strip()
+                raise RuntimeError(f"the dashboard did not start at {self._at}. It said: {log}")
+        except BaseException:  # also when a Ctrl-C ends the wait
+            self.stop()
+            raise
 
     @property
     def running(self) -> bool:
@@ -137,20 +141,10 @@ class Dashboard:
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.stop)
 
-    def _wait(self) -> None:
-        if not wait_until_served(self._at, lambda: self.running):
-            log = self._log.read_text(encoding="utf-8", errors="replace").strip()
-            raise RuntimeError(f"the dashboard did not start at {self._at}. It said: {log}")
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def __repr__(self) -> str:
@@ -168,11 +162,3 @@ def read_selection(path: Path, n_rows: int) -> Mask:
         return np.asarray(np.load(path, allow_pickle=False), dtype=bool)
     except (OSError, ValueError):
         return np.zeros(n_rows, dtype=bool)
-
-
-def _file_stem(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "data"
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")

@@ -56,8 +56,7 @@ class ServerSettings:
     def command(self, app: Path) -> tuple[str, list[str]]:
         """Return the script that runs Streamlit on ``app``, and its arguments.
 
-        The token is no argument, which other accounts could see: it is ``LORE_TOKEN`` in the
-        environment. The dashboard's own arguments stand after the ``--``.
+        The token, which other accounts must not see, is ``LORE_TOKEN`` in the environment.
         """
         script = str(app.parent / "pages" / "shared" / "serve.py")
         names = (urlsplit(origin).hostname or "" for origin in self.origins)
@@ -107,11 +106,7 @@ _STREAMLIT_SETTINGS = (
 def serve(
     settings: ServerSettings, token: str, *, open_browser: bool, notify: Callable[[str], None]
 ) -> None:
-    """Serve the dashboard in this process until it is interrupted.
-
-    ``token``: what a link must carry. ``open_browser``: whether to open a tab, where there is a
-    screen. ``notify`` gets one sentence with the address once it answers.
-    """
+    """Serve the dashboard here until it is interrupted; ``notify`` gets a sentence with a link."""
     os.environ[TOKEN] = token
     here, origins = local_url(settings.port) + settings.base, settings.origins
     link = f"{origins[0]}{settings.base}/" if origins else link_to(here, token)
@@ -137,10 +132,7 @@ def serve(
 
 
 def public_origin(name: str) -> str:
-    """Return scheme, name and port under which a proxy shows the dashboard; HTTPS if only a name.
-
-    Raises InputError if it is no such address.
-    """
+    """Return scheme, name and port of a proxy, HTTPS if only a name; InputError if it is none."""
     origin = (name if "://" in name else f"https://{name}").lower().rstrip("/")
     if re.fullmatch(r"https?://[a-z0-9.-]+(:\d{1,5})?", origin) is None:
         raise InputError(
@@ -164,10 +156,7 @@ def find_app() -> Path:
 
 
 def choose_port(port: int | None = None) -> int:
-    """Return a free port on this machine: the one asked for, or the first from 8501 on.
-
-    Raises InputError if the port asked for is out of range or taken.
-    """
+    """Return a free port on this machine: the one asked for, or the first from 8501 on."""
     if port is None:
         for candidate in range(DEFAULT_PORT, DEFAULT_PORT + 200):
             if _is_free(candidate):
@@ -207,11 +196,7 @@ def _is_free(port: int) -> bool:
 
 
 def open_in_browser(link: str, folder: Path) -> None:
-    """Open a browser tab, where there is a screen.
-
-    Other accounts see a browser's arguments, so it is given a page in a private folder that leads
-    on to the link.
-    """
+    """Open a tab, where there is a screen, by a private page: a browser's arguments are seen."""
     # Without a screen the standard library would start a text browser in the terminal.
     screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if screen or sys.platform in ("darwin", "win32"):

@@ -18,8 +18,6 @@ from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 #: How much less of the processors than pages, as ``nice`` counts, a worker has; one of long tasks
 #: makes way for the others, too.
 _NICENESS, _LONG_NICENESS = 3, 8
-#: What who waits is told.
-_NO_MEMORY = "This needs more memory than this machine has; use fewer rows or methods."
 #: Where large arrays of the task at work lie, if there is a file for them.
 _files: list[ArrayFile] = []
 
@@ -34,15 +32,12 @@ def shared_of(arguments: Mapping[str, Any]) -> list[Any]:
     view = arguments.get("view")
     if view is None:
         return []
-    on = arguments.get("measured_on")
-    return [view.evaluation, view.dataset, *view.maps.values(), *([] if on is None else [on])]
+    on = [arguments[name] for name in ("measured_on", "on") if arguments.get(name) is not None]
+    return [view.evaluation, view.dataset, *view.maps.values(), *on]
 
 
 def main(*, is_long: bool) -> None:
-    """Do what standard input asks for, and tell of it on standard output.
-
-    ``is_long``: whether its tasks take a minute or more.
-    """
+    """Do what standard input asks for, and tell of it on standard output."""
     if hasattr(os, "nice"):
         os.nice(_LONG_NICENESS if is_long else _NICENESS)
     if not is_long:
@@ -74,8 +69,10 @@ def _receive(messages: queue.Queue[Any]) -> None:
         os._exit(1)  # the server has ended: nobody would take the result
 
 
-def _answer(content: bytes, path: str | None, threads: int, progress: Progress) -> bytes | str:
-    """Return what came of a task, or why nothing did; ``path``: of the file of its arrays."""
+def _answer(
+    content: bytes, path: str | None, threads: int, progress: Progress
+) -> bytes | str | None:
+    """Return what came of a task, why nothing did, or None where there was no memory for it."""
     file = None if path is None else ArrayFile(path)
     function, arguments = unpickle_mapped(content, file)
     del content  # (where there are no files, it is as large as the data)
@@ -88,6 +85,6 @@ def _answer(content: bytes, path: str | None, threads: int, progress: Progress) 
     except InputError as error:
         return str(error)
     except MemoryError:
-        return _NO_MEMORY
+        return None
     finally:
         _files.clear()

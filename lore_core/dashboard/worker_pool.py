@@ -1,4 +1,4 @@
-"""Process pool for what would hold the interpreter for seconds: fits, maps, simulations.
+"""Worker pool for what would hold the interpreter for seconds: fits, maps, simulations, reports.
 
 Computed in the server, one reader's work would hold up the pages of all others. The pools of the
 standard library neither end one task, nor say how far it is, nor let another come first; so each
@@ -18,62 +18,83 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
 
 from lore_core.dashboard.background_tasks import warm_worker
 from lore_core.dashboard.large_arrays import new_file, pickle_mapped, unpickle_mapped
 from lore_core.dashboard.worker import shared_of
+from lore_core.data.progress import Cancelled
 from lore_core.data.validation import InputError
 
+Result = TypeVar("Result")
+#: Which worker does a task: a process, a process of those that take a minute or more, or a thread
+#: of the server, for what reads files of its own or waits for other tasks. The last two have one.
+Lane = Literal["short", "long", "server"]
 #: What a worker runs.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 _START += "from lore_core.dashboard.worker import main; main(is_long=sys.argv[2] == 'long')"
 _MAX_WORKERS = 4
+#: How much less of the processors than pages, as ``nice`` counts, a thread has that can wait.
+_NICENESS = 5
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
 #: Seconds after which workers are started that nobody has asked for yet, and seconds without a task
 #: after which there is time to warm up.
 _START_SECONDS, _IDLE_SECONDS = 5.0, 3.0
+#: Seconds of a task from which on it says how fast this machine is.
+_TELLING_SECONDS = 0.3
 #: Raised where the process, or its pipes, have ended.
 _CLOSED = (OSError, ValueError, EOFError, pickle.UnpicklingError)
 #: What who waits is told.
 _CANCELLED = "It was cancelled."
 _ENDED = "The process that computed this has ended; the terminal may say more. Use fewer rows."
+#: How long work took here, as a multiple of its estimate, by its title.
+_PACES: dict[str, float] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Request(Generic[Result]):
+    """Some work, as it is asked for."""
+
+    function: Callable[..., Result]  #: Of a module; it also takes ``progress``, and may call it
+    arguments: Mapping[str, Any]
+    key: Hashable = None  #: What its result depends on
+    title: str = "This"  #: What is done, in words
+    expected: float = 1.0  #: Seconds it takes, a rough estimate for any machine
+    of: str = ""  #: What tells it from other work of its kind on one page
+    lane: Lane = "short"
+    keep: Callable[[Result], object] | None = None  #: Takes the result, where it is not waited for
+    page: str = ""  #: The page that says itself how it ended
+
+    @property
+    def name(self) -> str:
+        """Its name on the page."""
+        return f"{self.function.__name__} {self.of}".rstrip()
+
+    @property
+    def seconds(self) -> float:
+        """Rough duration, by what the same work took on this machine before."""
+        return _PACES.get(self.title, 1.0) * self.expected
 
 
 class Task:
-    """One call of a function in a worker.
+    """Work that was asked for, and what comes of it."""
 
-    Parameters
-    ----------
-    function : callable
-        A function of a module; it also takes ``progress``, and may call it.
-    arguments : dict by name
-        What it is called with.
-    expected : float
-        Seconds it takes, roughly: what is short comes before what is long, unless that waits for
-        long already.
-    is_long : bool
-        Whether it takes a minute or more: a worker of their own does such tasks, one at a time.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        arguments: Mapping[str, Any],
-        expected: float = 1.0,
-        *,
-        is_long: bool = False,
-    ) -> None:
-        self.function, self.arguments, self.is_long = function, dict(arguments), is_long
+    def __init__(self, request: Request[Any]) -> None:
+        self._request: Request[Any] | None = request
+        self.title, self.page, self.lane = request.title, request.page, request.lane
+        self.expected = request.seconds
         self.fraction, self.message = 0.0, ""
         self.n_waiting = 0  #: Pages and threads that wait for it now
         self.sessions: set[object] = set()  #: Who want it, and may be gone
         self.n_bytes = self.n_file_bytes = 0  #: Of its result: in memory, and in a file
         self.cancelled = False
-        self.due = time.monotonic() + _PATIENCE * expected
-        self.seconds = 0.0  #: How long it took, without waiting
+        self.last_wanted = time.monotonic()  #: When any of them was seen
+        #: What is short comes before what is long, unless that waits for long already
+        self.due = self.last_wanted + _PATIENCE * self.expected
+        self.started: float | None = None
         self._result: Any = None
         self._error: Exception | None = None
         self._ended = threading.Event()
@@ -93,6 +114,11 @@ class Task:
         """Why there is no result; None where there is one, will be one, or it was cancelled."""
         return None if self._error is None or self.cancelled else str(self._error)
 
+    @property
+    def seconds(self) -> float:
+        """How long it has been at work."""
+        return 0.0 if self.started is None else time.monotonic() - self.started
+
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it has ended; return whether it has."""
         return self._ended.wait(seconds)
@@ -103,23 +129,52 @@ class Task:
             raise self._error
         return self._result
 
-    def run(self) -> None:
-        """Do it here and now."""
-        self.end(self.function(**self.arguments, progress=None))
+    def report(self, fraction: float, message: str) -> None:
+        """Take note of how far it is; raises where it was cancelled."""
+        if self.cancelled:
+            raise Cancelled
+        self.fraction, self.message = fraction, message
+
+    def run(self, compute: Callable[[Request[Any]], Any] | None = None) -> None:
+        """Do it, here unless ``compute`` does it elsewhere."""
+        request = self._request
+        assert request is not None  # it was not done before
+        self.started, result, error = time.monotonic(), None, None
+        try:
+            if compute is not None:
+                result = compute(request)
+            else:
+                result = request.function(**request.arguments, progress=self.report)
+            if self.seconds > _TELLING_SECONDS:
+                _PACES[self.title] = self.seconds / request.expected
+            if request.keep is not None:
+                result = request.keep(result)
+        except InputError as problem:
+            error = problem
+        except Cancelled:
+            error = InputError(_CANCELLED)
+        except MemoryError:
+            error = InputError(
+                f"{self.title} needs more memory than this machine has; use fewer rows."
+            )
+        except Exception as problem:  # a bug: the reader learns that it failed, the terminal why
+            traceback.print_exc()
+            name = type(problem).__name__
+            error = InputError(f"{self.title} failed ({name}); the terminal says more.")
+        self.end(result, error)
 
     def end(self, result: Any = None, error: Exception | None = None) -> None:
         """Take what came of it."""
         self._result, self._error = result, error
-        # (What it is of must not outlive those who look at it.)
-        del self.function, self.arguments
+        self._request = None  # what it is of must not outlive those who look at it
         self._ended.set()
 
 
 class WorkerPool:
-    """A few processes, and the tasks that wait for one of them.
+    """A few processes and a thread, and the tasks that wait for one of them.
 
-    ``n_workers``: how many; by default one a processor, four at most. There is one more while there
-    are long tasks.
+    ``n_workers``: how many processes; by default one a processor, four at most. There is one more
+    while there are long tasks.
     """
 
     def __init__(self, n_workers: int | None = None) -> None:
@@ -128,23 +183,34 @@ class WorkerPool:
         self._waiting: list[Task] = []
         self._busy = 0
         self._workers: list[_Worker] = []
-
-    def warm(self) -> None:
-        """Start the processes, where there are none yet."""
-        with self._news:
-            if not self._workers:
-                self._workers = [_Worker(is_long=k == self._n) for k in range(self._n + 1)]
-                for worker in self._workers:
-                    threading.Thread(target=self._serve, args=(worker,), daemon=True).start()
+        self._lanes: set[Lane] = set()
 
     @property
     def is_warm(self) -> bool:
         """Whether the processes were started."""
-        return bool(self._workers)
+        return "short" in self._lanes
+
+    def warm(self) -> None:
+        """Start the processes, where there are none yet."""
+        self._start("short", self._n)
+        self._start("long", 1)
+
+    def _start(self, lane: Lane, n_workers: int) -> None:
+        with self._news:
+            if lane in self._lanes:
+                return
+            self._lanes.add(lane)
+        for _ in range(n_workers):
+            worker = _Worker(lane)
+            self._workers.append(worker)
+            threading.Thread(target=self._serve, args=(worker,), daemon=True).start()
 
     def submit(self, task: Task) -> Task:
         """Put a task behind the others that readers wait for."""
-        self.warm()
+        if task.lane == "server":
+            self._start("server", 1)
+        else:
+            self.warm()
         with self._news:
             self._waiting.append(task)
             self._news.notify_all()
@@ -153,7 +219,7 @@ class WorkerPool:
     def n_before(self, task: Task) -> int:
         """How many tasks come before one; 0 if it is at work."""
         with self._news:
-            line = self._line(is_long=task.is_long)
+            line = self._line(task.lane)
             return line.index(task) + 1 if task in line else 0
 
     def cancel(self, task: Task) -> None:
@@ -171,48 +237,55 @@ class WorkerPool:
         for worker in self._workers:
             worker.end()
 
-    def _line(self, *, is_long: bool) -> list[Task]:
+    def _line(self, lane: Lane) -> list[Task]:
+        line = [task for task in self._waiting if task.lane == lane]
+        if lane == "server":  # in the order in which they were asked for
+            return line
         # What nobody waits for any more is done when there is nothing else to do.
-        line = [task for task in self._waiting if task.is_long == is_long]
         return sorted(line, key=lambda task: (not task.n_waiting, task.due))
 
     def _serve(self, worker: _Worker) -> None:
         """Give a worker one task after the other."""
-        if not worker.is_long:
+        if worker.lane == "short":
             # The first page of a fresh server needs the processors that they take as they start.
             self._wait(worker, _START_SECONDS)
             worker.start()
             if not self._wait(worker, _IDLE_SECONDS):
-                worker.run(Task(warm_worker, {}), threads=1)
+                worker.run(Task(Request(warm_worker, {})), threads=1)
+        elif worker.lane == "server":
+            lower_priority()
         while True:
             self._wait(worker)
             with self._news:
-                if not (line := self._line(is_long=worker.is_long)):
+                if not (line := self._line(worker.lane)):
                     continue  # another worker has taken it
                 self._waiting.remove(line[0])
-                if not worker.is_long:
-                    self._busy += 1
+                self._busy += worker.lane == "short"
                 # (The last of several takes what the others will leave free.)
                 threads = 1 if self._busy > 1 and line[1:] else self._n
-            if worker.is_long:
+            if worker.lane == "server":
+                line[0].run()
+            elif worker.lane == "long":
                 worker.run(line[0], threads=os.cpu_count() or 1)
                 worker.end()  # nobody may want another for hours
             else:
                 worker.run(line[0], threads=threads)
                 with self._news:
                     self._busy -= 1
+                with contextlib.suppress(OSError):  # the next task tries again
+                    worker.start()
 
     def _wait(self, worker: _Worker, seconds: float | None = None) -> bool:
         """Wait until there is a task for a worker; return whether there is."""
         with self._news:
-            return self._news.wait_for(lambda: bool(self._line(is_long=worker.is_long)), seconds)
+            return self._news.wait_for(lambda: bool(self._line(worker.lane)), seconds)
 
 
 class _Worker:
-    """One process and what it does; ``is_long``: whether its tasks take a minute or more."""
+    """One process and what it does; of the lane of the server it has no process."""
 
-    def __init__(self, *, is_long: bool) -> None:
-        self.is_long = is_long
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._task: Task | None = None
@@ -220,9 +293,8 @@ class _Worker:
     def start(self) -> subprocess.Popen[bytes]:
         """Start the process, unless it is there."""
         if self._process is None:
-            kind = "long" if self.is_long else "short"
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps(sys.path), kind],
+                [sys.executable, "-c", _START, json.dumps(sys.path), self.lane],
                 # Threads that spin while they wait would steal the processor from the pages.
                 env={"OMP_WAIT_POLICY": "passive"} | os.environ,
                 stdin=subprocess.PIPE,
@@ -253,41 +325,50 @@ class _Worker:
         """Do a task; one that ends the process ends nothing else."""
         with self._lock:
             self._task = task
-        start, result, error, has_ended = time.monotonic(), None, None, False
+        task.run(lambda request: self._compute(task, request, threads))
+        if task.cancelled:
+            self.end()
+
+    def _compute(self, task: Task, request: Request[Any], threads: int) -> Any:
+        """Return what the process makes of a request, or raise why it makes nothing."""
         try:
-            result = self._result(task, threads)
-        except InputError as problem:
-            error = problem
+            return self._answer(task, request, threads)
+        except (InputError, MemoryError):
+            raise
         except Exception as problem:
-            error, has_ended = InputError(_CANCELLED if task.cancelled else _ENDED), True
+            self.end()
             if not isinstance(problem, _CLOSED):
                 traceback.print_exc()  # a bug
-        with self._lock:
-            self._task = None
-        task.seconds = time.monotonic() - start
-        task.end(result, error)
-        if has_ended or task.cancelled:
-            self.end()
-            with contextlib.suppress(OSError):  # the next task tries again
-                self.start()
+            raise InputError(_CANCELLED if task.cancelled else _ENDED) from problem
+        finally:
+            with self._lock:
+                self._task = None
 
-    def _result(self, task: Task, threads: int) -> Any:
-        """Ask for a task, take note of its progress, and return what comes of it."""
+    def _answer(self, task: Task, request: Request[Any], threads: int) -> Any:
         process, file = self.start(), new_file()
         assert process.stdin is not None
         assert process.stdout is not None
         if task.cancelled:
             raise InputError(_CANCELLED)
-        content = pickle_mapped((task.function, task.arguments), file)
+        content = pickle_mapped((request.function, request.arguments), file)
         pickle.dump((content, file and file.path, threads), process.stdin)
         process.stdin.flush()
         # (The worker runs our functions on data that were checked; files are parsed elsewhere.)
         while isinstance(message := pickle.load(process.stdout), tuple):
             task.fraction, task.message = message
+        if message is None:
+            raise MemoryError
         if isinstance(message, str):
             raise InputError(message)
         task.n_bytes, task.n_file_bytes = len(message), 0 if file is None else file.n_bytes
-        return unpickle_mapped(message, file, shared_of(task.arguments))
+        return unpickle_mapped(message, file, shared_of(request.arguments))
+
+
+def lower_priority() -> None:
+    """Let this thread, and those it starts, have less of the processors than pages (Linux)."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 POOL = WorkerPool()

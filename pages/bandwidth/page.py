@@ -12,12 +12,11 @@ from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
-from pages.shared.charts import next_step, show_chart
+from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import (
     asks_for_vector,
     curve_metric,
     in_session,
-    theme_mode,
     view_controls,
 )
 from pages.shared.header import conclude, question
@@ -42,8 +41,7 @@ question(
 of_all = asks_for_vector(current().dataset)
 view = view_controls(shows_vector=True)
 if not view.is_local:
-    next_step("pages/data/page.py", "load features on the Data page")
-    st.stop()
+    end_page("pages/data/page.py", "load features on the Data page")
 
 # The curve comes at once, what is concluded from it with what chance shows.
 request = compute.chance_request(view)
@@ -70,7 +68,6 @@ if not of_all:
         max_selections=6,
     )
 metric = curve_metric(right, view.target)
-mode = theme_mode()
 n_rows = curve.n_rows if of_all else len(view.evaluation)
 rows = view.rows if n_rows == len(view.evaluation) else f"{n_rows:,} of {view.rows}"
 about = f"{rows}, {view.bins_in_words}"
@@ -89,7 +86,6 @@ else:
             rows=about,
             gamma=view.gamma,
             null=None if chance is None or view.map_name not in curves else (view.map_name, chance),
-            mode=mode,
         ),
         "curve",
     )
@@ -114,8 +110,7 @@ if of_all:
         "Settings are suggested by the likelihood of the top label or of one class: choose it as "
         "target."
     )
-    next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
-    st.stop()
+    end_page("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
 
 whole_curve(view, metric)
 simulating = st.container()
@@ -138,7 +133,6 @@ else:
                 best,
                 rows=f"{best.n_rows:,} calibration rows, {view.map_name}",
                 in_use=(view.gamma, view.n_bins),
-                mode=mode,
             ),
             "suggestion",
         )

@@ -11,8 +11,9 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
 from lore_core.reading.formats import DATABASE_SUFFIXES
-from pages.data.sources import OVERVIEW, overview_key, read_and_adopt
+from pages.data.sources import OVERVIEW, from_start, overview_key, read_and_adopt
 from pages.shared.controls import in_session
+from pages.shared.files import once_a_state
 from pages.shared.header import plain
 from pages.shared.session import READ_MAPPING, failure
 
@@ -35,8 +36,11 @@ _FIELDS = {field: role for role, field in _ROLES.items()}
 _SEVERAL = ("probabilities", "features", "groups", "metadata")
 
 
-def panel(files: list[Any], source: str) -> None:
+def show_columns(files: list[Any], source: str) -> None:
     """Show the columns of the first file with their roles, and read again with edited ones."""
+    if not files:
+        return
+    _query_box(files, source)
     try:
         overview = _overview(files)
     except InputError:
@@ -74,15 +78,9 @@ def panel(files: list[Any], source: str) -> None:
 def _overview(files: list[Any]) -> FileOverview:
     """Return what the files hold, as it was read with them; look at those that were refused."""
     key = overview_key(files, st.session_state.get(READ_MAPPING))
-    kept: tuple[list[Any], FileOverview] | None = st.session_state.get(OVERVIEW)
-    if kept is None or kept[0] != key:
-        for item in files:
-            if hasattr(item, "seek"):
-                item.seek(0)
-        of_files = files[0] if len(files) == 1 else files
-        kept = key, inspect(of_files, mapping=key[-1], isolate=True)
-        st.session_state[OVERVIEW] = kept
-    return kept[1]
+    return once_a_state(
+        OVERVIEW, key, lambda: inspect(from_start(files), mapping=key[-1], isolate=True)
+    )
 
 
 def _table(overview: FileOverview) -> pd.DataFrame:
@@ -122,7 +120,7 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
     )
 
 
-def query_box(files: list[Any], source: str) -> None:
+def _query_box(files: list[Any], source: str) -> None:
     """Ask for a query, where all files (uploads or paths) are databases."""
     if not all(Path(item.name).suffix.lower() in DATABASE_SUFFIXES for item in files):
         return

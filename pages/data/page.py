@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from lore_core import Dataset
@@ -17,13 +15,6 @@ from pages.shared.tasks import is_busy
 
 #: Nothing found; worth a look; accepted by the reader.
 _SIGNS = {"fine": ":material/check:", "look": ":material/warning:", "refuse": ":material/flag:"}
-
-
-def _show_columns(files: list[Any], source: str) -> None:
-    """Show what files hold, to be read in another way."""
-    if files:
-        mapping.query_box(files, source)
-        mapping.panel(files, source)
 
 
 def _list_maps(dataset: Dataset) -> None:
@@ -75,13 +66,13 @@ with columns[0]:
     failed = failure()
     if failed is not None:
         sources.explain_failure(failed)
-        _show_columns(failed.files, failed.source)
+        mapping.show_columns(failed.files, failed.source)
     st.subheader("Load" if is_loaded() else "Load something else", anchor=False)
     if not is_loaded():
         sources.offer_data()
     given = sources.choose()
     if given is not None and failed is None:
-        _show_columns(*given)
+        mapping.show_columns(*given)
 if not is_loaded():
     st.stop()
 with columns[1]:

@@ -54,7 +54,11 @@ def choose() -> tuple[list[Any], str] | None:
     elif kind == _PATH:
         given = _path()
     else:
-        _demos()
+        with st.container(horizontal=True):
+            for name, (label, icon) in _DEMOS.items():
+                if st.button(label, icon=f":material/{icon}:"):
+                    load_demo(name)
+                    st.rerun()
     st.caption(_what_is_kept())
     return given
 
@@ -124,14 +128,6 @@ def _path() -> tuple[list[Any], str] | None:
     return (paths, text) if paths and all(path.exists() for path in paths) else None
 
 
-def _demos() -> None:
-    with st.container(horizontal=True):
-        for name, (label, icon) in _DEMOS.items():
-            if st.button(label, icon=f":material/{icon}:"):
-                load_demo(name)
-                st.rerun()
-
-
 def overview_key(files: list[Any], mapping: reading.ColumnMapping | None) -> list[Any]:
     """Return what tells files in a state of theirs, and what of them is read, from others."""
     state = [getattr(item, "file_id", None) or (str(item), states_of([item])) for item in files]
@@ -139,18 +135,23 @@ def overview_key(files: list[Any], mapping: reading.ColumnMapping | None) -> lis
     return [*state, reading.ColumnMapping(table=mapping.table, query=mapping.query)]
 
 
+def from_start(files: list[Any]) -> Any:
+    """Return files as they are read, uploads from their beginning."""
+    for item in files:
+        if hasattr(item, "seek"):
+            item.seek(0)
+    return files[0] if len(files) == 1 else files
+
+
 def read_and_adopt(
     files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
 ) -> None:
     """Read files and make them current, or note why they could not be read."""
-    for item in files:
-        if hasattr(item, "seek"):
-            item.seek(0)
     st.session_state[READ_MAPPING] = mapping
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
-                files[0] if len(files) == 1 else files,
+                from_start(files),
                 mapping=mapping,
                 isolate=True,
                 overview=True,
@@ -246,14 +247,10 @@ def words_as_features(loaded: Loaded) -> None:
         )
         name = texts[0] if len(texts) == 1 else st.selectbox("Text column", texts, key="text")
         if st.button(f"Make features of “{plain(name)}”", icon=":material/article:"):
-            adopt(_with_words(loaded, name))
+            with st.spinner("Making features of the words …"):
+                dataset = with_text_features(loaded.dataset, name)
+            count = len(dataset.feature_labels)
+            text = f"{count} feature columns, made of the words of '{name}'."
+            facts = tuple(text if fact == NO_FEATURES else fact for fact in loaded.facts)
+            adopt(dataclasses.replace(loaded, dataset=dataset, facts=facts))
             st.rerun()
-
-
-def _with_words(loaded: Loaded, name: str) -> Loaded:
-    with st.spinner("Making features of the words …"):
-        dataset = with_text_features(loaded.dataset, name)
-    count = len(dataset.feature_labels)
-    text = f"{count} feature columns, made of the words of '{name}'."
-    facts = tuple(text if fact == NO_FEATURES else fact for fact in loaded.facts)
-    return dataclasses.replace(loaded, dataset=dataset, facts=facts)

@@ -16,7 +16,7 @@ from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import cost_controls, in_session, theme_mode, view_controls
+from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 from pages.shared.subgroups import title_of
@@ -77,7 +77,6 @@ show_chart(
         rows=f"{who}, {int(inside.sum()):,} evaluation rows",
         baseline=first,
         ratio=ratio if 1 <= ratio <= 100 else None,
-        mode=theme_mode(),
     ),
     "reward",
 )

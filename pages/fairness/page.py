@@ -15,8 +15,8 @@ from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, with_interval
-from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import in_session, linked, map_control, one_of, theme_mode, view_controls
+from pages.shared.charts import end_page, next_step, show_chart
+from pages.shared.controls import in_session, linked, map_control, one_of, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, pair_controls, pair_of_maps
@@ -95,7 +95,6 @@ def _one_group(
                 reliability_figure(
                     compute.group_reliability(view, result, method, by, group, inside),
                     rows=f"{group}, {found['rows']:,} evaluation rows",
-                    mode=theme_mode(),
                     height=360,
                     title=method,
                 ),
@@ -127,13 +126,13 @@ question(
 )
 view = view_controls()
 if view.dataset.groups is None:
-    st.info(
+    end_page(
+        "pages/data/page.py",
+        "load data with groups",
         "These data name no groups. Add a `groups` array (npz), or a text column of a few values "
         "(CSV, Parquet), and every method can be held against each group.",
-        icon=":material/groups:",
+        "groups",
     )
-    next_step("pages/data/page.py", "load data with groups")
-    st.stop()
 top = st.container()
 names, by = _group_names(view)
 result = compared(view)
@@ -171,7 +170,6 @@ show_chart(
         reports,
         metric=metric.lower(),
         rows=f"{by}, {len(view.evaluation):,} evaluation rows",
-        mode=theme_mode(),
     ),
     "group_chart",
 )

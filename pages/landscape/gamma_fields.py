@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -13,22 +14,24 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Embedding
+from lore_core.dashboard.worker_pool import lower_priority
+from lore_core.data.arrays import Floats
 from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures.browser.gamma_fields import GammaFields
 from lore_core.figures.pictures.landscape import outlined_region
 from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.average import Against
-from lore_core.regions.subgroups.find import Halves, SubgroupSearch
+from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view import View
 from lore_core.view.preview import MAX_ROWS, preview_rows
 from lore_core.view.where import curve_of, subgroups_of, view_halves
 from pages.shared import compute
 from pages.shared.controls import GAMMAS
 from pages.shared.requests import offer
-from pages.shared.scheduler import cancel_if_busy, lower_priority, wait_for_pages
+from pages.shared.scheduler import is_page_running, wait_for_pages
 from pages.shared.tasks import submit
 
-#: Bandwidths of a part at most.
+#: Pieces that are sent at once.
 _PART_SIZE = 12
 #: How long a browser waits for news; after which without a question nobody is waiting any more;
 #: between two looks at what is simulated beside the server.
@@ -41,10 +44,9 @@ _unfinished: set[FieldParts] = set()
 
 
 class FieldParts:
-    """What a slider shows, in packed parts: the nearest γ first, and each part the same for all.
+    """What a slider shows, piece by piece, the same for all readers: the nearest γ first.
 
-    ``view``: what is looked at, whichever its γ. ``bin_index``: None for all rows. ``on``: the map
-    of the picture. ``search``: the places shown; None where they are not looked for.
+    ``search``: the places shown; None where they are not looked for.
     """
 
     def __init__(
@@ -53,11 +55,9 @@ class FieldParts:
         self.address = offer(self)  #: Where a browser asks for parts; their key, too
         self.fields_sent = threading.Event()  #: Set once a browser was given every field
         self._view, self._bin, self._on, self._search = view, bin_index, on, search
-        self._parts: list[bytes] = []
-        self._ready: list[GammaFields] = []
-        self._to_make = set(range(len(GAMMAS)))
-        self._pieces = self._make()
-        self._is_done = False
+        self._pieces: list[GammaFields] = []
+        self._left = self._make()
+        self._fields_end, self._is_done = math.inf, False
         self._news = threading.Condition()
         self._asked, self._near = 0.0, view.gamma
         self._thread = threading.Thread()
@@ -71,39 +71,32 @@ class FieldParts:
                 self._thread.start()
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
-        """Return a part, or after a moment without news an empty one."""
-        number = asked.get("part")
-        if not isinstance(number, int) or not 0 <= number <= len(self._parts):
+        """Return some pieces from one on, or after a moment without news none."""
+        first = asked.get("part")
+        if not isinstance(first, int) or not 0 <= first <= len(self._pieces):
             return None
         self.begin(self._near)
-        with self._news:
-            self._news.wait_for(lambda: self._has(number), _ANSWER_SECONDS)
-            if not self._has(number):
-                return GammaFields().packed(self.address, next_part=number, is_all=False)
-            if number == len(self._parts):
-                self._parts.append(self._next_part())
-            return self._parts[number]
-
-    def _has(self, number: int) -> bool:
-        return number < len(self._parts) or bool(self._ready) or self._is_done
-
-    def _next_part(self) -> bytes:
-        part = GammaFields()
-        for piece in self._ready[:_PART_SIZE]:
-            part.add(piece)
-        del self._ready[:_PART_SIZE]
-        if not self._to_make and not any(piece.fields for piece in self._ready):
+        if first >= self._fields_end:
             self.fields_sent.set()
-        is_all = self._is_done and not self._ready
-        return part.packed(self.address, next_part=len(self._parts) + 1, is_all=is_all)
+        with self._news:
+            self._news.wait_for(lambda: self._is_done or len(self._pieces) > first, _ANSWER_SECONDS)
+            pieces = self._pieces[first : first + _PART_SIZE]
+            is_all = self._is_done and first + len(pieces) == len(self._pieces)
+        part = GammaFields()
+        for piece in pieces:
+            part.add(piece)
+        return part.packed(self.address, next_part=first + len(pieces), is_all=is_all)
 
     def _work(self) -> None:
         lower_priority()
-        if self._to_make:
+        if self._fields_end == math.inf:
             _unfinished.add(self)
         try:
-            for piece in self._pieces:
-                self._take(piece)
+            for piece in self._left:
+                with self._news:
+                    if piece is not None:
+                        self._pieces.append(piece)
+                    self._news.notify_all()
                 if time.monotonic() - self._asked > _ABANDONED_SECONDS:
                     return
             with self._news:
@@ -112,18 +105,11 @@ class FieldParts:
         finally:  # else all others would make way for ever
             _unfinished.discard(self)
 
-    def _take(self, piece: GammaFields | None) -> None:
-        with self._news:
-            if piece is not None:
-                self._ready.append(piece)
-                self._to_make -= piece.fields.keys()
-            if not self._to_make:
-                _unfinished.discard(self)
-            self._news.notify_all()
-
     def _make(self) -> Iterator[GammaFields | None]:
         """Make what is missed most, piece by piece; None while one is still waited for."""
         yield from self._make_fields()
+        self._fields_end = len(self._pieces)
+        _unfinished.discard(self)
         yield from self._make_curve()
         if self._search is not None and self._on.n_components == 2:
             yield from self._make_outlines(self._search.against)
@@ -147,13 +133,23 @@ class FieldParts:
             yield None if curve is None else GammaFields(curve=curve)
 
     def _make_outlines(self, against: Against) -> Iterator[GammaFields]:
-        if len(self._view.evaluation) > _MAX_SEARCHED_ROWS:
+        """Find places at every γ as at the shown one, and outline each set of rows once."""
+        view, keys = self._view, dict[bytes, int | None]()
+        if len(view.evaluation) > _MAX_SEARCHED_ROWS:
             return
-        finder = _Outlines(self._view, self._on, against)
+        points, halves = view.points(on=self._on), None
         for k in self._nearest_first():
             with self._turn():
-                piece = finder.at_gamma(k)
-            yield piece
+                halves = halves or view_halves(view, against=against)
+                search = subgroups_of(replace(view, gamma=GAMMAS[k]), halves=halves)
+                found = GammaFields(subgroups={k: []})
+                for number in range(len(search.subgroups)):
+                    name = search.mask(number).tobytes()
+                    if name not in keys:
+                        keys[name] = _add_outline(found, search, number, points, len(keys))
+                    if (key := keys[name]) is not None:
+                        found.subgroups[k].append((str(number + 1), key))
+            yield found
 
     def _make_band(self) -> Iterator[GammaFields | None]:
         """Take what chance shows, where it is known by now."""
@@ -180,46 +176,20 @@ class FieldParts:
         with _TURN:
             yield stop
 
-    def _make_way(self, share: float, message: str) -> None:
-        if _unfinished - {self}:
+    def _make_way(self, _share: float, _message: str) -> None:
+        if _unfinished - {self} or is_page_running():
             raise Cancelled
-        cancel_if_busy(share, message)
 
 
-class _Outlines:
-    """Places of a view at every γ, each looked for and tested as at the shown one.
-
-    Most are columns' and the same at every bandwidth: an outline is made once for its rows.
-    """
-
-    def __init__(self, view: View, on: Embedding, against: Against) -> None:
-        self._view, self._points, self._against = view, view.points(on=on), against
-        self._halves: Halves | None = None
-        self._keys: dict[bytes, int | None] = {}
-
-    def at_gamma(self, k: int) -> GammaFields:
-        """Return the places of a bandwidth by its number, and the outlines that are new."""
-        if self._halves is None:
-            self._halves = view_halves(self._view, against=self._against)
-        search = subgroups_of(replace(self._view, gamma=GAMMAS[k]), halves=self._halves)
-        found = GammaFields(subgroups={k: []})
-        for number in range(len(search.subgroups)):
-            key = self._key(search, number, found)
-            if key is not None:
-                found.subgroups[k].append((str(number + 1), key))
-        return found
-
-    def _key(self, search: SubgroupSearch, number: int, found: GammaFields) -> int | None:
-        """Name an outline by its rows, and make it if it is new; None where they lie scattered."""
-        rows = search.mask(number)
-        name = rows.tobytes()
-        if name not in self._keys:
-            outline = rows_outline(self._points, rows)
-            self._keys[name] = None
-            if outline.holds_most(self._points[search.subgroups[number].rows]):
-                key = self._keys[name] = len(self._keys)
-                found.outlines[key] = outlined_region(str(number + 1), outline)
-        return self._keys[name]
+def _add_outline(
+    found: GammaFields, search: SubgroupSearch, number: int, points: Floats, key: int
+) -> int | None:
+    """Add the outline of a place as ``key`` and return this; None where its rows lie scattered."""
+    outline = rows_outline(points, search.mask(number))
+    if not outline.holds_most(points[search.subgroups[number].rows]):
+        return None
+    found.outlines[key] = outlined_region(str(number + 1), outline)
+    return key
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)

@@ -19,7 +19,7 @@ from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, share_column, with_interval
 from pages.shared.controls import one_of
 from pages.shared.header import plain
-from pages.shared.rows import pick_table, picked_row, show_row, show_rows, thumbnail_urls
+from pages.shared.rows import add_images, pick_table, picked_row, show_row, show_rows
 
 _ERROR, _ANSWER = "its local error", "LoRe's answer"
 
@@ -133,9 +133,7 @@ def show_evidence(view: View, row: int) -> None:
         "confidence": share_column("confidence"),
         "right": st.column_config.CheckboxColumn("right"),
     }
-    if source.images is not None:
-        table.insert(0, "image", thumbnail_urls(source.images, table["row"].to_numpy()))
-        columns["image"] = st.column_config.ImageColumn("image", width="small")
+    columns |= add_images(table, source, table["row"].to_numpy())
     st.dataframe(
         table, hide_index=True, height="content", column_config=columns, key="evidence_rows"
     )

@@ -70,10 +70,7 @@ def map_rows(scene: Scene, key: str, fields: FieldParts | None) -> MapRows:
 
 
 def wait_until_drawn() -> None:
-    """Wait, once a session, until the map is drawn and has its fields, and a moment at most.
-
-    What the page sends next would hold it up, as the browser loads Plotly for it.
-    """
+    """Wait a moment, once a session, for map and fields: what comes next makes the browser busy."""
     answers: MapRows | None = st.session_state.get(_KEY)
     if answers is None or answers.scene is None or not st.context.headers:  # no browser is there
         return

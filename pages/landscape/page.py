@@ -11,12 +11,12 @@ import streamlit as st
 
 from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
+from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
-from lore_core.regions import Outline
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.map_rows import wait_until_drawn
-from pages.landscape.picture import KEY, Drawing, is_live, show_asked, show_picture
+from pages.landscape.picture import KEY, is_live, show_asked, show_picture
 from pages.landscape.region import (
     ASKED,
     DIVIDED_TAB,
@@ -32,14 +32,14 @@ from pages.landscape.subgroups import (
     search_subgroups,
 )
 from pages.shared import compute
-from pages.shared.charts import next_step, show_chart
+from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import (
     ControlRow,
     asks_for_vector,
+    bin_control,
     linked,
     map_control,
     one_of,
-    theme_mode,
     view_controls,
 )
 from pages.shared.header import headline_in_a_line, plain, question
@@ -53,16 +53,15 @@ from pages.shared.subgroups import (
     search_key,
     take_seen,
     title_of,
-    titles_of,
 )
 from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
 
-def _choose_bin(names: dict[int, str], number: int) -> None:
+def _choose_bin(table: ReliabilityTable, number: int) -> None:
     """Take a click on the reliability diagram as the new bin."""
-    if number in names:
-        st.session_state["bin"] = names[number]
+    if number in np.flatnonzero(table.count):
+        st.session_state["bin"] = table.bins.name(number)
 
 
 question(
@@ -74,32 +73,30 @@ whole = asks_for_vector(current().dataset)
 row = ControlRow(150, "content", "content", own_gamma=is_live(current().dataset) and not whole)
 view = view_controls(row, shows_vector=True)
 if not view.is_local:
-    next_step("pages/data/page.py", "load features on the Data page")
-    st.stop()
+    end_page("pages/data/page.py", "load features on the Data page")
 if not planar_maps(view.dataset):
-    st.info(
+    end_page(
+        "pages/bandwidth/page.py",
+        "MLCE against bandwidth",
         "A map needs at least two features; these data have one. The Overview and Bandwidth "
         "pages work on it all the same.",
-        icon=":material/info:",
     )
-    next_step("pages/bandwidth/page.py", "MLCE against bandwidth")
-    st.stop()
 if whole:
     drawn_on, on_map = map_control(view, row.more)
     show_vector_landscape(view, on_map, drawn_on)
-    next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
-    st.stop()
+    end_page("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
 take_seen(view)
 
 table = compute.reliability(view)
 errors = compute.errors(view)
-names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
 
-wanted = row.own[0].selectbox(
+chosen = bin_control(
+    row.own[0],
+    table,
     "Confidence bin",
-    ["all", "worst", "best", *names.values()],
-    **linked("bin"),
-    help=f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
+    ["all", "worst", "best"],
+    "bin",
+    f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
     "Or click a bar of the diagram.",
 )
 value = one_of(
@@ -119,19 +116,12 @@ layer = one_of(
 )
 map_name, on_map = map_control(view, row.more)
 
-chosen: int | None = None
-if wanted == "worst":
-    chosen = table.worst_bin(MIN_BIN_ROWS)
-elif wanted == "best":
-    chosen = table.best_bin(MIN_BIN_ROWS)
-elif wanted != "all":
-    chosen = next(b for b, name in names.items() if name == wanted)
 scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
 answer = st.container(key="main_answer", gap="xsmall")
 headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
-said, switch = answer.columns([4.3, 1.7], vertical_alignment="center")
-said.container(key="said").markdown(unbroken(sentence))
+words_column, switch = answer.columns([4.3, 1.7], vertical_alignment="center")
+words_column.container(key="said").markdown(unbroken(sentence))
 beyond = switch.toggle(
     "Beyond chance",
     **linked("beyond"),
@@ -156,7 +146,6 @@ tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
-outlined: tuple[tuple[str, Outline], ...] = ()
 # What is beyond chance is drawn stronger, whichever list is open.
 with tabs[0]:
     searched = is_searched(view)
@@ -173,33 +162,16 @@ if verdict.level != "good":
 if search is not None:
     key = search_key(view, search)
     chosen_one = chosen_subgroup(key, len(search.subgroups))
-    if on_map.n_components == 2:
-        outlined = tuple(
-            item
-            for item in compute.outlines(view.dataset, on_map, key, search)
-            if chosen_one is None or item[0] == str(chosen_one + 1)
-        )
     if beyond:
         scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
 marked = marked_rows(scene, search, chosen_one, words)
 export_selection(None if marked is None else marked.rows)
-drawing = Drawing(
-    value,
-    layer,
-    key,
-    search,
-    None if search is None else search.inside(),
-    outlined,
-    titles={} if search is None else titles_of(search),
-    chosen=chosen_one,
-    marked=marked,
-)
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:
-        show_picture(scene, drawing)
+        show_picture(scene, search, chosen_one, marked, value, layer)
 
     if search is not None and chosen_one is not None:
         subgroup, inside = search.subgroups[chosen_one], search.mask(chosen_one)
@@ -212,7 +184,7 @@ with picture:
             key=(*key, chosen_one),
             title=plain(title_of(subgroup, chosen_one)),
             note=plain(held_out_note(subgroup, search)),
-            said=[part.column for part in subgroup.conditions],
+            titled=[part.column for part in subgroup.conditions],
         )
     elif layer != "3-D" or on_map.n_components == 3:
         show_asked(scene, words)
@@ -234,13 +206,12 @@ with side.container(key="side_charts"):
             rows=f"{view.rows}; click a bar",
             chosen=chosen,
             marked=None if marked is None else (marked.name, reliability_of(view, marked.rows)),
-            mode=theme_mode(),
             height=330,
             title="Confidence bins",
         ),
         "chooser",
         narrow=True,
-        on_pick=partial(_choose_bin, names),
+        on_pick=partial(_choose_bin, table),
     )
     show_chart(
         cdf_figure(
@@ -251,7 +222,6 @@ with side.container(key="side_charts"):
             global_error=None if chosen is None else float(abs(table.gap[chosen])),
             null=chance,
             marked="" if marked is None else marked.name,
-            mode=theme_mode(),
             height=300,
             title="LCE over rows",
         ),

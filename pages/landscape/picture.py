@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field as attribute
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
 import streamlit as st
 
 from lore_core.data.dataset import Dataset
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
-from lore_core.figures.browser.landscape import Layer, LiveLandscape
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
-from lore_core.regions import Field, Outline, Selection
+from lore_core.regions import Field
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
-from pages.landscape.gamma_fields import FieldParts, field_parts
+from pages.landscape.gamma_fields import field_parts
 from pages.landscape.map_rows import glimpse_of, map_rows, rows_of
 from pages.landscape.region import (
     Marked,
@@ -29,12 +25,12 @@ from pages.landscape.region import (
 )
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
-from pages.shared.controls import GAMMAS, one_of, theme_mode
+from pages.shared.controls import GAMMAS, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
-from pages.shared.subgroups import choose_subgroup, color_limit
+from pages.shared.subgroups import choose_subgroup, color_limit, live_scene, search_key
 
 KEY = "landscape"
 _HINT = (
@@ -47,45 +43,29 @@ _HINT_IN_SPACE = (
 )
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """How a scene is drawn."""
-
-    value: Value  #: What the colour means
-    layer: Literal["field", "rows", "both", "3-D"]  #: What is drawn
-    search_key: tuple[Hashable, ...] = ()  #: Names the search for places
-    search: SubgroupSearch | None = None  #: What it found; None where none was made
-    #: Rows that are beyond chance; None where none were looked for.
-    inside: np.ndarray | None = None
-    outlines: tuple[tuple[str, Outline], ...] = ()  #: Places to outline, by their numbers
-    titles: dict[str, str] = attribute(default_factory=dict)  #: What they are, in words
-    chosen: int | None = None  #: The place that is looked at, from 0
-    marked: Marked | None = None  #: Rows that are marked
-
-
-def _camera() -> str:
-    return one_of(
-        "Camera",
-        list(CAMERAS),
-        key="camera",
-        label_visibility="collapsed",
-    )
-
-
-def show_picture(scene: Scene, drawing: Drawing) -> None:
-    """Draw the landscape."""
+def show_picture(
+    scene: Scene,
+    search: SubgroupSearch | None,
+    chosen: int | None,
+    marked: Marked | None,
+    value: Value,
+    layer: Literal["field", "rows", "both", "3-D"],
+) -> None:
+    """Draw the landscape, with what a search for places found, and the chosen one, from 0."""
     common: dict[str, Any] = {
-        "value": drawing.value,
+        "value": value,
         "limit": color_limit(scene),
         "rows": scene.in_words,
         "axes": scene.axes,
-        "mode": theme_mode(),
     }
-    is_flat = scene.on.n_components == 2
-    field = _field_of(scene, drawing) if is_flat else None
-    layer = drawing.layer
+    view, is_flat, field = scene.view, scene.on.n_components == 2, None
+    key = () if search is None else search_key(view, search)
+    if is_flat:
+        only_key = () if scene.only is None else key
+        field = compute.field(view, scene.bin_index, scene.on, only_key, scene.only)
     if field is not None and layer == "3-D":
-        show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
+        camera = one_of("Camera", list(CAMERAS), key="camera", label_visibility="collapsed")
+        show_chart(surface_figure(field, camera=camera, **common), "landscape_height")
         return
     selection = drawn_region(scene.axes, scene.on)
     common |= {
@@ -96,69 +76,78 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
     if field is None:
         draw = partial(landscape_3d_figure, scene.drawn(), scene.points, **common)
     else:
+        found = [] if search is None else compute.outlines(view.dataset, scene.on, key, search)
+        names = {name for name, _ in found} if chosen is None else {str(chosen + 1)}
         draw = partial(
             landscape_figure,
             None if layer == "rows" else field,
             scene.points,
             points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
             region=selection,
-            found=drawing.outlines,
+            found=[item for item in found if item[0] in names],
             **common,
         )
-    chart, seen = draw(), looked_at(map_key(scene.view.dataset, scene.on))
-    _show_map(scene, drawing, "rows" if layer == "3-D" else layer, chart.picture, field, selection)
+    chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
+    _show_map(
+        scene,
+        chart.picture,
+        field,
+        search,
+        layer="rows" if layer == "3-D" else layer,
+        selection=selection,
+        chosen=chosen,
+        marked=None if marked is None else marked.told,
+    )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:
         st.caption(_HINT if is_flat else _HINT_IN_SPACE)
 
 
-def _field_of(scene: Scene, drawing: Drawing) -> Field:
-    only_key = () if scene.only is None else drawing.search_key
-    return compute.field(scene.view, scene.bin_index, scene.on, only_key, scene.only)
-
-
 def _show_map(
     scene: Scene,
-    drawing: Drawing,
-    layer: Layer,
     picture: LandscapePicture,
     field: Field | None,
-    selection: Selection,
+    search: SubgroupSearch | None,
+    **shown: Any,
 ) -> None:
-    view, inside = scene.view, drawing.inside
-    key, rows_key = drawing.search_key, _rows_key(scene)
-    fields, vivid = _fields_at_every_gamma(scene, drawing.search), None
-    if inside is not None and scene.only is None and field is not None:
-        vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
-    live = LiveLandscape(
-        picture=picture,
-        field=field,
+    view = scene.view
+    rows_key = repr((*view.key("target", "n_bins", "binning"), scene.on.digest))
+    fields = None
+    if scene.only is None:  # else what is shown is tested anew at every γ
+        against = None if search is None else search.against
+        looked_for = (rows_key, view.key("maps"), scene.bin_index, against)
+        fields = field_parts(repr(looked_for), view, scene.bin_index, scene.on, search)
+    live = live_scene(
+        scene,
+        picture,
+        field,
+        search,
         rows=rows_of(scene),
         rows_key=rows_key,
-        n_shown=int(scene.shown.sum()),
-        map_key=map_key(view.dataset, scene.on),
-        layer=layer,
         bin_index=scene.bin_index,
-        vivid=vivid,
-        inside=inside,
         only=scene.only is not None,
-        titles=drawing.titles,
-        selection=selection,
-        chosen=drawing.chosen,
-        marked=None if drawing.marked is None else drawing.marked.told,
         row=picked_row(view.evaluation),
         glimpse=glimpse_of(view.evaluation),
-        gamma=view.gamma,
         gammas=tuple(GAMMAS),
         fields_key="" if fields is None else fields.address,
         address=map_rows(scene, rows_key, fields).address,
+        **shown,
     )
+
+    def take_gamma(wanted: float) -> None:
+        if wanted in GAMMAS:
+            st.session_state["gamma"] = float(wanted)
+
+    def take_place(number: float) -> None:
+        if search is not None:
+            choose_subgroup(search_key(view, search), int(number))
+
     live_landscape(
         live,
         KEY,
-        gamma=_take_gamma,
+        gamma=take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
-        place=lambda number: choose_subgroup(key, int(number)),
+        place=take_place,
         row=take_row,
     )
 
@@ -173,26 +162,6 @@ def is_live(dataset: Dataset) -> bool:
     drawn = setting("map", features)
     axes = drawn if drawn in available_maps(dataset) else features
     return setting("picture", "field") != "3-D" or axes.endswith("3-D")
-
-
-def _rows_key(scene: Scene) -> str:
-    return repr((*scene.view.key("target", "n_bins", "binning"), scene.on.digest))
-
-
-def _fields_at_every_gamma(scene: Scene, search: SubgroupSearch | None) -> FieldParts | None:
-    """Return what the slider shows; None where what is shown is tested anew at every γ."""
-    if scene.only is not None:
-        return None
-    parts = scene.view.key("target", "n_bins", "binning", "maps")
-    against = None if search is None else search.against
-    key = repr((*parts, scene.bin_index, scene.on.digest, against))
-    return field_parts(key, scene.view, scene.bin_index, scene.on, search)
-
-
-def _take_gamma(wanted: float) -> None:
-    """Take the bandwidth at which the reader let go of the map's slider."""
-    if wanted in GAMMAS:
-        st.session_state["gamma"] = float(wanted)
 
 
 def show_asked(scene: Scene, words: str) -> None:

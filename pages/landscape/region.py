@@ -36,14 +36,14 @@ from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
-from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.rows import pick_row, picked, show_rows
+from pages.shared.session import name_in_link
 from pages.shared.subgroups import forget_subgroup
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
-_REGION = "_region"
+_REGION, _PARAMETER = "_region", "region"
 #: Words that rows are asked for with.
 ASKED = "find"
 #: Rows listed; the CSV holds all.
@@ -77,17 +77,16 @@ def take_row(row: float) -> None:
 
 def drawn_region(map_name: str, on: Embedding) -> Selection:
     """Return what was drawn on this map, in this session or in the one a link is from."""
-    named = st.query_params.get(_REGION[1:])
+    named = st.query_params.get(_PARAMETER)
     if named is not None and _REGION not in st.session_state:
         try:
             st.session_state[_REGION] = (map_name, Selection.from_text(named))
         except InputError:
-            del st.query_params[_REGION[1:]]
+            name_in_link(_PARAMETER, None)
     name, drawn = st.session_state.get(_REGION, ("", Selection()))
     if name != map_name or not drawn or not drawn.fits(on.n_components):
         return Selection()
-    if named != drawn.text:
-        st.query_params[_REGION[1:]] = drawn.text
+    name_in_link(_PARAMETER, drawn.text)
     return drawn
 
 
@@ -100,7 +99,7 @@ def clear_region() -> None:
 def forget_region() -> None:
     """Let go of what was drawn, and of a place."""
     st.session_state.pop(_REGION, None)
-    st.query_params.pop(_REGION[1:], None)
+    name_in_link(_PARAMETER, None)
     forget_subgroup()
 
 
@@ -114,13 +113,12 @@ def region_panel(
     key: tuple[Any, ...],
     title: str,
     note: str = "",
-    said: Sequence[str] = (),
+    titled: Sequence[str] = (),
 ) -> None:
     """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
 
-    ``among`` (n_eval,): rows the map shows; those outside the region are what it is compared with.
-    ``fitted_on`` (n_cal,): calibration rows inside the same outline. ``note``: what else must be
-    known about the gap. ``said``: columns the title tells: no news in what the rows are made of.
+    ``among`` (n_eval,): rows the map shows, with which those inside are compared. ``fitted_on``
+    (n_cal,): calibration rows inside. ``titled``: columns the title tells, which are no news.
     """
     dataset, target = view.evaluation, view.target_rows
     report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
@@ -130,14 +128,14 @@ def region_panel(
         button.button("Clear", on_click=clear_region, width="stretch", key="clear_region")
         if report.n_rows == 0:
             return
-        made_of = compute.made_of(view, key, inside, among, tuple(said))
+        composed = compute.region_composition(view, key, inside, among, tuple(titled))
         if note:
             head.caption(note)
-        beside = "Beside that it is" if said else "It is"
-        head.markdown(f"{beside} {plain(describe_composition(made_of))}.")
+        beside = "Beside that it is" if titled else "It is"
+        head.markdown(f"{beside} {plain(describe_composition(composed))}.")
         left, right = st.columns([1.7, 1], gap="medium")
         with left:
-            _show_composition(made_of, int(among.sum()) - report.n_rows)
+            _show_composition(composed, int(among.sum()) - report.n_rows)
         with right:
             show_chart(
                 reliability_figure(
@@ -148,7 +146,6 @@ def region_panel(
                         weights=chosen_weights(target.weights, inside),
                     ),
                     rows=f"{report.n_rows:,} selected rows",
-                    mode=theme_mode(),
                     height=300,
                     title="Reliability inside",
                 ),
@@ -162,14 +159,14 @@ def region_panel(
             _show_recalibrated(view, inside, fitted_on, key)
 
 
-def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
+def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
     """List what is over-represented inside."""
-    looked_at = int(made_of.attrs["looked_at"])
+    looked_at = int(composed.attrs["looked_at"])
     st.markdown("**What it is made of, against the rest**")
     if looked_at == 0:
         st.caption("Nothing to compare: no other rows are shown, or no columns are known.")
         return
-    shown = made_of[made_of["p_adjusted"] < 0.05].head(_COMPOSITION_ROWS)
+    shown = composed[composed["p_adjusted"] < 0.05].head(_COMPOSITION_ROWS)
     if shown.empty:
         st.caption(
             f"None of the {looked_at:,} values looked at is more frequent inside than among the "
@@ -254,7 +251,7 @@ def _show_recalibrated(
     if why_not is not None:
         st.info(plain(why_not), icon=":material/info:")
         return
-    found = compute.mended(view.dataset, key, fitted_on, inside)
+    found = compute.recalibrated_region(view.dataset, key, fitted_on, inside)
     table = found.table
     columns: dict[str, Any] = {"method": table["method"]}
     columns["gap, points"] = _with_interval(table, "gap", POINTS, signed=True)
@@ -296,10 +293,7 @@ class Marked:
 def marked_rows(
     scene: Scene, search: SubgroupSearch | None, chosen: int | None, words: str
 ) -> Marked | None:
-    """Return what is looked at: a place, else what was drawn, asked for in words or picked.
-
-    ``chosen``: number of the chosen place of the ``search``. ``words``: what rows are asked for.
-    """
+    """Return what is looked at: a place, else what was drawn, asked for in words or picked."""
     if search is not None and chosen is not None:
         return Marked(search.mask(chosen) & scene.rows, f"place {chosen + 1}")
     region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
@@ -326,11 +320,7 @@ def divided(dataset: Dataset, by: str) -> NDArray[np.object_]:
 
 
 def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
-    """Return which rows a selection holds, or words fit.
-
-    Of the evaluation rows those of the picture, shape (n_eval,); of the calibration rows those of
-    the same bin where one is chosen, (n_cal,).
-    """
+    """Return which evaluation rows shown, and calibration rows of their bin, are asked for."""
     view, chosen = scene.view, scene.bin_index
     inside = _asked_of(view.evaluation, asked, scene.points) & scene.rows
     if view.calibration is None:
@@ -344,7 +334,7 @@ def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
 
 def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
     if isinstance(asked, str):
-        return np.asarray(compute.found(dataset, asked))
+        return np.asarray(compute.matching_rows(dataset, asked))
     # As the browser counts them: it has the map in 32 bits.
     parts = [points[first : first + _AT_ONCE] for first in range(0, len(points), _AT_ONCE)]
     return np.concatenate([asked.contains(part.astype(np.float32)) for part in parts])

@@ -104,8 +104,8 @@ def _show(
     sentences = [evidence_of(subgroup, search)]
     if subgroup.is_region:
         everything = np.ones(len(dataset), dtype=bool)
-        made_of = compute.made_of(view, (*key, number), search.mask(number), everything)
-        sentences.append(f"It is {describe_composition(made_of)}.")
+        composed = compute.region_composition(view, (*key, number), search.mask(number), everything)
+        sentences.append(f"It is {describe_composition(composed)}.")
     if words := where.retraining_words(subgroup, compute.gains(view)):
         sentences.append(words)
     if subgroup.within is not None:

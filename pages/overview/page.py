@@ -18,7 +18,13 @@ from lore_core.regions.subgroups.verdict import name_of_subgroup
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, show_tile
-from pages.shared.charts import csv_button, diagram_choice, next_step, show_reliability
+from pages.shared.charts import (
+    csv_button,
+    diagram_choice,
+    end_page,
+    next_step,
+    show_reliability,
+)
 from pages.shared.controls import asks_for_vector, view_controls
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
@@ -46,7 +52,7 @@ def _list_subgroups(view: View, search: SubgroupSearch) -> None:
     came = "got" if view.target == TOP_LABEL else "came"
     on_map = view.is_local and bool(planar_maps(view.dataset))
     for number, subgroup in enumerate(search.subgroups[:_LISTED]):
-        held = subgroup.held
+        test = subgroup.held
         part = "" if subgroup.within is None else f"in {subgroup.within + 1}: "
         name = f"{number + 1} · {part}{plain(name_of_subgroup(subgroup))}"
         with st.container(gap=None):
@@ -60,7 +66,7 @@ def _list_subgroups(view: View, search: SubgroupSearch) -> None:
                 )
             else:
                 st.markdown(f"**{name}**")
-            gap = f"{signed_points(held.gap, 0)} ({interval_words(held.gap_low, held.gap_high)})"
+            gap = f"{signed_points(test.gap, 0)} ({interval_words(test.gap_low, test.gap_high)})"
             st.caption(
                 f"{subgroup.n_rows:,} rows · promised {share_words(subgroup.confidence)}, {came} "
                 f"{share_words(subgroup.accuracy)} · held-out gap {gap} points"
@@ -85,17 +91,16 @@ whole = asks_for_vector(current().dataset)
 view = view_controls(shows_vector=True)
 if whole:
     show_vector_overview(view)
-    next_step("pages/landscape/page.py", "where is it wrong? The landscape")
-    st.stop()
+    end_page("pages/landscape/page.py", "where is it wrong? The landscape")
 found = compute.summary(view)
 searched = is_searched(view)
-said = compute.verdict(view, searched)
-headline(said)
+verdict = compute.verdict(view, searched)
+headline(verdict)
 search = compute.subgroups(view) if searched else None
 left, right = st.columns([1, 1.1], gap="medium") if view.is_local else (st.container(), None)
 with left:
-    if said.evidence:
-        st.markdown(plain(said.evidence))
+    if verdict.evidence:
+        st.markdown(plain(verdict.evidence))
     if search is not None and search.subgroups:
         _list_subgroups(view, search)
 if right is not None:

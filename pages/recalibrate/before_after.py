@@ -6,17 +6,17 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison, region_report
 from lore_core.figures import cdf_figure
 from lore_core.figures.browser.landscape import Against, LiveLandscape
 from lore_core.metrics import LocalErrors
-from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import class_positions
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
-from pages.shared.controls import linked, map_control, one_of, theme_mode
+from pages.shared.controls import bin_control, linked, map_control, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
 from pages.shared.methods import pair_controls, pair_of_maps
@@ -68,7 +68,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             ).sentence
             with column:
                 if shown == _SWIPED:
-                    chart_line(chart, f"landscape_{place}", said=f"{plain(name)}: {sentence}")
+                    chart_line(chart, f"landscape_{place}", caption=f"{plain(name)}: {sentence}")
                 else:
                     show_chart(chart, f"landscape_{place}")
                     st.caption(sentence)
@@ -95,32 +95,23 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
         cdf_figure(
             {before: first.absolute[rows], after: second.absolute[rows]},
             rows=f"{about}, {int(rows.sum()):,} evaluation rows",
-            mode=theme_mode(),
         ),
         "cdf_compare",
     )
 
 
 def _rows(
-    container: st.delta_generator.DeltaGenerator,
+    container: DeltaGenerator,
     result: Comparison,
     before: str,
     local: LocalErrors,
 ) -> tuple[np.ndarray, str]:
     """Let the reader choose rows by their confidence bin before."""
     table = result.summaries[before].reliability
-    names = {b: table.bins.name(b) for b in np.flatnonzero(table.count).tolist()}
-    chosen = container.selectbox(
-        "Rows of confidence bin",
-        ["all", "worst", *names.values()],
-        **linked("compare_bin"),
-        help=f"The rows of this bin before (by “{before}”); the same rows are shown after.",
+    about = f"The rows of this bin before (by “{before}”); the same rows are shown after."
+    index = bin_control(
+        container, table, "Rows of confidence bin", ["all", "worst"], "compare_bin", about
     )
-    if chosen == "all":
+    if index is None:
         return np.ones(len(local.signed), dtype=bool), "all"
-    index = (
-        table.worst_bin(MIN_BIN_ROWS)
-        if chosen == "worst"
-        else next(b for b, name in names.items() if name == chosen)
-    )
-    return local.bin_index == index, names[index]
+    return local.bin_index == index, table.bins.name(index)

@@ -21,7 +21,7 @@ from pages.recalibrate.table import metrics_table, worst_parts_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import curve_metric, in_session, metric_map, theme_mode, view_controls
+from pages.shared.controls import curve_metric, in_session, metric_map, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control, preselected
@@ -100,11 +100,7 @@ def _changed(
 
 
 def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
-    """Let the reader choose a method and download what was fitted.
-
-    ``view``: what it was fitted on, and with which settings. ``result``: with the fitted methods.
-    ``measured_on``: all rows on the map of the local metrics.
-    """
+    """Let the reader choose a method and download what was fitted."""
     names = list(result.recalibrators)
     best = [name for name in ("LoRe smooth", "LoRe") if name in preselected(names)]
     row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -220,7 +216,6 @@ if measure_map is not None and len(methods) > 1:
                 metric=metric,
                 rows=f"{len(dataset.evaluation):,} evaluation rows, measured on {measured_on}",
                 gamma=view.gamma,
-                mode=theme_mode(),
             ),
             "method_curves",
         )

@@ -13,11 +13,11 @@ from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
 from pages.shared.cells import (
+    TINTS,
     count_column,
     in_hundredths,
     points_column,
     show_methods,
-    tinted,
     with_interval,
 )
 from pages.shared.controls import in_session
@@ -37,10 +37,7 @@ def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
 def metrics_table(
     result: Comparison, grouping: Grouping | None, measured_on: str, *, pending: bool = False
 ) -> None:
-    """Methods × metrics; tinted where a mean of rows differs from the first beyond chance.
-
-    ``pending``: whether intervals are still being simulated.
-    """
+    """Methods × metrics; ``pending``: whether intervals are still being simulated."""
     metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
     text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
     text.index = pd.Index(result.names.values(), name="method")
@@ -98,7 +95,7 @@ def worst_parts_table(result: Comparison) -> None:
         shown["metric"] = [words_of(name) for name in shown["metric"]]
 
         def tint(row: pd.Series) -> list[str]:
-            color = tinted({"nearer": "better", "further": "worse"}.get(row["change"], ""))
+            color = TINTS[{"nearer": "better", "further": "worse"}.get(row["change"], "")]
             return [color if name == "after" else "" for name in row.index]
 
         shown = in_hundredths(shown, "before", "after", "low", "high")

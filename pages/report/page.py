@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Hashable
+from functools import partial
 
 import streamlit as st
 
 from lore_core import Comparison
+from lore_core.dashboard.worker_pool import Request
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures.export import why_no_static_images
 from lore_core.report import ReportSettings, Source, report_files
@@ -24,28 +25,22 @@ from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
 from pages.shared.session import current
 from pages.shared.store import Loaded, store
-from pages.shared.tasks import expected_duration, is_busy, start_job, wait_for
+from pages.shared.tasks import is_busy, start_job, wait_for
 
 #: Seconds a report takes: its start, times the root of the rows (the more there are, the fewer
 #: resamples are afforded), the figures as images.
 _START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
-_NAME = "The report"
 #: Pixels of the window in which it is read here.
 _WINDOW = 760
 
 
-def _methods(view: View) -> tuple[str, ...]:
-    """Those chosen where methods are compared, else those preselected there."""
+def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
+    """Gather the settings of this and the other pages: methods chosen there, else preselected."""
+    group = grouping(view.dataset)
     offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
     chosen = [name for name in st.session_state.get("methods") or [] if name in offered]
-    return tuple(chosen or preselected(offered))
-
-
-def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
-    """Gather the settings of this and the other pages."""
-    group = grouping(view.dataset)
     return ReportSettings(
-        methods=_methods(view),
+        methods=tuple(chosen or preselected(offered)),
         group_column=None if group is None else group.column,
         min_group_size=None if group is None else group.min_group_size,
         unsure_cost=unsure,
@@ -63,10 +58,9 @@ def _source(loaded: Loaded) -> Source:
     return Source(tuple(loaded.source.split(" + ")), split)
 
 
-def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> None:
-    """Start making the report in the background."""
-    source, kept = _source(current()), store()
-
+def _make(
+    view: View, settings: ReportSettings, images: bool, source: Source, progress: Progress
+) -> bytes:
     def compared(
         methods: list[str], grouping: Grouping | None, progress: Progress | None
     ) -> Comparison:
@@ -80,20 +74,11 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
         simulated = wait_for(intervals, part_of(progress, 0.3, 1.0))
         return result if simulated is None else result.with_simulated(simulated)
 
-    def work(progress: Progress) -> bytes:
-        files = report_files(
+    return zipped(
+        report_files(
             view, settings, images=images, source=source, progress=progress, comparing=compared
         )
-        return zipped(files)
-
-    start_job(
-        key, _NAME, work, lambda content: kept.reports.put(key, content), _seconds(view, images)
     )
-
-
-def _seconds(view: View, images: bool) -> float:
-    estimated = _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images
-    return expected_duration(_NAME, estimated)
 
 
 def _contents(view: View, settings: ReportSettings, images: bool) -> None:
@@ -176,8 +161,17 @@ if missing is not None:
     images = True  # asked for all the same: the report says why they are not there
 settings = _settings(view, unsure, wrong)
 _contents(view, settings, images and missing is None)
-key = ("report", view.key(), settings, images)
-content = store().reports.get(key)
+key, reports = ("report", view.key(), settings, images), store().reports
+content = reports.get(key)
+request = Request(
+    _make,
+    {"view": view, "settings": settings, "images": images, "source": _source(current())},
+    key,
+    "The report",
+    _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images,
+    lane="server",
+    keep=partial(reports.put, key),
+)
 busy = is_busy()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
@@ -185,8 +179,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
         icon=":material/summarize:",
         type="primary" if content is None else "secondary",
         disabled=busy,
-        on_click=_make,
-        args=(view, settings, images, key),
+        on_click=start_job,
+        args=(request,),
         key="make_report",
     )
     if content is not None:
@@ -212,5 +206,5 @@ if content is not None:
 elif busy:
     st.caption("Being computed: progress and Cancel are at the bottom of the window.")
 else:
-    st.caption(f"Takes about {duration(_seconds(view, images))} and can be cancelled.")
+    st.caption(f"Takes about {duration(request.seconds)} and can be cancelled.")
 next_step("pages/landscape/page.py", "back to the landscape")

@@ -4,57 +4,45 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.runs.request import RunsAnswer, ask, start
+from pages.runs.request import RunsAnswer, ask, compare, work
 from pages.runs.results import show
 from pages.runs.source import choose
 from pages.shared.charts import next_step
 from pages.shared.header import question
 from pages.shared.maps import duration
+from pages.shared.session import name_in_link
 from pages.shared.store import store
-from pages.shared.tasks import is_busy, join_job
+from pages.shared.tasks import is_busy, join_job, start_job
 
 _PARAMETER = "runs"
 _SHOWN = "_runs_shown"
 
 
-def _wanted() -> str | None:
-    """Key of the comparison to show: the one started last, else the one in the link."""
-    key: str | None = st.session_state.get(_SHOWN) or st.query_params.get(_PARAMETER)
-    return key
-
-
-def _name_in_link(key: str) -> None:
+def _choose(key: str | None) -> None:
     st.session_state[_SHOWN] = key
-    if st.query_params.get(_PARAMETER) != key:
-        st.query_params[_PARAMETER] = key
+    name_in_link(_PARAMETER, key)
 
 
-def _forget() -> None:
-    st.session_state.pop(_SHOWN, None)
-    st.query_params.pop(_PARAMETER, None)
-
-
-def _answer() -> RunsAnswer | None:
+def _answer(wanted: str | None) -> RunsAnswer | None:
     """Return the comparison to show, join it while it is being made, or say that it is gone."""
-    key = _wanted()
-    if key is None:
+    if wanted is None:
         return None
-    found: RunsAnswer | None = store().runs.get(key)
+    found: RunsAnswer | None = store().runs.get(wanted)
     if found is not None:
-        _name_in_link(key)
+        _choose(wanted)
         return found
     if is_busy():
         return None
-    if join_job(("runs", key)):
-        _name_in_link(key)
+    if join_job(compare, wanted):
+        _choose(wanted)
         st.rerun()  # so that its progress is on screen from the start
-    if _SHOWN not in st.session_state:
+    if not st.session_state.get(_SHOWN):
         st.warning(
             "The comparison this link was made for is no longer kept here; compare the runs again.",
             icon=":material/warning:",
         )
     # Started here and not there: it was cancelled or failed, which the panel has said.
-    _forget()
+    _choose(None)
     return None
 
 
@@ -64,28 +52,32 @@ question(
     "rows; then runs are compared in pairs.",
     names_data=False,
 )
-answer = _answer()
+# The comparison started last, else the one in the link.
+wanted = st.session_state.get(_SHOWN) or st.query_params.get(_PARAMETER)
+answer = _answer(wanted)
 source = choose(explain=answer is None)
 if source is not None:
-    request, seconds = ask(source)
+    request = ask(source)
     busy = is_busy()
     if request is not None:
-        key = request.key(source)
+        asked, key = work(source, request), request.key(source)
         ready = store().runs.get(key) is not None
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button(
                 "Show" if ready else "Compare",
                 type="primary",
-                disabled=busy or (ready and _wanted() == key),
+                disabled=busy or (ready and wanted == key),
                 icon=":material/play_arrow:",
                 help="Something is being computed already." if busy else None,
             )
             if not ready:
-                st.caption(f"about {duration(seconds)}, in the background; it can be cancelled")
+                st.caption(
+                    f"about {duration(asked.seconds)}, in the background; it can be cancelled"
+                )
         if pressed:
-            _name_in_link(key)
+            _choose(key)
             if not ready:
-                start(source, request, seconds)
+                start_job(asked)
             st.rerun()
 if answer is not None:
     show(answer)

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import compare_runs, load_runs
 from lore_core.comparison import RunsComparison
-from lore_core.data.progress import Progress
+from lore_core.dashboard.worker_pool import Request
+from lore_core.data.progress import Progress, part_of
 from lore_core.embedding import METHODS, MapName, estimate_seconds
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.recalibration import offered_recalibrators
@@ -22,7 +24,6 @@ from pages.shared.controls import bins_control, gamma_control, in_session
 from pages.shared.header import plain
 from pages.shared.methods import labels, preselected
 from pages.shared.store import store
-from pages.shared.tasks import expected_duration, start_job
 
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
@@ -59,26 +60,26 @@ class RunsAnswer:
     source: str
 
 
-def start(source: RunsSource, request: RunsRequest, seconds: float) -> None:
-    """Start comparing in the background."""
-    key = request.key(source)
-    start_job(
-        ("runs", key),
-        source.work,
-        lambda progress: RunsAnswer(_compare(source, request, progress), request, source.name),
-        lambda answer: store().runs.put(key, answer),
-        seconds,
+def work(source: RunsSource, request: RunsRequest) -> Request[RunsAnswer]:
+    """Return the work that compares them."""
+    key, runs = request.key(source), store().runs
+    return Request(
+        compare,
+        {"source": source, "request": request},
+        key,
+        f"Comparison of {source.n_runs} runs",
+        _seconds(source, request),
+        lane="server",
+        keep=lambda answer: runs.put(key, answer),
     )
 
 
-def _compare(source: RunsSource, request: RunsRequest, progress: Progress) -> RunsComparison:
-    datasets = load_runs(
-        source.flat,
-        progress=lambda share, message: progress(_READING * share, message),
-        isolate=True,
-    )
+def compare(source: RunsSource, request: RunsRequest, progress: Progress) -> RunsAnswer:
+    """Read the runs and compare them."""
+    files = [file for run in source.files for file in run]
+    datasets = load_runs(files, progress=part_of(progress, 0.0, _READING), isolate=True)
     made = {item.label: item for item in offered_recalibrators(request.gamma, request.n_bins)}
-    return compare_runs(
+    found = compare_runs(
         datasets,
         [made[name] for name in request.methods],
         feature_map=request.feature_map,
@@ -86,12 +87,13 @@ def _compare(source: RunsSource, request: RunsRequest, progress: Progress) -> Ru
         n_bins=request.n_bins,
         group_column=request.by or None,
         min_group_size=request.min_group_size,
-        progress=lambda share, message: progress(_READING + (1 - _READING) * share, message),
+        progress=part_of(progress, _READING, 1.0),
     )
+    return RunsAnswer(found, request, source.name)
 
 
-def ask(source: RunsSource) -> tuple[RunsRequest | None, float]:
-    """Draw the settings; return what they ask for, None while it is incomplete, and its seconds."""
+def ask(source: RunsSource) -> RunsRequest | None:
+    """Draw the settings; return what they ask for, None while it is incomplete."""
     first = source.first
     if first.calibration is None:
         st.error(
@@ -99,7 +101,7 @@ def ask(source: RunsSource) -> tuple[RunsRequest | None, float]:
             "pairs of files <run>_cal.* and <run>_test.*, or a split column.",
             icon=":material/error:",
         )
-        return None, 0.0
+        return None
     features = "no features" if first.features is None else f"{first.features.shape[1]:,} features"
     st.caption(
         f"**{source.n_runs:,} run{'s' * (source.n_runs > 1)}** in {plain(source.name)}. The first, "
@@ -121,14 +123,11 @@ def ask(source: RunsSource) -> tuple[RunsRequest | None, float]:
     )
     if not methods:
         st.info("Choose at least one method.", icon=":material/tune:")
-        return None, 0.0
-    request = RunsRequest(feature_map, gamma, n_bins, by, smallest, tuple(methods))
-    return request, _seconds(source, request)
+        return None
+    return RunsRequest(feature_map, gamma, n_bins, by, smallest, tuple(methods))
 
 
-def _feature_map(
-    source: RunsSource, columns: list[st.delta_generator.DeltaGenerator]
-) -> str | None:
+def _feature_map(source: RunsSource, columns: list[DeltaGenerator]) -> str | None:
     """Choose the map the methods and the local metrics work on; None for none."""
     features = source.first.features
     if features is None:
@@ -192,10 +191,10 @@ def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
 
 
 def _seconds(source: RunsSource, request: RunsRequest) -> float:
-    """Rough duration on the processors of this machine."""
+    """Rough duration on so many processors."""
     one = _SECONDS * len(request.methods)
     if request.feature_map is not None and source.first.features is not None:
         name = MapName.parse(request.feature_map, "feature_map")
         n, p = source.first.features.shape
         one += estimate_seconds(name.method, n, p, name.n_components or 1)
-    return expected_duration(source.work, one * source.n_runs / (os.cpu_count() or 1))
+    return one * source.n_runs / (os.cpu_count() or 1)

@@ -21,7 +21,7 @@ from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
 from pages.shared.cells import show_methods
 from pages.shared.charts import csv_button, show_chart
-from pages.shared.controls import in_session, linked, theme_mode
+from pages.shared.controls import in_session, linked
 from pages.shared.header import plain
 
 _BEST = "★"
@@ -51,11 +51,14 @@ def show(answer: RunsAnswer) -> None:
         help="A method that is better in nearly every run shows as lines that lean one way.",
     )
     show_chart(
-        runs_figure(result, metric, rows=_rows(answer), lines=lines, mode=theme_mode()),
+        runs_figure(result, metric, rows=_rows(answer), lines=lines),
         "runs_strip",
     )
     _worst_group(answer, shown)
-    _downloads(result)
+    st.subheader("Take it away", anchor=False)
+    with st.container(horizontal=True):
+        csv_button("Every run as CSV", lambda: result.runs, "runs")
+        csv_button("Means and differences as CSV", result.frame, "runs-summary")
 
 
 def _rows(answer: RunsAnswer) -> str:
@@ -164,13 +167,6 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
         )
     with right:
         show_chart(
-            run_scatter_figure(result, metric, rows=_rows(answer), mode=theme_mode()),
+            run_scatter_figure(result, metric, rows=_rows(answer)),
             "runs_scatter",
         )
-
-
-def _downloads(result: RunsComparison) -> None:
-    st.subheader("Take it away", anchor=False)
-    with st.container(horizontal=True):
-        csv_button("Every run as CSV", lambda: result.runs, "runs")
-        csv_button("Means and differences as CSV", result.frame, "runs-summary")

@@ -17,7 +17,14 @@ from lore_core.reading.file_pairs import runs_in
 from lore_core.reading.formats import SUFFIXES
 from lore_core.reading.raw_file import RawFile
 from pages.shared.controls import in_session, one_of
-from pages.shared.files import check_inside, directory_field, directory_state, is_local, named_path
+from pages.shared.files import (
+    check_inside,
+    directory_field,
+    directory_state,
+    is_local,
+    named_path,
+    once_a_state,
+)
 from pages.shared.header import show_error
 
 _PATH, _UPLOAD, _SAMPLE = "Directory", "Upload", "Sample"
@@ -48,22 +55,9 @@ class RunsSource:
         """How many runs there are."""
         return len(self.files)
 
-    @property
-    def work(self) -> str:
-        """What comparing them is called."""
-        return f"Comparison of {self.n_runs} runs"
-
-    @property
-    def flat(self) -> list[RawFile]:
-        """Every file, as :func:`lore_core.load_runs` takes them."""
-        return [file for run in self.files for file in run]
-
 
 def choose(*, explain: bool = True) -> RunsSource | None:
-    """Draw the sources; return the runs that were given.
-
-    ``explain``: say what is wanted where nothing was given yet.
-    """
+    """Draw the sources; return the runs that were given; ``explain``: say what is wanted."""
     kinds = [_PATH, _UPLOAD, _SAMPLE] if is_local() else [_UPLOAD, _SAMPLE]
     kind = one_of("Runs from", kinds, label_visibility="collapsed", **in_session("runs_from"))
     if kind == _SAMPLE:
@@ -142,28 +136,17 @@ def _explain() -> None:
 
 def _looked_at(given: Any, name: str) -> RunsSource:
     """Read the first run, once for each state of the files."""
-    marks: Any
-    if isinstance(given, list):
-        marks = [_mark(item) for item in given]
-    else:
-        marks = directory_state(given, _INSTEAD)
-    digest = hashlib.sha256(repr(marks).encode()).hexdigest()
-    kept: RunsSource | None = st.session_state.get(_KEPT)
-    if kept is not None and kept.digest == digest:
-        return kept
-    with st.spinner("Looking at the first run …"):
-        runs = runs_in(given)
-        check_inside(file for files in runs.values() for file in files)
-        run, files = next(iter(runs.items()))
-        first = reading.load(list(files), name=run, isolate=True)
-    source = RunsSource(name, tuple(runs.values()), first, digest)
-    st.session_state[_KEPT] = source
-    return source
+    uploads = given if isinstance(given, list) else []
+    state: Any = [item.file_id for item in uploads] or directory_state(given, _INSTEAD)
 
+    def look() -> RunsSource:
+        with st.spinner("Looking at the first run …"):
+            runs = runs_in(given)
+            check_inside(file for files in runs.values() for file in files)
+            run, files = next(iter(runs.items()))
+            first = reading.load(list(files), name=run, isolate=True)
+        marks = [(item.name, hashlib.sha256(item.getvalue()).hexdigest()) for item in uploads]
+        digest = hashlib.sha256(repr(marks or state).encode()).hexdigest()
+        return RunsSource(name, tuple(runs.values()), first, digest)
 
-def _mark(upload: Any) -> tuple[str, str]:
-    """Name and content of an upload; hashed once, not on every rerun."""
-    known: dict[str, str] = st.session_state.setdefault("_runs_marks", {})
-    if upload.file_id not in known:
-        known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
-    return upload.name, known[upload.file_id]
+    return once_a_state(_KEPT, state, look)

@@ -13,34 +13,22 @@ from lore_core.comparison.tables import beyond_chance
 from lore_core.data.number_text import HUNDREDTHS
 from lore_core.metrics.metric import Metric
 
-_TINT = {
+#: Style of a cell that is better, worse or neither.
+TINTS = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
     "worse": "background-color: rgba(230, 159, 0, 0.22)",
     "": "",
 }
 
 
-def marked(low: float, high: float) -> str:
-    """Style of a cell whose difference to the first method has this interval; less is better."""
-    return tinted(beyond_chance(low, high))
-
-
-def tinted(kind: str) -> str:
-    """Style of a cell that is "better", "worse" or neither: ""."""
-    return _TINT[kind]
-
-
 def show_methods(
     text: pd.DataFrame, metrics: list[Metric], ends: Mapping[str, Any], *, explained: bool = False
 ) -> None:
-    """Show methods × metrics, tinted where a difference to the first is beyond chance.
-
-    ``text``: what is written. ``ends``: by metric the ends of the differences' intervals.
-    """
+    """Show methods × metrics as ``text``, tinted by the ``ends`` of intervals of differences."""
 
     def tint(column: pd.Series) -> list[str]:
         low_high = zip(*ends[str(column.name)], strict=True) if column.name in ends else ()
-        return [marked(low, high) for low, high in low_high] or [""] * len(column)
+        return [TINTS[beyond_chance(*pair)] for pair in low_high] or [""] * len(column)
 
     st.dataframe(
         text.style.apply(tint),
@@ -80,24 +68,19 @@ def with_interval(name: str, label: str, *, low: str = "", high: str = "") -> di
     return {key: points_column(words, signed=True) for key, words in columns.items()}
 
 
+def show_number(title: str, value: str, delta: str | None = None, about: str = "") -> None:
+    """Show a number in a tile, below it in grey what it is held against."""
+    look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off", "border": True}
+    st.metric(title, value, delta, help=about, **look)
+
+
 def show_tile(found: Summary, metric: Metric) -> None:
     """Show a metric of a summary, or that it is not known."""
-    name = metric.name
+    name, about, delta = metric.name, metric.explanation, None
     if name not in found.values:
-        st.metric(
-            metric.title, "—", border=True, help=f"{metric.explanation} Not known for these data."
-        )
+        show_number(metric.title, "—", about=f"{about} Not known for these data.")
         return
-    interval = None
     if name in found.intervals.index:
         low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
-        interval = f"95 %: {metric.interval_text(low, high)}"
-    st.metric(
-        metric.title,
-        metric.text_alone(float(found.values[name])),
-        delta=interval,
-        delta_color="off",
-        delta_arrow="off",
-        border=True,
-        help=metric.explanation,
-    )
+        delta = f"95 %: {metric.interval_text(low, high)}"
+    show_number(metric.title, metric.text_alone(float(found.values[name])), delta, about)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -34,10 +35,9 @@ Diagram = Literal["bins", "isotonic"]
 def show_chart(
     chart: Chart, key: str, *, narrow: bool = False, on_pick: Callable[[int], None] | None = None
 ) -> None:
-    """Draw a chart and everything around it.
+    """Draw a chart and everything around it; ``narrow``: only an icon leads to its exports.
 
-    ``key``: unique on the page; also names the export buttons. ``narrow``: only an icon leads to
-    its exports. ``on_pick``: given the number of the bar that is clicked.
+    ``on_pick``: given the number of the bar that is clicked.
     """
     as_seen = live_chart(chart, key, on_pick=on_pick)
     chart_line(chart, key, narrow=narrow, as_seen=as_seen)
@@ -48,26 +48,26 @@ def chart_line(
     key: str,
     *,
     narrow: bool = False,
-    said: str = "",
+    caption: str = "",
     as_seen: Callable[[], Chart] | None = None,
 ) -> None:
-    """Say under a chart how to read it, and offer its exports.
+    """Say under a chart how to read it, or a ``caption`` instead, and offer its exports.
 
-    ``chart``, ``key``, ``narrow``: see :func:`show_chart`. ``said``: what is said instead.
     ``as_seen``: makes the chart as it is on the screen by then, where the reader can move it.
     """
     row = st.container(
         horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"line_{key}"
     )
     with row:
-        st.caption(unbroken(said or chart.how_to_read), width="stretch")
+        st.caption(unbroken(caption or chart.how_to_read), width="stretch")
         with st.popover(
             ":material/download:" if narrow else ":material/download: Export",
             type="tertiary",
             key=f"export_{key}",
             help="Export this chart",
         ):
-            _exports(chart.name, as_seen or (lambda: chart), key)
+            mode, made = theme_mode(), as_seen or (lambda: chart)
+            _exports(chart.name, lambda: replace(made(), mode=mode), key)
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
@@ -159,6 +159,14 @@ def next_step(page: str, label: str) -> None:
     st.page_link(page, label=f"Next: {label}", icon=":material/arrow_forward:")
 
 
+def end_page(page: str, label: str, info: str = "", icon: str = "info") -> None:
+    """End a page that has no more to show, with why and a way on."""
+    if info:
+        st.info(info, icon=f":material/{icon}:")
+    next_step(page, label)
+    st.stop()
+
+
 def diagram_choice() -> Diagram:
     """Let the reader choose how reliability is drawn; in the link."""
     chosen: Diagram = one_of(
@@ -182,20 +190,14 @@ def show_reliability(
     height: int = 420,
     of: str = "",
 ) -> None:
-    """Draw it.
-
-    ``table``, ``isotonic``: what is drawn of which choice. ``key``: of the chart. ``rows``,
-    ``bins``: in words. ``of``: whose reliability it is, where there are several.
-    """
-    mode, of = theme_mode(), of and f": {of}"
+    """Draw reliability as chosen; ``rows``, ``bins``, ``of`` say in words what it is of."""
+    of = of and f": {of}"
     if chosen == "bins":
         title = f"Reliability{of}"
-        chart = reliability_figure(
-            table, rows=f"{rows}, {bins}", mode=mode, height=height, title=title
-        )
+        chart = reliability_figure(table, rows=f"{rows}, {bins}", height=height, title=title)
         show_chart(chart, key)
         return
     found = isotonic()
     title = f"Reliability without bins{of}"
-    show_chart(isotonic_figure(found, rows=rows, mode=mode, height=height, title=title), key)
+    show_chart(isotonic_figure(found, rows=rows, height=height, title=title), key)
     st.caption(found.sentence)

@@ -15,13 +15,9 @@ from lore_core import Comparison, Dataset, Embedding, compare_groups, compositio
 from lore_core.comparison import Summary
 from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.retraining import GainEstimate
-from lore_core.dashboard.background_tasks import (
-    estimate_gains,
-    fit_methods,
-    measure_curve,
-    simulate_intervals,
-)
+from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
+from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
 from lore_core.metrics import (
@@ -49,7 +45,7 @@ from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.tasks import Request, Result, await_result
+from pages.shared.tasks import await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
@@ -58,22 +54,52 @@ _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
 #: Of so few rows a result is small, and at least so many of each kind are kept: with fewer twenty
 #: readers would push out each other's at every step.
 _FEW_ROWS, _ENTRIES = 20_000, 48
-#: Seconds a row, of every method, a curve or a band: rough, until this machine has shown its own.
-_FIT_SECONDS, _SIMULATED_SECONDS, _CURVE_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 5e-6, 1.5e-4
-_GAINS_SECONDS = 2e-6
-#: Seconds a row and column of kernel sums; models simulated, and bandwidths of a curve, about.
-_COLUMN_SECONDS, _DRAWN, _GAMMAS_DRAWN = 2e-7, 100, 12
 #: What a search for places depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
 _ANY_GAMMA: tuple[Part, ...] = ("n_bins", "binning", "maps", "seed")
+#: Work of the worker pool: what is said of it, seconds a row (rough, until this machine has shown
+#: its own; of each method, or of each class), and the parts of a view it depends on.
+_WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
+    fit_methods: ("Fitting the recalibrators", 1e-5, _FITTED),
+    methods.intervals_of: ("Simulating intervals", 3e-5, _FITTED),
+    where.curve_of: ("Computing the curves", 5e-6, _FITTED),
+    estimate_gains: ("Learning what could be gained", 2e-6, ("target", "seed")),
+    inference.chance_band_of: ("Simulating chance", 1.5e-4, _EVERY_GAMMA),
+    inference.vector_errors_of: ("Computing local errors of every class", 2e-7, _FITTED),
+    inference.vector_chance_of: ("Simulating every class", 2e-5, (*_FITTED, "seed")),
+    inference.vector_curve_of: ("Computing the curve of every class", 2.4e-6, _ANY_GAMMA),
+    inference.vector_band_of: ("Simulating curves of every class", 2.4e-4, _ANY_GAMMA),
+}
+#: How results are told apart by what they are of; what was fitted on a view by its methods.
+_NAMES: dict[str | type, Callable[[Any], Hashable]] = {
+    Dataset: lambda dataset: dataset.digest,
+    Embedding: lambda embedding: embedding.digest,
+    Selection: lambda selection: selection.text,
+    Comparison: lambda result: tuple(result.datasets),
+}
+
+
+def _request(
+    function: Callable[..., Result], view: View, n_rows: int, of: str = "", **arguments: Any
+) -> Request[Result]:
+    """Ask for some work on a view; ``of``: names those of the arguments that are arrays.
+
+    ``n_rows``: that are worked on, as many times as there are methods or classes.
+    """
+    title, seconds, parts = _WORK[function]
+    named = [value for value in arguments.values() if not isinstance(value, np.ndarray)]
+    key = (view.key(*parts), of, *map(_name_of, named))
+    return Request(function, {"view": view, **arguments}, key, title, seconds * n_rows, of)
+
+
+def _name_of(value: Any) -> Hashable:
+    name = tuple if isinstance(value, dict) else _NAMES.get(type(value))
+    return value if name is None else name(value)
 
 
 def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
-    """Keep results, by what they depend on; arguments called ``_…`` are named by another one.
-
-    ``entries``: how many of any number of rows; of few rows more, for many readers' sake.
-    """
+    """Keep results, at least ``entries``, by what they depend on but for arguments ``_…``."""
 
     def keep(function: Callable[..., Any]) -> Any:
         def cache(rows: str, n_entries: int) -> Any:
@@ -88,14 +114,7 @@ def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], 
             return st.cache_resource(
                 max_entries=n_entries,
                 show_spinner=spinner,
-                hash_funcs={
-                    View: lambda view: view.key(*parts),
-                    Dataset: lambda dataset: dataset.digest,
-                    Embedding: lambda embedding: embedding.digest,
-                    Selection: lambda selection: selection.text,
-                    # What was fitted on a view is told apart by the view and the methods.
-                    Comparison: lambda result: tuple(result.datasets),
-                },
+                hash_funcs={View: lambda view: view.key(*parts), **_NAMES},
             )(computed)
 
         large = cache("", entries)
@@ -106,7 +125,6 @@ def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], 
             n_rows = len(of if isinstance(of, Dataset) else of.dataset)
             return (small if n_rows <= _FEW_ROWS else large)(of, *arguments, **named)
 
-        cached.clear = lambda: (small.clear(), large.clear())  # type: ignore[attr-defined]
         return cached
 
     return keep
@@ -204,50 +222,24 @@ def summary(view: View) -> Summary:
     return found.without_row_values()  # which nobody compares here
 
 
-def comparison(
-    view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
-) -> Comparison:
-    """Methods fitted on the calibration rows and measured on the evaluation rows.
-
-    Without the simulated intervals, see :func:`intervals`.
-    """
-    return await_result(fits(view, labels, grouping, measured_on))
-
-
 def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Request[Comparison]:
-    """Return the work behind :func:`comparison`."""
-    on = None if measured_on is None else measured_on.digest
-    arguments = {"labels": list(labels), "grouping": grouping, "measured_on": measured_on}
-    return Request(
-        fit_methods,
-        {"view": view, **arguments},
-        (view.key(*_FITTED), labels, grouping, on),
-        "Fitting the recalibrators",
-        _FIT_SECONDS * len(labels) * len(view.dataset),
-    )
+    """Return the work that fits methods and measures them, without the :func:`intervals`."""
+    how: dict[str, Any] = {"labels": labels, "grouping": grouping, "measured_on": measured_on}
+    return _request(fit_methods, view, len(labels) * len(view.dataset), **how)
 
 
 def intervals(
     view: View, result: Comparison, measured_on: Embedding | None
 ) -> Request[dict[str, pd.DataFrame] | None] | None:
-    """Return the work that simulates the intervals of :func:`comparison`'s calibration errors.
-
-    None where none of them can be waited for.
-    """
-    simulating = methods.simulating_of(view, n_methods=len(result.datasets), on=measured_on)
-    if not simulating["n_draws"]:
+    """Return the work that simulates intervals of :func:`fits`; None if it takes too long."""
+    n_methods = len(result.datasets)
+    if not methods.simulating_of(view, n_methods=n_methods, on=measured_on)["n_draws"]:
         return None
-    on = None if measured_on is None else measured_on.digest
     confidences = {name: item.confidence for name, item in result.datasets.items()}
-    return Request(
-        simulate_intervals,
-        {"view": view, "confidences": confidences, "measured_on": measured_on},
-        (view.key(*_FITTED), tuple(result.datasets), on),
-        "Simulating intervals",
-        _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
-    )
+    how: dict[str, Any] = {"confidences": confidences, "measured_on": measured_on}
+    return _request(methods.intervals_of, view, n_methods * len(view.dataset), **how)
 
 
 def curve(view: View) -> Any:
@@ -263,18 +255,13 @@ def chance_request(view: View) -> Request[Any] | None:
         return vector_request(inference.vector_band_of, view, curve(view).n_rows)
     if not inference.affordable_band(view):
         return None
-    expected = _BAND_SECONDS * len(view.dataset)
-    key = view.key(*_EVERY_GAMMA)
-    return Request(inference.chance_band_of, {"view": view}, key, "Simulating chance", expected)
+    return _request(inference.chance_band_of, view, len(view.dataset))
 
 
 def chance_band(
     view: View, container: DeltaGenerator | None = None
 ) -> NullBand | VectorBand | None:
-    """Local errors over γ if every confidence were right; None without simulations.
-
-    ``container``: where it is said how far it is; by default here.
-    """
+    """Local errors over γ if every confidence were right; None without simulations."""
     request = chance_request(view)
     return None if request is None else await_result(request, container)
 
@@ -283,17 +270,10 @@ def method_curve_requests(
     view: View, result: Comparison, names: Sequence[str], on_map: Embedding
 ) -> list[Request[BandwidthCurve]]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
-    key = view.key(*_FITTED)
+    of = {name: result.datasets[name].confidence for name in names}
+    n_rows, how = len(view.evaluation), {"on": on_map}
     return [
-        Request(
-            measure_curve,
-            {"view": view, "confidence": result.datasets[name].confidence, "measured_on": on_map},
-            (key, name, on_map.digest),
-            "Computing the curves",
-            _CURVE_SECONDS * len(view.evaluation),
-            of=name,
-        )
-        for name in names
+        _request(where.curve_of, view, n_rows, name, confidence=of[name], **how) for name in names
     ]
 
 
@@ -335,9 +315,7 @@ def rewards(
 
 def gains_request(view: View) -> Request[GainEstimate | None]:
     """Return the work that learns on calibration rows what could be gained."""
-    expected = _GAINS_SECONDS * len(view.dataset)
-    title = "Learning what could be gained"
-    return Request(estimate_gains, {"view": view}, view.key("target", "seed"), title, expected)
+    return _request(estimate_gains, view, len(view.dataset))
 
 
 def gains(view: View) -> GainEstimate | None:
@@ -345,27 +323,12 @@ def gains(view: View) -> GainEstimate | None:
     return await_result(gains_request(view))
 
 
-#: Work on the whole vector: what is said of it, kernel sums of each class, what it depends on.
-_VECTOR_WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
-    inference.vector_errors_of: ("Computing local errors of every class", 1, _FITTED),
-    inference.vector_chance_of: ("Simulating every class", _DRAWN, (*_FITTED, "seed")),
-    inference.vector_curve_of: ("Computing the curve of every class", _GAMMAS_DRAWN, _ANY_GAMMA),
-    inference.vector_band_of: (
-        "Simulating curves of every class",
-        _DRAWN * _GAMMAS_DRAWN,
-        _ANY_GAMMA,
-    ),
-}
-
-
 def vector_request(
     function: Callable[..., Result], view: View, n_rows: int | None = None
 ) -> Request[Result]:
     """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
-    title, columns, parts = _VECTOR_WORK[function]
     n_rows = len(view.evaluation) if n_rows is None else n_rows
-    expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * n_rows
-    return Request(function, {"view": view}, view.key(*parts), title, expected)
+    return _request(function, view, n_rows * view.dataset.n_classes)
 
 
 def vector_errors(view: View) -> VectorErrors:
@@ -374,10 +337,7 @@ def vector_errors(view: View) -> VectorErrors:
 
 
 def vector_chance(view: View, container: DeltaGenerator | None = None) -> VectorChance:
-    """Test of the whole vector's local errors.
-
-    ``container``: where it is said how far it is; by default here.
-    """
+    """Test of the whole vector's local errors."""
     return await_result(vector_request(inference.vector_chance_of, view), container)
 
 
@@ -403,7 +363,7 @@ def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str
 
 
 @_cached(16, False)
-def found(dataset: Dataset, words: str) -> np.ndarray:
+def matching_rows(dataset: Dataset, words: str) -> np.ndarray:
     """Mask of the rows of a dataset that fit some words."""
     return rows_with(dataset, words)
 
@@ -412,20 +372,20 @@ telling = _cached(8, False, "target")(where.telling_of)
 
 
 @_cached(32, False, "target")
-def made_of(
+def region_composition(
     view: View,
     key: Hashable,
     _inside: np.ndarray,
     _among: np.ndarray,
-    said: tuple[str, ...] = (),
+    but_for: tuple[str, ...] = (),
 ) -> pd.DataFrame:
-    """Composition of a set of evaluation rows but for columns ``said``; ``key`` names the set."""
-    known = [item for item in telling(view) if item.name not in said]
+    """Composition of a set of evaluation rows but for some columns; ``key`` names the set."""
+    known = [item for item in telling(view) if item.name not in but_for]
     return composition(view.evaluation, _inside, among=_among, coded=known)
 
 
 @_cached(32, "Recalibrating the region …")
-def mended(
+def recalibrated_region(
     dataset: Dataset, key: Hashable, _fitted_on: np.ndarray, _measured_on: np.ndarray
 ) -> RegionRecalibration:
     """Recalibrators fitted on a region's calibration rows; ``key`` names the region."""

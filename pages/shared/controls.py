@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.figures.style import Mode
-from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
+from lore_core.metrics import ReliabilityTable
+from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS, VECTOR_CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
@@ -54,19 +57,15 @@ def in_session(key: str) -> dict[str, str]:
 
 
 def one_of(label: str, options: list[str], *, into: Any = st, **named: Any) -> Any:
-    """Choose one of a few that stand side by side: the first, until the reader says otherwise.
-
-    ``**named``: of ``st.segmented_control``.
-    """
+    """Choose one of a few that stand side by side: the first, until the reader says otherwise."""
     return into.segmented_control(label, options, default=options[0], required=True, **named)
 
 
 def keep_settings(page: str) -> None:
     """Carry settings that came with the link over to a page where their control starts anew.
 
-    Without this a control that was set by the link, but never touched, would fall back to its
-    default on the next page. Once a control stands there, its setting is the reader's: said again
-    by the server, it could undo a change that is just being made, and write the link anew.
+    Else a control that was never touched would fall back to its default there. Once it stands, its
+    setting is the reader's: said again by the server, it could undo a change just being made.
     """
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE], st.session_state[_MADE] = page, set()
@@ -98,8 +97,8 @@ def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     if job is not None and not job.ended:
         st.caption(
             f":material/map: **{shown} is shown** until {wanted} is ready."
-            if job.name == wanted
-            else f":material/map: **{shown} is shown instead of {wanted}**: {job.name} is being "
+            if job.title == wanted
+            else f":material/map: **{shown} is shown instead of {wanted}**: {job.title} is being "
             "made first."
         )
         return
@@ -119,7 +118,7 @@ def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     )
 
 
-def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
+def gamma_control(container: DeltaGenerator) -> float:
     """Choose the bandwidth."""
     return float(
         container.select_slider(
@@ -133,7 +132,7 @@ def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
     )
 
 
-def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
+def bins_control(container: DeltaGenerator) -> int:
     """Choose the number of confidence bins."""
     return int(
         container.slider(
@@ -147,9 +146,24 @@ def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
     )
 
 
-def cost_controls(
-    left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator
-) -> tuple[float, float]:
+def bin_control(
+    container: DeltaGenerator,
+    table: ReliabilityTable,
+    label: str,
+    more: list[str],
+    key: str,
+    about: str,
+) -> int | None:
+    """Choose a confidence bin with rows, or of ``more``: "all" is None, "worst", "best"."""
+    numbers = np.flatnonzero(table.count).tolist()
+    names = {table.bins.name(number): number for number in numbers}
+    wanted = container.selectbox(label, [*more, *names], **linked(key), help=about)
+    if wanted == "worst":
+        return table.worst_bin(MIN_BIN_ROWS)
+    return table.best_bin(MIN_BIN_ROWS) if wanted == "best" else names.get(wanted)
+
+
+def cost_controls(left: DeltaGenerator, right: DeltaGenerator) -> tuple[float, float]:
     """Choose what saying “unsure” and a wrong answer cost."""
     unsure = left.number_input("Cost of unsure, u", 0.01, 1e6, 1.0, **linked("unsure"))
     wrong = right.number_input("Cost of wrong, w", 0.01, 1e8, 10.0, **linked("wrong"))
@@ -204,10 +218,9 @@ def asks_for_vector(dataset: Dataset) -> bool:
 
 
 class ControlRow:
-    """One row of settings, the shared ones and a page's own; where there is no room it wraps.
+    """One row of settings, which wraps; ``*own``: widths of a page's own.
 
-    ``*own``: widths of the containers for the page's own controls. ``own_gamma``: whether the
-    page's picture has a γ slider of its own; the plain one stands among the rest.
+    ``own_gamma``: whether the page's picture has a γ slider; the plain one is then under More.
     """
 
     def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:
@@ -224,10 +237,7 @@ class ControlRow:
 
 
 def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) -> View:
-    """Draw the shared settings in one row and return what they say.
-
-    ``shows_vector``: whether the page has something to say of the whole vector.
-    """
+    """Draw the shared settings; ``shows_vector``: whether the page knows the whole vector."""
     dataset = current().dataset
     has_features = dataset.features is not None
     names = available_maps(dataset)
@@ -272,60 +282,53 @@ def last_view() -> View | None:
     return view
 
 
-def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
+def map_control(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the picture is drawn on, apart from the features the kernel works on."""
-    names, same = planar_maps(view.dataset), "same as features"
-    wanted = container.selectbox(
-        "Draw on",
-        [same, *names] if view.map_name in names else names,
-        **linked("map"),
-        help="The map of the picture. If it is not the map the kernel works on, the rows' errors "
-        "are averaged on it.",
+    names = planar_maps(view.dataset)
+    about = (
+        "The map of the picture. If it is not the map the kernel works on, the rows' errors are "
+        "averaged on it."
     )
-    return _other_map(view, view.map_name if wanted == same else wanted)
+    same = ["same as features"] if view.map_name in names else []
+    return _chosen_map(view, container, "Draw on", [*same, *names], key="map", help=about)
 
 
-def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
+def metric_map(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the local metrics are measured on, apart from the one LoRe uses."""
-    same = "same as LoRe's"
-    wanted = container.selectbox(
-        "Measure local errors on",
-        [same, *(name for name in available_maps(view.dataset) if name != view.map_name)],
-        **linked("measure"),
-        width=300,
-        help="A local method looks good on its own map. Measured on another, does it still?",
-    )
-    return _other_map(view, view.map_name if wanted == same else wanted)
+    others = [name for name in available_maps(view.dataset) if name != view.map_name]
+    label, names = "Measure local errors on", ["same as LoRe's", *others]
+    about = "A local method looks good on its own map. Measured on another, does it still?"
+    return _chosen_map(view, container, label, names, key="measure", width=300, help=about)
 
 
-def _other_map(view: View, name: str) -> tuple[str, Embedding]:
-    return (name, view.embedding) if name == view.map_name else _usable(view.dataset, name)
+def _chosen_map(
+    view: View,
+    container: DeltaGenerator,
+    label: str,
+    names: list[str],
+    key: str,
+    **look: Any,
+) -> tuple[str, Embedding]:
+    """Choose a map; a name that is none of these data's is the view's own."""
+    name = container.selectbox(label, names, **linked(key), **look)
+    if name == view.map_name or name not in available_maps(view.dataset):
+        return view.map_name, view.embedding
+    return _usable(view.dataset, name)
 
 
-def curve_metric(
-    container: st.delta_generator.DeltaGenerator, target: str | int = TOP_LABEL
-) -> CurveKey:
+def curve_metric(container: DeltaGenerator, target: str | int = TOP_LABEL) -> CurveKey:
     """Choose what curves over γ show."""
-    if target == ALL_CLASSES:
-        by_name = {curve.button: key for key, curve in VECTOR_CURVES.items()}
-        chosen = container.segmented_control(
-            "Summary of the whole vector",
-            list(by_name),
-            default=next(iter(by_name)),
-            required=True,
-            **linked("vector"),
-            help="Average: the root mean square of the local errors of rows with ten effective "
-            "neighbours or more. Largest: the largest of them. Both less their noise.",
-        )
-        return by_name[chosen]
-    by_name = {curve.button: key for key, curve in CURVES.items()}
-    chosen = one_of(
-        "Summary",
-        list(by_name),
-        **linked("metric"),
-        help=f"Supported MLCE: the largest local error of rows with {MIN_EFFECTIVE_SIZE:g} "
-        "effective neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, "
-        "often set by a single row in an almost empty bin.",
-        into=container,
+    label, key, curves = "Summary", "metric", CURVES
+    about = (
+        f"Supported MLCE: the largest local error of rows with {MIN_EFFECTIVE_SIZE:g} effective "
+        "neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, often set "
+        "by a single row in an almost empty bin."
     )
-    return by_name[chosen]
+    if target == ALL_CLASSES:
+        label, key, curves = "Summary of the whole vector", "vector", VECTOR_CURVES
+        about = (
+            "Average: the root mean square of the local errors of rows with ten effective "
+            "neighbours or more. Largest: the largest of them. Both less their noise."
+        )
+    by_name = {curve.button: name for name, curve in curves.items()}
+    return by_name[one_of(label, list(by_name), **linked(key), help=about, into=container)]

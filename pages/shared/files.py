@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -16,6 +16,7 @@ from lore_core.dashboard.access import LOCAL_HOSTS
 from lore_core.reading.columns import short
 from lore_core.reading.raw_file import RawFile
 
+Made = TypeVar("Made")
 #: Of a file its path, size and time; and of several.
 FileState = tuple[str, int, int]
 State = tuple[FileState, ...]
@@ -52,10 +53,9 @@ def is_local() -> bool:
 
 
 def named_path(text: str) -> Path:
-    """Return the path a reader means, below the folder that is read from.
+    """Return the path a reader means.
 
-    Raises InputError if it lies outside, whether or not there is such a file, or if it cannot be
-    looked at.
+    Raises InputError if it lies outside the folder that is read from, be there such a file or not.
     """
     try:
         path = _root() / Path(text.strip()).expanduser()
@@ -92,11 +92,16 @@ def directory_field(label: str, key: str, example: str, about: str, *, into: Any
     return str(into.text_input(label, key=key, **look)).strip()
 
 
-def directory_state(directory: Path, instead: str) -> State:
-    """Return what tells one state of a directory from another, without reading its files.
+def once_a_state(name: str, state: object, make: Callable[[], Made]) -> Made:
+    """Make something of files once for each state of them, in this session as ``name``."""
+    made: tuple[object, Made] | None = st.session_state.get(name)
+    if made is None or made[0] != state:
+        made = st.session_state[name] = state, make()
+    return made[1]
 
-    Raises InputError if it cannot be looked at; ``instead``: what is asked for in place of a file.
-    """
+
+def directory_state(directory: Path, instead: str) -> State:
+    """Return what tells one state of a directory from another; ``instead``: of naming a file."""
     try:
         list(directory.iterdir())
         return state_of(directory)
@@ -118,10 +123,7 @@ def states_of(paths: Iterable[Path]) -> State:
 
 
 def state_of(path: Path) -> State:
-    """Return what tells one state of a file, or of a directory's files, from another.
-
-    Raises OSError if it cannot be looked at.
-    """
+    """Return the state of a file, or of a directory's files; OSError if it cannot be looked at."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     found = [(file, file.stat()) for file in files if file.is_file()]
     return tuple((str(file), state.st_size, state.st_mtime_ns) for file, state in found)

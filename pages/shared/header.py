@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import InputError
 from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.subgroups.verdict import Verdict
-from pages.shared.session import current, failure, is_loaded, join_names, problem
-from pages.shared.whole_data import whole_data
+from pages.shared.session import (
+    current,
+    failure,
+    is_loaded,
+    join_names,
+    problem,
+    whole_data,
+)
 
 
 def question(title: str, text: str, *, names_data: bool = True) -> None:
-    """Head a page with the question it answers, and name the data every page shows.
-
-    ``title``, ``text``: the question, and more for those who hover over it. ``names_data``: False
-    on a page about other data than those.
-    """
+    """Head a page with the question it answers, and name the data, unless it has others."""
     if not names_data or not is_loaded():
         st.subheader(title, anchor=False, help=text)
         return
@@ -92,23 +95,19 @@ def headline_in_a_line(verdict: Verdict) -> None:
     st.markdown(f":{color}[:material/{icon}:] **{plain(verdict.sentence)}**")
 
 
-def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusion) -> None:
-    """Begin a page with what it comes to.
-
-    ``container``: kept free above what the sentence rests on. ``conclusion``: said in the report
-    and by the command, too.
-    """
+def conclude(container: DeltaGenerator, conclusion: Conclusion) -> None:
+    """Begin a page, in a container kept free for it, with what report and command say, too."""
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
 
 
-def show_error(said: str | InputError) -> None:
+def show_error(text: str | InputError) -> None:
     """Say in a sentence what went wrong."""
-    st.error(sentence(str(said)), icon=":material/error:")
+    st.error(sentence(str(text)), icon=":material/error:")
 
 
-def sentence(said: str) -> str:
+def sentence(text: str) -> str:
     """Write words as a sentence of a page."""
-    return plain(said[:1].upper() + said[1:])
+    return plain(text[:1].upper() + text[1:])
 
 
 #: Where web and e-mail addresses are cut: Streamlit makes links of whole ones, escaped or not.
@@ -118,8 +117,7 @@ _IN_ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 def plain(text: str) -> str:
     """Keep Markdown in the user's own text, a file name or a column, from being rendered.
 
-    ``text``: sentences too, of which no line then ends between a number and its unit. Addresses in
-    it are text, not links: they get a character that is not seen.
+    No line of it ends between a number and its unit, and addresses in it are no links.
     """
     cut = _IN_ADDRESS.sub("\N{WORD JOINER}", unbroken(text))
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in cut)

@@ -14,6 +14,7 @@ import streamlit as st
 from lore_core import Dataset, Embedding
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import LiveLandscape
+from pages.shared.session import name_in_link
 
 # Streamlit sends a component's script with each of its messages, but a message it sent before by
 # its name alone: so the script travels once, in a message of its own.
@@ -43,15 +44,8 @@ def map_key(dataset: Dataset, on: Embedding) -> str:
 def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], None]) -> None:
     """Show a landscape where the reader looked at its map last; that is in the link.
 
-    Parameters
-    ----------
-    live : LiveLandscape
-        What is shown.
-    key : str
-        Unique on the page.
-    **answers
-        ``selection``, ``gamma``, ``place`` and ``row``: given what the reader selected, where the
-        slider was let go, which place or row was clicked. :func:`hear` calls them.
+    ``**answers``: to ``selection``, ``gamma``, ``place`` and ``row``, given what the reader did;
+    :func:`hear` calls them.
     """
     st.session_state[f"{key}_answers"] = answers
     with st.container(gap=None):
@@ -63,10 +57,7 @@ def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], Non
 
 
 def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
-    """Return what tells where the reader looks at a map by then; None: at all of it.
-
-    ``map_name``: from :func:`map_key`. What it returns may be called where no page runs.
-    """
+    """Return a function, for any thread, of where the reader looks by then; None: at all of it."""
     looked: dict[str, tuple[float, ...] | None] = st.session_state.setdefault(_LOOKED, {})
     return lambda: looked.get(map_name)
 
@@ -74,8 +65,7 @@ def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
 def hear(key: str) -> None:
     """Answer what the reader did on a landscape, before any control of the page is drawn.
 
-    Not in callbacks: the run of another fragment may make these, and what they set of a control is
-    then lost to what the browser says of it.
+    In callbacks of other fragments' runs, what is set of a control would be lost.
     """
     answers = st.session_state.get(f"{key}_answers", {})
     for what, value in st.session_state.pop(f"{key}_events", []):
@@ -104,10 +94,7 @@ def _mount(
 
 
 def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:
-    """Return where the reader looks, in this session or in the one a link is from, and name it.
-
-    ``whole``: what is said while the map is seen as at the start.
-    """
+    """Return where the reader looks, here or where a link is from; ``whole``: as at the start."""
     if _KEPT_VIEW not in st.session_state:
         st.session_state[_KEPT_VIEW] = (map_name, _linked_view(len(whole)))
     of_map, seen = st.session_state[_KEPT_VIEW]
@@ -115,12 +102,9 @@ def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:
     looked = st.session_state.setdefault(_LOOKED, {})
     looked.clear()
     looked[of_map] = seen
-    if of_map != map_name or seen is None:
-        st.query_params.pop(_VIEW, None)
-        return None
-    text = ",".join(f"{number:.9g}" for number in seen)
-    if st.query_params.get(_VIEW) != text:
-        st.query_params[_VIEW] = text
+    if of_map != map_name:
+        seen = None
+    name_in_link(_VIEW, None if seen is None else ",".join(f"{number:.9g}" for number in seen))
     return seen
 
 

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from lore_core.figures import Chart
 from lore_core.figures.export import plot_config, plotly_script
+from pages.shared.controls import theme_mode
 from pages.shared.requests import address_of, offer
 
 _SCRIPT = f"lore/plotly-{plotly.__version__}.js"
@@ -59,11 +60,11 @@ class _Shown:
 def live_chart(
     chart: Chart, key: str, *, on_pick: Callable[[int], None] | None = None, still: bool = False
 ) -> Callable[[], Chart]:
-    """Draw a chart, or what is drawn under this key anew; return what makes it as it is seen.
+    """Draw a chart, or what has this key anew; return what makes it as it is seen.
 
-    ``key``: unique on the page. ``on_pick``: given the number of the bar that is clicked.
-    ``still``: it cannot be zoomed, nor pointed at.
+    ``on_pick``: given the number of the bar that is clicked. ``still``: it cannot be zoomed.
     """
+    chart = chart if still else replace(chart, mode=theme_mode())
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     shown = charts.setdefault(key, _Shown(chart))
     shown.chart = chart

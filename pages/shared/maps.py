@@ -5,30 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core import Dataset, Embedding
-from lore_core.dashboard.background_tasks import make_learned_map
-from lore_core.embedding import MapName, estimate_seconds, make_map
+from lore_core.dashboard.worker_pool import Request
+from lore_core.embedding import MapName, embed, estimate_seconds, make_map
 from lore_core.view import View
 from pages.shared.store import store
-from pages.shared.tasks import Request, expected_duration, is_busy, join_job, start_job, wait_for
+from pages.shared.tasks import is_busy, join_job, start_job
 
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0
+_LEARNED = [MapName(method, dimensions) for method in ("tsne", "umap") for dimensions in (2, 3)]
+_LINEAR = [MapName("pca", dimensions) for dimensions in (2, 3, 10, 20, 50)]
 #: Every map on offer, by its title.
-MAPS = {
-    name.title: name
-    for name in (
-        MapName("tsne", 2),
-        MapName("tsne", 3),
-        MapName("umap", 2),
-        MapName("umap", 3),
-        MapName("pca", 2),
-        MapName("pca", 3),
-        MapName("pca", 10),
-        MapName("pca", 20),
-        MapName("pca", 50),
-        MapName("identity"),
-    )
-}
+MAPS = {name.title: name for name in (*_LEARNED, *_LINEAR, MapName("identity"))}
 
 
 def available_maps(dataset: Dataset) -> list[str]:
@@ -36,13 +24,12 @@ def available_maps(dataset: Dataset) -> list[str]:
     if dataset.features is None:
         return []
     n, p = dataset.features.shape
-    return [title for title, name in MAPS.items() if _is_possible(name, n, p)]
-
-
-def _is_possible(name: MapName, n: int, p: int) -> bool:
-    if name.learned:
-        return n >= 10 and p >= 2
-    return name.n_components is None or name.n_components <= min(n, p)
+    learned, most = n >= 10 and p >= 2, min(n, p)
+    return [
+        title
+        for title, name in MAPS.items()
+        if (learned if name.learned else (name.n_components or 0) <= most)
+    ]
 
 
 def planar_maps(dataset: Dataset) -> list[str]:
@@ -53,10 +40,22 @@ def planar_maps(dataset: Dataset) -> list[str]:
 
 def seconds(dataset: Dataset, title: str) -> float:
     """Rough duration of a map."""
+    return _request(dataset, title).seconds
+
+
+def _request(dataset: Dataset, title: str) -> Request[Embedding]:
     assert dataset.features is not None  # else no map is offered
-    n, p = dataset.features.shape
-    estimated = estimate_seconds(MAPS[title].method, n, p, MAPS[title].n_components or p)
-    return expected_duration(title, estimated)
+    (n, p), name, key = dataset.features.shape, MAPS[title], (dataset.digest, title)
+    n_components = name.n_components or p
+    return Request(
+        embed,
+        {"features": dataset.features, "method": name.method, "n_components": n_components},
+        key,
+        title,
+        estimate_seconds(name.method, n, p, n_components),
+        lane="long",
+        keep=lambda embedding: store().maps.put(key, embedding),
+    )
 
 
 def duration(seconds_: float) -> str:
@@ -68,16 +67,7 @@ def duration(seconds_: float) -> str:
 
 def compute_map(dataset: Dataset, title: str) -> None:
     """Start making a learned map in the background."""
-    key, expected = (dataset.digest, title), seconds(dataset, title)
-    arguments = {"features": dataset.features, "name": MAPS[title]}
-    request = Request(make_learned_map, arguments, key, title, expected, is_long=True)
-    start_job(
-        key,
-        title,
-        lambda progress: wait_for(request, progress),
-        lambda embedding: store().maps.put(key, embedding),
-        expected,
-    )
+    start_job(_request(dataset, title))
 
 
 def is_ready(dataset: Dataset, title: str) -> bool:
@@ -105,10 +95,7 @@ def plane_of(view: View) -> tuple[str, Embedding] | None:
 
 
 def find_map(dataset: Dataset, title: str) -> Embedding | None:
-    """Return a map if it is ready or can be made on the spot; otherwise None.
-
-    A learned map that takes under a minute is started by itself.
-    """
+    """Return a map if it is ready or made on the spot or, below a minute, unasked; else None."""
     if not MAPS[title].learned:
         return instant_map(dataset, title)
     found = store().maps.get((dataset.digest, title))
@@ -118,7 +105,7 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
         return None
     key = (dataset.digest, title)
     tried = st.session_state.setdefault("_maps_tried", set())
-    if join_job(key):
+    if join_job(embed, key):
         st.rerun()  # so that its progress is on screen from the start
     if key not in tried and seconds(dataset, title) <= AUTOMATIC_SECONDS:
         tried.add(key)

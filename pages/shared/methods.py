@@ -1,13 +1,19 @@
-"""Which recalibrators are compared, the same on every page that compares them."""
+"""Which recalibrators are compared, the same on every page that compares them.
+
+What these pages will ask for is computed while a reader looks at another one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
+from lore_core.dashboard.worker_pool import POOL, Request
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import landscape_figure, shared_limit
@@ -18,14 +24,18 @@ from lore_core.regions import Field
 from lore_core.view import View
 from lore_core.view.methods import Grouping, group_columns, grouping_of
 from pages.shared import compute
-from pages.shared.charts import next_step
-from pages.shared.controls import in_session, theme_mode
+from pages.shared.charts import end_page
+from pages.shared.controls import in_session, last_view
 from pages.shared.header import plain
+from pages.shared.scheduler import run_when_idle
+from pages.shared.tasks import await_result, is_there, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
+#: Nothing that takes longer than so many seconds is done before anybody asks for it.
+_MAX_SECONDS = 5.0
 
 
-def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenerator) -> None:
+def grouping_control(dataset: Dataset, container: DeltaGenerator) -> None:
     """Let the reader choose the group column of the comparison, where there are several."""
     columns = group_columns(dataset)
     if len(columns) > 1:
@@ -39,28 +49,23 @@ def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenera
 
 
 def grouping(dataset: Dataset) -> Grouping | None:
-    """Return the grouping chosen, the first column where nothing was; None without groups.
-
-    Every page that compares asks for the same one, so that the comparison is computed once.
-    """
-    return grouping_by(dataset, st.session_state.get(_COLUMN))
+    """Return the grouping chosen, else by the first column; on every page the same."""
+    return _grouping_by(dataset, st.session_state.get(_COLUMN))
 
 
-def grouping_by(dataset: Dataset, column: str | None) -> Grouping | None:
-    """Return the grouping by a column, by the first where the data have no such."""
+def _grouping_by(dataset: Dataset, column: str | None) -> Grouping | None:
     return grouping_of(dataset, column if column in group_columns(dataset) else None)
 
 
 def needs_calibration(view: View) -> None:
     """End the page with a way on where there is nothing to fit a recalibrator on."""
     if view.calibration is None:
-        st.info(
+        end_page(
+            "pages/data/page.py",
+            "get calibration rows on the Data page",
             "Recalibrators are fitted on calibration rows, and these data have none. Add a "
             "calibration file, or split the rows on the Data page.",
-            icon=":material/info:",
         )
-        next_step("pages/data/page.py", "get calibration rows on the Data page")
-        st.stop()
     if view.target != TOP_LABEL:
         st.info(
             "Recalibration works on the top label: the numbers below are those of the top-label "
@@ -84,21 +89,10 @@ def preselected(offered: list[str]) -> list[str]:
     return [name for name in offered if name in standard]
 
 
-def chosen() -> tuple[list[str] | None, str | None]:
-    """Return which methods and which group column the reader chose; None: none so far."""
-    return st.session_state.get(_METHODS), st.session_state.get(_COLUMN)
-
-
-def compared_of(view: View, methods: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the methods that :func:`compared` compares where ``methods`` were chosen."""
-    offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
-    return tuple(preselected(offered) if methods is None else methods)
-
-
 def pair_controls(
     result: Comparison,
-    left: st.delta_generator.DeltaGenerator,
-    right: st.delta_generator.DeltaGenerator,
+    left: DeltaGenerator,
+    right: DeltaGenerator,
 ) -> tuple[str, str]:
     """Choose two methods to hold against each other: before and after."""
     methods = list(result.datasets)
@@ -109,11 +103,7 @@ def pair_controls(
 
 
 def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
-    """Let the reader choose methods; fit them on calibration rows, measure them on the others.
-
-    ``view``: data and settings; its map is the one the methods use. ``measured_on``: map of the
-    local metrics, where it is to be another.
-    """
+    """Let the reader choose methods, and compare them; ``measured_on``: by default LoRe's map."""
     needs_calibration(view)
     weighted = view.dataset.weights is not None
     offered = labels(local=view.is_local, weighted=weighted)
@@ -138,7 +128,7 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         st.stop()
     if measured_on is None and view.is_local:
         measured_on = view.embedding
-    return compute.comparison(view, tuple(methods), grouping(view.dataset), measured_on)
+    return await_result(compute.fits(view, tuple(methods), grouping(view.dataset), measured_on))
 
 
 def pair_of_maps(
@@ -152,11 +142,7 @@ def pair_of_maps(
     titles: Sequence[str],
     **look: Any,
 ) -> tuple[list[Field], list[LandscapeChart]]:
-    """Draw the same rows under two methods, on one colour scale.
-
-    ``inside``, ``key``, ``rows``: the rows, what names them, and in words. ``on``: the map in the
-    plane, and its name. ``**look``: of ``landscape_figure``.
-    """
+    """Draw rows ``inside``, named by ``key``, under two methods on one colour scale."""
     points, local = view.points(on=on[1]), [result.summaries[method].local for method in pair]
     known = [item for item in local if item is not None]
     limit = shared_limit(*(item.signed[inside & item.supported()] for item in known))
@@ -164,9 +150,42 @@ def pair_of_maps(
         compute.row_field(view, (method, key), on[1], item, inside)
         for method, item in zip(pair, known, strict=True)
     ]
-    look |= {"limit": limit, "rows": rows, "axes": on[0], "mode": theme_mode()}
+    look |= {"limit": limit, "rows": rows, "axes": on[0]}
     n_total = int(inside.sum())
     return fields, [
         landscape_figure(field, points, n_total=n_total, title=title, **look)
         for field, title in zip(fields, titles, strict=True)
     ]
+
+
+def prefetch() -> None:
+    """Compute what the comparing pages will ask of this page's view, once none runs."""
+    view, session = last_view(), this_session()
+    if POOL.is_warm and view is not None and view.calibration is not None:
+        # (What has to look at methods and rows is done later: the page has not ended yet.)
+        methods, column = st.session_state.get(_METHODS), st.session_state.get(_COLUMN)
+        run_when_idle(("prefetch", session), partial(_prefetch, view, session, methods, column))
+
+
+def _prefetch(view: View, session: str, names: list[str] | None, column: str | None) -> None:
+    """Compute it, one after the other, where it takes no time."""
+    if not is_there(session):
+        return
+
+    def done(request: Request[Any] | None) -> Any:
+        if request is None or request.seconds > _MAX_SECONDS:
+            return None
+        task = submit(request, session)
+        task.wait()
+        return None if task.failed else task.result()
+
+    if names is None:
+        names = preselected(labels(local=view.is_local, weighted=view.dataset.weights is not None))
+    on, groups = view.embedding if view.is_local else None, _grouping_by(view.dataset, column)
+    fits = compute.fits(view, tuple(names), groups, on)
+    if names and (result := done(fits)) is not None:
+        done(compute.intervals(view, result, on))
+        if on is not None:
+            for curve in compute.method_curve_requests(view, result, list(result.datasets), on):
+                done(curve)
+    done(compute.gains_request(view.with_(target=TOP_LABEL)))

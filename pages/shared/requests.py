@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
@@ -20,21 +19,12 @@ from pages.shared.files import arguments
 _PATH = "lore/ask"
 
 
-class Answers(Protocol):
-    """Answers what one reader's page asks for."""
-
-    def answer(self, asked: Mapping[str, Any]) -> bytes | None:
-        """Answer a question; None where there is nothing to say to it."""
+#: Whose ``answer(asked)`` gives bytes, or None where there is nothing to say.
+_OFFERS: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
-_OFFERS: WeakValueDictionary[str, Answers] = WeakValueDictionary()
-
-
-def offer(answers: Answers) -> str:
-    """Return the address at which the browser may ask, as long as ``answers`` is held by someone.
-
-    Nobody can guess it, so that whoever asks has seen the page.
-    """
+def offer(answers: object) -> str:
+    """Return an address, which nobody guesses, to ask at as long as ``answers`` is held."""
     name = secrets.token_urlsafe(24)
     _OFFERS[name] = answers
     return address_of(f"{_PATH}/{name}")

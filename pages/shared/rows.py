@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 from lore_core import Dataset
 from lore_core.data.number_text import gap_words, neighbours_words, percent
@@ -42,10 +42,7 @@ def picked(what: str) -> Any:
 
 
 def pick(what: str, one: Hashable, where: str = "") -> None:
-    """Pick one, or None.
-
-    ``what``: names the kind of thing. ``where``: key of the table in which it was picked.
-    """
+    """Pick one thing of a kind ``what``, or None, in the table with the key ``where``."""
     st.session_state[f"_picked_{what}"] = one
     _picks(what)[where] += 1
 
@@ -53,11 +50,7 @@ def pick(what: str, one: Hashable, where: str = "") -> None:
 def pick_table(
     table: pd.DataFrame, things: Sequence[Hashable], what: str, key: str, **look: Any
 ) -> None:
-    """List things of which one can be picked, and show which one is.
-
-    ``things``: what each row of the table stands for. ``what``: see :func:`pick`. ``key``: unique
-    on the page. ``**look``: of ``st.dataframe``.
-    """
+    """List things of a kind ``what``, one a row, of which one can be picked."""
     # A table keeps the number of its chosen row: where it holds other rows, or one was picked
     # elsewhere, it must be another table.
     elsewhere = _picks(what).total() - _picks(what)[key]
@@ -85,27 +78,17 @@ def _picks(what: str) -> Counter[str]:
     return counts
 
 
-def picture(image: NDArray[np.uint8]) -> Image.Image:
-    """One row's image, enlarged without smoothing so that its pixels stay what they are."""
-    shown = Image.fromarray(image)
-    factor = max(1, _SIZE // max(shown.size))
-    return shown.resize((shown.width * factor, shown.height * factor), Image.Resampling.NEAREST)
-
-
 def thumbnail_urls(
     images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
 ) -> list[str]:
-    """PNG data URLs of rows, for a table's image column.
-
-    ``side``: pixels of the longer side at most.
-    """
-    return [png_url(images[row] if side is None else _reduced(images[row], side)) for row in rows]
-
-
-def _reduced(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    shown = Image.fromarray(image)
-    shown.thumbnail((side, side))
-    return np.asarray(shown)
+    """PNG data URLs of rows; ``side``: pixels of the longer side at most."""
+    urls = []
+    for row in rows:
+        shown = Image.fromarray(images[row])
+        if side is not None:
+            shown.thumbnail((side, side))
+        urls.append(png_url(np.asarray(shown)))
+    return urls
 
 
 def pick_row(row: int) -> None:
@@ -126,32 +109,28 @@ def show_rows(
     key: str,
     marked: tuple[str, np.ndarray] | None = None,
 ) -> None:
-    """List rows, of which one can be picked.
-
-    ``marked``: a name and a mask (n,) of all rows; a column says which of those listed are.
-    """
+    """List rows, of which one can be picked; ``marked``: a name and a mask of all rows."""
     table = row_table(dataset, rows, errors).drop(columns="lce")
     if marked is not None and marked[0] not in table:
         table.insert(1, marked[0], marked[1][rows])
     table = in_hundredths(table, "confidence", "signed_error")
-    name = "image"
-    if dataset.images is not None:
-        # The user's own column may be called "image", too.
-        name = name if name not in table else f" {name}"
-        table.insert(0, name, thumbnail_urls(dataset.images, rows))
     pick_table(
         table,
         rows.tolist(),
         _ROW,
         key,
         height="content" if len(table) <= 9 else 390,
-        column_config=_COLUMNS
-        | (
-            {name: st.column_config.ImageColumn("image", width="small")}
-            if dataset.images is not None
-            else {}
-        ),
+        column_config=_COLUMNS | add_images(table, dataset, rows),
     )
+
+
+def add_images(table: pd.DataFrame, dataset: Dataset, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Put the images of rows before a table, where there are any; return how they are shown."""
+    if dataset.images is None:
+        return {}
+    name = "image" if "image" not in table else " image"  # the user's own column may be called so
+    table.insert(0, name, thumbnail_urls(dataset.images, rows))
+    return {name: st.column_config.ImageColumn("image", width="small")}
 
 
 def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
@@ -160,9 +139,10 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
     with st.container(border=True):
         st.markdown(f"**Row {row}**")
         if dataset.images is not None:
-            st.image(
-                picture(dataset.images[row]), width=150, caption=f"row {row}", alt=f"row {row}"
-            )
+            image = Image.fromarray(dataset.images[row])
+            factor = max(1, _SIZE // max(image.size))  # without smoothing: pixels stay as they are
+            image = ImageOps.scale(image, factor, Image.Resampling.NEAREST)
+            st.image(image, width=150, caption=f"row {row}", alt=f"row {row}")
         lines = [
             f"predicted {record['predicted']}, true {record['true']}",
             f"confidence {percent(record['confidence'])}, "

@@ -1,7 +1,8 @@
-"""Turns of pages that run at the same time, and what waits until none does."""
+"""Turns of pages that run at the same time, and what waits until none does: memory, too."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
@@ -9,10 +10,12 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import cache
 
-from lore_core.data.progress import Cancelled
+from lore_core.dashboard.large_arrays import release_pages
+from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.kernel_sums.schedule import fewer_threads
 
 #: Seconds that work waits for pages of other readers, and new pages for those with a hand on them.
@@ -26,8 +29,18 @@ _MAX_PAGES, _LONG_PAGE_SECONDS = max(2, os.cpu_count() or 1), 2.0
 _TELL_SECONDS = 1.0
 #: Seconds between two looks at whose turn it is; seconds for which the interpreter is one thread's.
 _POLL_SECONDS, _SWITCH_SECONDS = 0.1, 0.0005
-#: How much less of the processors, as ``nice`` counts, is given to what can wait.
-_NICENESS = 5
+#: What of glibc's heap is set, by its ``mallopt``.
+_HEAP_SETTINGS = {
+    # One heap for all threads: else each has its own, and what one page has freed is of no use to
+    # the next.
+    -8: 1,  # M_ARENA_MAX
+    # Large arrays lie outside of it, and are given back as they are freed: else those of up to
+    # 32 MB leave holes, which others do not fit into. (From 4 MB on numpy asks for huge pages, so
+    # that new memory costs next to nothing. From 1 MB on, kernel sums took a fifth longer.)
+    -3: 2**22,  # M_MMAP_THRESHOLD
+    # As much may lie free at its end. (Where the one above is set, this is next to nothing.)
+    -1: 2**24,  # M_TRIM_THRESHOLD
+}
 _news = threading.Condition()
 #: When each page that runs began, and those that wait, in their order.
 _runs: list[float] = []
@@ -40,25 +53,12 @@ _was_seen = threading.Event()
 _own = threading.local()
 
 
+@dataclass(eq=False)
 class _Ticket:
     """A page that waits. ``is_step``: of a reader who moved a control on it."""
 
-    def __init__(self, *, is_step: bool) -> None:
-        self.is_step, self.since = is_step, time.monotonic()
-
-    @property
-    def comes_before_steps(self) -> bool:
-        """Whether a step that comes later does not overtake it."""
-        return self.is_step or time.monotonic() - self.since > _MOMENT_SECONDS
-
-
-def switch_threads_often() -> None:
-    """Let threads take turns more often than is usual, 0.5 ms instead of 5 ms.
-
-    A computation hands the interpreter on at each of its many steps, and has it back only when
-    those of all other readers had it for that long.
-    """
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    is_step: bool
+    since: float = field(default_factory=time.monotonic)
 
 
 @contextmanager
@@ -67,9 +67,8 @@ def page_slot(
 ) -> Iterator[None]:
     """Count as a page that somebody waits for, as long as it runs; before, wait for its turn.
 
-    ``tell``: is told once how many pages come before, where that takes longer than a moment.
-    ``is_step``: whether the reader sees the page already and moved a control on it: a hand that
-    waits comes before pages that have just been asked for.
+    ``tell``: told once how many pages come before. ``is_step``: whether the reader moved a control:
+    a hand that waits comes before pages that have just been asked for.
     """
     around, _own.began = getattr(_own, "began", None), _take_slot(tell, is_step=is_step)
     # (With others at the same time there is no processor left for a second thread.)
@@ -103,10 +102,12 @@ def _leave_slot() -> None:
 
 
 def _take_slot(tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
-    ticket, is_told = _Ticket(is_step=is_step), False
+    ticket, is_told = _Ticket(is_step), False
     with _news:
-        after = [k + 1 for k, other in enumerate(_waiting) if other.comes_before_steps]
-        _waiting.insert(max(after, default=0) if is_step else len(_waiting), ticket)
+        # A step overtakes all that wait but other steps, and what has waited for long.
+        before = ticket.since - _MOMENT_SECONDS
+        stay = [k + 1 for k, other in enumerate(_waiting) if other.is_step or other.since < before]
+        _waiting.insert(max(stay, default=0) if is_step else len(_waiting), ticket)
         try:
             while _waiting[0] is not ticket or _n_short() >= _MAX_PAGES:
                 _news.wait(_POLL_SECONDS)
@@ -126,13 +127,6 @@ def _n_short() -> int:
     return sum(time.monotonic() - began < _LONG_PAGE_SECONDS for began in _runs)
 
 
-def lower_priority() -> None:
-    """Let this thread, and those it starts, have less of the processors than pages (Linux)."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-
-
 def wait_for_pages() -> bool:
     """Wait until no page runs; where one always does, for a moment. Return whether none does."""
     with _news:
@@ -140,10 +134,9 @@ def wait_for_pages() -> bool:
 
 
 def run_when_idle(key: Hashable, function: Callable[[], object]) -> None:
-    """Call a function once, in the background, when a page was seen and none has run for seconds.
+    """Call a function once, when a page was seen and none has run for seconds; the last first.
 
-    ``key``: what it is for. It takes the place of one for the same; of several the last comes
-    first. Before the first page there is no such time: what it shows is read in another process.
+    ``key``: what it is for; it takes the place of one for the same.
     """
     with _news:
         _idle_work.pop(key, None)
@@ -179,7 +172,34 @@ def _wait_until_idle() -> None:
             _news.wait_for(lambda: not (_runs or _waiting))
 
 
-def cancel_if_busy(_share: float, _message: str) -> None:
-    """Stop work where a page runs: a progress callable, to begin again when it has ended."""
-    if _runs:
-        raise Cancelled
+def is_page_running() -> bool:
+    """Whether any page runs."""
+    return bool(_runs)
+
+
+def set_up_process() -> None:
+    """Let threads take turns often, and memory grow no further than pages need (glibc).
+
+    A computation hands the interpreter on at each of its many steps, and has it back only when
+    those of all other readers had it, by default for 5 ms each.
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    for what, value in _HEAP_SETTINGS.items():
+        _heap_function("mallopt")(what, value)
+
+
+def trim_memory() -> None:
+    """Give memory back: of files at once, the rest once no page runs for a moment."""
+    release_pages()
+    run_when_idle("memory", _trim)
+
+
+def _trim() -> None:
+    release_pages()
+    _heap_function("malloc_trim")(0)
+
+
+def _heap_function(name: str) -> Callable[..., object]:
+    """Return a function of glibc; one that does nothing where the system has another heap."""
+    known = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return getattr(known, name, lambda *_: None)

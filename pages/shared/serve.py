@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvicorn
@@ -50,16 +50,13 @@ if is_signalled:
 def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -> None:
     """Run ``streamlit`` with these arguments until it is interrupted.
 
-    ``notify`` is called once the port is this process's own.
-
-    A folder called ``pages`` beside the script makes a fresh server run its older page discovery
-    once; a deep link as the very first visit then shows "Page not found" over the right page. So
-    pages are left to the script.
+    ``notify`` is called once the port is its own. A folder called ``pages`` makes a fresh
+    server show "Page not found" over a first deep link, so pages are left to the script.
     """
     PagesManager.uses_pages_directory = False
     starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket, notify)
     # Its own handlers wait for open connections first, for as long as those like.
-    uvicorn.Server.capture_signals = _leave_signals  # type: ignore[assignment, method-assign]
+    uvicorn.Server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]
     for number in _END_SIGNALS:
         signal.signal(number, _end)
     if os.name == "posix":
@@ -72,10 +69,8 @@ def answering_at_once(
 ) -> Callable[..., socket.socket]:
     """Let what is written to a reader leave at once: ``TCP_NODELAY``, which connections inherit.
 
-    Else the body of an answer waits until its head is acknowledged, which the other end puts off:
-    40 ms for each of the hundred files of a page, and for a message in several parts. (asyncio sets
-    it only where the listening socket names its protocol; that of Streamlit, as of uvicorn, does
-    not: https://github.com/Kludex/uvicorn/issues/3149.) ``notify`` is called when it listens.
+    Else the body of an answer waits 40 ms until its head is acknowledged. (asyncio sets it only
+    where the socket names its protocol: https://github.com/Kludex/uvicorn/issues/3149.)
     """
 
     def bound(*where: object) -> socket.socket:
@@ -87,17 +82,11 @@ def answering_at_once(
     return bound
 
 
-@contextlib.contextmanager
-def _leave_signals(_: uvicorn.Server) -> Iterator[None]:
-    yield
-
-
 def _start_guard() -> None:
     """Start a process that kills this one if it still runs a moment after its first signal.
 
-    A handler of Python waits for the interpreter, which threads that compute hold for seconds on a
-    busy machine, and may then be stuck in what was interrupted. The number of a signal, however, is
-    written to a pipe without waiting for anything.
+    A handler of Python waits for the interpreter, which threads that compute hold for seconds; the
+    number of a signal is written to a pipe without waiting.
     """
     heard, signalled = os.pipe()
     os.set_blocking(signalled, False)
@@ -142,10 +131,9 @@ def _refuse_processes(event: str, _: object) -> None:
 
 
 def _kill_children(groups: set[int]) -> bool:
-    """Kill the processes that this one started; return whether any of them still runs.
+    """Kill the processes that this one started; return whether any still runs.
 
-    ``groups``: process groups of those that have their own, to which new ones are added (Linux;
-    elsewhere they end as their pipes close).
+    ``groups``: process groups of those that have their own, to which new ones are added (Linux).
     """
     # Workers that compared runs wait five minutes for more, and would be waited for.
     for worker in multiprocessing.active_children():

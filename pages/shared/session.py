@@ -12,10 +12,11 @@ import numpy as np
 import streamlit as st
 
 from lore_core import InputError, demo, reading
-from lore_core.dashboard.large_arrays import map_dataset
+from lore_core.dashboard.large_arrays import map_arrays
 from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION
+from lore_core.mergeable.partitions.sample import WholeData, read_whole_data
 from pages.shared.files import State, arguments, states_of
 from pages.shared.store import DEMO, Loaded, store
 
@@ -27,7 +28,7 @@ _EXPORTED = "_exported"
 #: The mapping with which files were last read, or could not be.
 READ_MAPPING = "_read_mapping"
 #: What a reader picked on the data that are shown; it means nothing on others.
-_PICKS = ("_row", "_region", "_place")
+_PICKS = ("_picked_row", "_picked_value", "_region", "_place")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def note_failure(failed: Failure) -> None:
     if is_loaded() and current().demo:
         del st.session_state[_KEY]
         _forget_picks()
-        st.query_params.pop(_PARAMETER, None)
+        name_in_link(_PARAMETER, None)
 
 
 def dismiss_failure() -> None:
@@ -107,7 +108,7 @@ def _show(loaded: Loaded) -> None:
         _forget_picks()
     st.session_state[_KEY] = loaded
     st.session_state.pop(_FAILURE, None)
-    _name_in_link(loaded)
+    name_in_link(_PARAMETER, loaded.key)
 
 
 def _forget_picks() -> None:
@@ -115,20 +116,19 @@ def _forget_picks() -> None:
         st.session_state.pop(name, None)
 
 
-def _name_in_link(loaded: Loaded) -> None:
-    """Write the data's name into the link, once: every assignment is a step of the history."""
-    if st.query_params.get(_PARAMETER) != loaded.key:
-        st.query_params[_PARAMETER] = loaded.key
+def name_in_link(parameter: str, text: str | None) -> None:
+    """Write something into the link, or nothing, once: each time is a step of the history."""
+    if text is None:
+        st.query_params.pop(parameter, None)
+    elif st.query_params.get(parameter) != text:
+        st.query_params[parameter] = text
 
 
 def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded:
-    """Return what was read as data to show; rows without a split are split at random.
-
-    ``files``: of this machine, in the state in which they were read.
-    """
+    """Return what was read as data to show; rows without a split are split at random."""
     dataset, whole = result.dataset, result.dataset.split is None
     return Loaded(
-        dataset=map_dataset(dataset.with_split(0.5, random_state=0) if whole else dataset),
+        dataset=map_arrays(dataset.with_split(0.5, random_state=0) if whole else dataset),
         source=source,
         facts=tuple(result.report.facts),
         notes=result.report.notes,
@@ -164,13 +164,11 @@ def _read(paths: tuple[str, ...], state: State) -> Loaded:
 def ensure_loaded() -> bool:
     """Load what the link names, else what the command line names, else the demo.
 
-    What cannot be loaded becomes the :func:`failure`, and nothing stands in for it. Returns whether
-    this is the first look of a reader who asked for nothing in particular: at the demo.
+    Returns whether this is the first look of a reader who asked for nothing: at the demo.
     """
     if is_loaded():
-        _name_in_link(current())
+        name_in_link(_PARAMETER, current().key)
         store().loaded.use(current().key)
-        _say_what_changed(current())
         return False
     if failure() is not None:
         return False
@@ -179,7 +177,6 @@ def ensure_loaded() -> bool:
     found = None if wanted is None else store().loaded.get(wanted)
     if found is not None:
         _show(found)
-        _say_what_changed(found)
     elif wanted in _STORIES:
         load_demo(wanted)
     elif arguments().data:
@@ -210,6 +207,20 @@ def load_startup_data(wanted: str | None = None) -> None:
     _show(loaded)
 
 
+def whole_data() -> WholeData | None:
+    """Return the sums beside the data that are shown; None where these are all there are."""
+    given = arguments()
+    if given.whole is None or current().source != " + ".join(given.data):
+        return None
+    return read_once(str(given.whole))
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def read_once(folder: str) -> WholeData:
+    """Read the sums in a folder, for all readers."""
+    return read_whole_data(Path(folder))
+
+
 def join_names(files: Iterable[Any]) -> str:
     """Name uploads or paths in a sentence."""
     names = [file.name or str(file) for file in files]
@@ -228,35 +239,24 @@ def _note_missing_data() -> None:
     )
 
 
-def _say_what_changed(loaded: Loaded) -> None:
-    """Say once that a file is not what was read any more."""
+def problem() -> str | None:
+    """Return, once, that a file is not what was read any more."""
+    loaded = current()
     now = states_of(Path(file) for file, *_ in loaded.files)
     if now == loaded.files or st.session_state.get(_CHANGED) == now:
-        return
+        return None
     st.session_state[_CHANGED] = now
     changed = sorted({Path(file) for file, *_ in {*loaded.files} - {*now}})
     names = ", ".join(path.name for path in changed[:3]) or loaded.dataset.name
-    gone = any(not path.exists() for path in changed)
-    again = (
-        " To read it again, open the address without what follows its “?”, or use the Data page."
-    )
-    st.session_state["_problem"] = (
-        f"{names} {'was removed' if gone else 'changed on disk'} since it was read; what is shown "
-        f"is as it was then.{'' if gone else again}"
-    )
-
-
-def problem() -> str | None:
-    """Return what a reader should know of the data, once."""
-    text: str | None = st.session_state.pop("_problem", None)
-    return text
+    what, again = "changed on disk", " To read it again, open the address without what follows its "
+    again += "“?”, or use the Data page."
+    if any(not path.exists() for path in changed):
+        what, again = "was removed", ""
+    return f"{names} {what} since it was read; what is shown is as it was then.{again}"
 
 
 def export_selection(rows: Mask | None) -> None:
-    """Write which rows of the opened data are selected, where ``lore.launch`` waits for it.
-
-    ``rows``: mask of the evaluation rows; None: none is. Rows of other data are nobody's answer.
-    """
+    """Write for ``lore.launch`` which evaluation rows of the data it opened are selected."""
     path, loaded = arguments().selection, current()
     if path is None or loaded.source != " + ".join(arguments().data):
         return

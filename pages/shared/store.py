@@ -20,7 +20,7 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding, InputError, __version__
 from lore_core.dashboard.disk_cache import DiskCache
-from lore_core.dashboard.large_arrays import map_dataset
+from lore_core.dashboard.large_arrays import map_arrays
 from lore_core.data import dataset_files
 from lore_core.data.archive_files import form_of
 from lore_core.embedding import result as embeddings
@@ -93,9 +93,8 @@ def max_age() -> float:
 class Cache(Generic[Value]):
     """The things used last, by their keys, up to a limit; safe for several sessions.
 
-    ``limit``: of all weights. ``weight``: of a thing; by default each counts 1. ``kind``: of those
-    on disk, where they are kept for longer; by default they are not. What was put last is always
-    kept, and nothing for longer than :func:`max_age` without use.
+    ``limit``: of all weights, by default 1 each; what was put last is always kept, nothing unused
+    for longer than :func:`max_age`. ``kind``: of those that are on disk, too.
     """
 
     def __init__(
@@ -152,10 +151,10 @@ class Cache(Generic[Value]):
         """Return a thing, or None where it was not made or is gone."""
         with self._lock:
             self._drop_unused()
-            held = self._items.get(key)
-        if held is not None:
+            item = self._items.get(key)
+        if item is not None:
             self.use(key)
-            return held[0]
+            return item[0]
         found = self._read(key)
         if found is not None:
             self.hold(key, found)
@@ -166,7 +165,7 @@ class Cache(Generic[Value]):
         disk = disk_cache()
         content = disk.get(self._kind, _name(key)) if self._kind and disk is not None else None
         if isinstance(content, Loaded):
-            made = dataclasses.replace(content, dataset=map_dataset(content.dataset))
+            made = dataclasses.replace(content, dataset=map_arrays(content.dataset))
             return made if made.key == key else None
         return content.tobytes() if isinstance(content, np.ndarray) else content
 

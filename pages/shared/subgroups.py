@@ -9,6 +9,8 @@ import streamlit as st
 
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
+from lore_core.regions import Field
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.verdict import name_of_subgroup
 from lore_core.view import View
@@ -17,6 +19,7 @@ from pages.shared import compute
 from pages.shared.controls import linked
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
+from pages.shared.session import name_in_link
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
@@ -63,27 +66,20 @@ def take_seen(view: View) -> None:
 
 
 def chosen_subgroup(key: tuple[Hashable, ...], n_places: int) -> int | None:
-    """Return the number of the chosen subgroup of this search, from 0, and keep it in the link.
-
-    ``n_places``: how many the search found.
-    """
+    """Return the number of the chosen subgroup of this search, from 0, and keep it in the link."""
     named = st.query_params.get(_PARAMETER, "")
     if _CHOSEN not in st.session_state and named.isdecimal():
         st.session_state[_CHOSEN] = (key, int(named) - 1)
-    kept = st.session_state.get(_CHOSEN)
-    if kept is None or kept[0] != key or not 0 <= kept[1] < n_places:
-        st.query_params.pop(_PARAMETER, None)
-        return None
-    number = int(kept[1])
-    if named != str(number + 1):
-        st.query_params[_PARAMETER] = str(number + 1)
-    return number
+    chosen = st.session_state.get(_CHOSEN)
+    is_here = chosen is not None and chosen[0] == key and 0 <= chosen[1] < n_places
+    name_in_link(_PARAMETER, str(chosen[1] + 1) if is_here else None)
+    return chosen[1] if is_here else None
 
 
 def forget_subgroup() -> None:
     """Choose none."""
     st.session_state.pop(_CHOSEN, None)
-    st.query_params.pop(_PARAMETER, None)
+    name_in_link(_PARAMETER, None)
 
 
 def title_of(subgroup: Subgroup, number: int) -> str:
@@ -102,26 +98,45 @@ def color_limit(scene: Scene) -> float:
     return shared_limit(compute.scene(at, scene.bin_index, scene.on, scene.axes).supported)
 
 
+def live_scene(
+    scene: Scene,
+    picture: LandscapePicture,
+    field: Field | None,
+    search: SubgroupSearch | None,
+    **more: Any,
+) -> LiveLandscape:
+    """Return what a map in the browser shows of a scene, stronger where subgroups were found."""
+    dataset, inside, vivid = scene.view.dataset, None, None
+    if search is not None:
+        inside = search.inside()
+        if scene.only is None and field is not None:
+            key = (*search_key(scene.view, search), "all")
+            vivid = compute.region_outline(dataset, scene.on, key, inside)
+    return LiveLandscape(
+        picture=picture,
+        field=field,
+        n_shown=int(scene.shown.sum()),
+        map_key=map_key(dataset, scene.on),
+        vivid=vivid,
+        inside=inside,
+        titles={} if search is None else titles_of(search),
+        gamma=scene.view.gamma,
+        **more,
+    )
+
+
 def small_map(
     view: View, search: SubgroupSearch | None, key: str, on_subgroup: Callable[[Any], None]
 ) -> None:
-    """Draw where the confidence is wrong, without its rows and controls; the Landscape has these.
-
-    ``key``: unique on the page. ``on_subgroup``: gets the number of a subgroup that is clicked,
-    from 0.
-    """
+    """Draw the field with its places, a click on which gives ``on_subgroup`` its number."""
     plane = plane_of(view)
     if plane is None:
         return
     name, on = plane
-    scene = compute.scene(view, None, on, name)
-    field = compute.field(view, None, on, (), None)
-    found = inside = vivid = None
+    scene, field = compute.scene(view, None, on, name), compute.field(view, None, on, (), None)
+    found = []
     if search is not None:
-        searched = search_key(view, search)
-        found = compute.outlines(view.dataset, on, searched, search)
-        inside = search.inside()
-        vivid = compute.region_outline(view.dataset, on, (*searched, "all"), inside)
+        found = compute.outlines(view.dataset, on, search_key(view, search), search)
     picture = landscape_figure(
         field,
         scene.points,
@@ -129,17 +144,7 @@ def small_map(
         limit=color_limit(scene),
         rows=scene.in_words,
         axes=name,
-        found=found or (),
+        found=found,
         labels=scene.classes,
     ).picture
-    live = LiveLandscape(
-        picture=picture,
-        field=field,
-        n_shown=scene.n_rows,
-        map_key=map_key(view.dataset, on),
-        vivid=vivid,
-        inside=inside,
-        titles={} if search is None else titles_of(search),
-        gamma=view.gamma,
-    )
-    live_landscape(live, key, place=on_subgroup)
+    live_landscape(live_scene(scene, picture, field, search), key, place=on_subgroup)

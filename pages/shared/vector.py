@@ -16,9 +16,14 @@ from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
 from lore_core.view.inference import classes_of, vector_chance_of
 from pages.shared import compute
-from pages.shared.cells import in_hundredths, points_column, share_column, show_tile
+from pages.shared.cells import (
+    in_hundredths,
+    points_column,
+    share_column,
+    show_number,
+    show_tile,
+)
 from pages.shared.charts import csv_button, show_chart
-from pages.shared.controls import theme_mode
 from pages.shared.header import conclude, plain
 from pages.shared.maps import plane_of
 from pages.shared.tasks import is_ready
@@ -98,7 +103,6 @@ def _map(
         chance,
         rows=f"{view.rows}, {view.kernel_in_words}",
         axes=axes,
-        mode=theme_mode(),
         height=height,
     )
     show_chart(chart, "class_map")
@@ -106,46 +110,36 @@ def _map(
 
 def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> None:
     """Show the vector's own numbers, and scores of all probabilities."""
-    average, largest, share = None, None, None
+    known = {}
     if chance is not None:
-        average = _against(chance.chance_level, chance.p_value)
-        largest = _against(chance.largest_level, chance.largest_p_value)
+        known = {
+            "average": _against(chance.chance_level, chance.p_value),
+            "largest": _against(chance.largest_level, chance.largest_p_value),
+        }
         if chance.n_supported:
             of_all = share_words(chance.beyond.sum() / chance.n_supported)
-            share = f"{of_all} of {chance.n_supported:,}"
+            known["beyond"] = f"{of_all} of {chance.n_supported:,}"
     with st.grid(3, min_column_width=200, gap="xsmall"):
-        for title, value, delta, about in (
-            (
-                "Average local error",
-                POINTS.text(errors.average) + POINTS.word,
-                average,
-                "Of the whole vector: root mean square over the rows with ten effective neighbours "
-                "or more, less its noise.",
-            ),
-            (
-                "Largest local error",
-                POINTS.text(errors.supported_maximum()) + POINTS.word,
-                largest,
-                "Of the whole vector, at a row with ten effective neighbours or more, less its "
-                "noise.",
-            ),
-            (
-                "Rows beyond chance",
-                "…" if chance is None else f"{int(chance.beyond.sum()):,}",
-                share,
-                "Rows where the error of the whole vector is beyond chance by itself. Where every "
-                "probability is right there is one in 5 % of data sets.",
-            ),
-        ):
-            st.metric(
-                title,
-                value,
-                delta=delta,
-                delta_color="off",
-                delta_arrow="off",
-                border=True,
-                help=about,
-            )
+        show_number(
+            "Average local error",
+            POINTS.text(errors.average) + POINTS.word,
+            known.get("average"),
+            "Of the whole vector: root mean square over the rows with ten effective neighbours or "
+            "more, less its noise.",
+        )
+        show_number(
+            "Largest local error",
+            POINTS.text(errors.supported_maximum()) + POINTS.word,
+            known.get("largest"),
+            "Of the whole vector, at a row with ten effective neighbours or more, less its noise.",
+        )
+        show_number(
+            "Rows beyond chance",
+            "…" if chance is None else f"{int(chance.beyond.sum()):,}",
+            known.get("beyond"),
+            "Rows where the error of the whole vector is beyond chance by itself. Where every "
+            "probability is right there is one in 5 % of data sets.",
+        )
     found = compute.scores(view.with_(target=TOP_LABEL))
     with st.grid(3, min_column_width=200, gap="xsmall"):
         for metric in (ACCURACY, NLL, BRIER):
@@ -164,10 +158,7 @@ def _against(level: float, p: float) -> str:
 
 
 def _list_classes(table: pd.DataFrame) -> None:
-    """List classes, the most wrong first, with what chance shows where that is known.
-
-    ``table``: from :func:`~lore_core.inference.class_table`.
-    """
+    """List classes, the most wrong first, with what chance shows where that is known."""
     number = st.column_config.NumberColumn
     columns = {
         "local": points_column("local error", help="Root mean square over rows, less its noise."),

@@ -14,10 +14,9 @@ from lore_core.metrics.tables import metric_columns
 from lore_core.regions import SumsLandscape
 from lore_core.view import View
 from pages.shared.charts import show_chart
-from pages.shared.controls import theme_mode
 from pages.shared.files import arguments
 from pages.shared.header import plain
-from pages.shared.whole_data import read_once, whole_data
+from pages.shared.session import read_once, whole_data
 
 
 @st.cache_resource(max_entries=16, show_spinner="Looking at all rows …")
@@ -70,7 +69,6 @@ def whole_curve(view: View, metric: CurveKey) -> None:
         metric=metric,
         rows=f"all {whole.sums.n_rows:,} rows, {bins.n_bins} {bins.binning} bins",
         gamma=view.gamma,
-        mode=theme_mode(),
     )
     show_chart(chart, "whole_curve")
 
@@ -90,7 +88,7 @@ def whole_landscape(view: View, bin_index: int | None) -> None:
     st.markdown(unbroken(plain(seen.sentence)))
     if seen.field is not None:
         axes = whole.plan.embedding.name.title
-        show_chart(sums_landscape_figure(seen, axes=axes, mode=theme_mode()), "whole_map")
+        show_chart(sums_landscape_figure(seen, axes=axes), "whole_map")
     rows = [
         {
             "share of the rows": name,

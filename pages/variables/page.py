@@ -14,7 +14,7 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import linked, say_vector_is_elsewhere, target_control, theme_mode
+from pages.shared.controls import linked, say_vector_is_elsewhere, target_control
 from pages.shared.header import plain, question
 from pages.shared.session import current
 
@@ -136,7 +136,6 @@ with big:
             rows=view.rows,
             curve=found.curve,
             overall=promised - got,
-            mode=theme_mode(),
         ),
         "along",
     )
@@ -156,7 +155,6 @@ if second != _NONE:
             limit=shared_limit(grid.loc[grid["shown"], "gap"].to_numpy()),
             min_rows=_MIN_CELL,
             rows=view.rows,
-            mode=theme_mode(),
         ),
         "grid",
     )

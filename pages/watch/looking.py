@@ -1,25 +1,45 @@
-"""Batches looked at in the background, one after the other; what is found is kept for all."""
+"""Batches of a directory, looked at one after the other; what is found is kept for all."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import InputError
-from lore_core.data.progress import Progress, part_of
-from lore_core.mergeable import Change, LocalErrorSums, Watched, change_between, metrics_of_sums
-from pages.shared.files import state_of
+from lore_core.dashboard.worker_pool import Request, Task
+from lore_core.data.progress import Progress
+from lore_core.mergeable import (
+    Batches,
+    Change,
+    LocalErrorSums,
+    Watched,
+    change_between,
+    metrics_of_sums,
+)
+from lore_core.mergeable.partitions.run import PLAN
+from pages.shared.files import (
+    FileState,
+    State,
+    check_inside,
+    directory_field,
+    directory_state,
+    is_local,
+    named_path,
+    once_a_state,
+    state_of,
+)
+from pages.shared.header import show_error
 from pages.shared.store import store
-from pages.shared.tasks import Job, current_job, expected_duration, forget_job, join_job, start_job
-from pages.watch.source import Kept
+from pages.shared.tasks import current_job, find_task, forget_job, is_busy, start_job
 
 #: Simulations behind each p, and places of a batch that are kept.
 N_DRAWS, N_PLACES = 999, 5
@@ -31,55 +51,58 @@ _JOIN, _COMPARE, _MEASURE = 0.2, 0.5, 1.1
 _LEAST = 0.02
 #: Seconds that a page waits for a job, so that a short one is not shown.
 _SOON = 0.3
-#: Bandwidths whose metrics are kept, and jobs of which it is known how they ended.
-_GAMMAS, _JOBS = 8, 32
-#: Rows of a batch, and its metrics by their names.
-Measured = tuple[int, pd.DataFrame]
 #: What this session has asked for, so that what was cancelled or failed does not begin by itself.
 _ASKED = "_watch_asked"
+#: In a session: the directory that was opened.
+_KEPT = "_watch_source"
+_EXAMPLE = """lore watch kept 'days/day-*.parquet'
+lore watch kept days/day-11.parquet    # one more, the day after"""
 
 
+@dataclass
 class Found:
     """What is known of the batches of one directory."""
 
-    def __init__(self) -> None:
-        #: By the states of the plan and all batches up to one; None of the first
-        self.changes: dict[str, Change | None] = {}
-        #: Rows and metrics, by γ and by the states of the plan and a batch
-        self.metrics: OrderedDict[float, dict[str, Measured]] = OrderedDict()
-        self.jobs: OrderedDict[Hashable, Job] = OrderedDict()
-
-    def at(self, gamma: float) -> dict[str, Measured]:
-        """Return the metrics that are known for one γ; those of the γ used last are kept."""
-        known = self.metrics.setdefault(gamma, {})
-        self.metrics.move_to_end(gamma)
-        while len(self.metrics) > _GAMMAS:
-            self.metrics.popitem(last=False)
-        return known
-
-    def began(self, key: Hashable, job: Job) -> None:
-        """Remember the job that looks at something."""
-        self.jobs[key] = job
-        while len(self.jobs) > _JOBS:
-            self.jobs.popitem(last=False)
+    #: By the states of the plan and all batches up to one; None of the first
+    changes: dict[str, Change | None] = field(default_factory=dict)
+    #: Rows and metrics, by γ and the states of the plan and a batch
+    metrics: dict[Hashable, tuple[int, pd.DataFrame]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Look:
     """The batches of a directory as they are now, and the γ they are looked at with."""
 
-    kept: Kept
+    batches: Batches
+    state: State  #: Of its files, with their paths
     gamma: float
 
     @cached_property
+    def _states(self) -> dict[str, FileState]:
+        return {path: (path, size, time) for path, size, time in self.state}
+
+    @cached_property
     def names(self) -> list[str]:
-        """Names of the batches, in their order."""
-        return self.kept.names
+        """Names of the batches that were there, in their order."""
+        return [name for name in self.batches.names if self.path_of(name) in self._states]
+
+    @property
+    def plan_state(self) -> FileState:
+        """The state of the file that says on which map and in which bins they are."""
+        return self._states[str(self.batches.directory / PLAN)]
+
+    def state_of(self, name: str) -> FileState:
+        """Return the state of a batch's file."""
+        return self._states[self.path_of(name)]
+
+    def path_of(self, name: str) -> str:
+        """Return the path of a batch's file, as it is in :attr:`state`."""
+        return str(self.batches.path_of(name))
 
     @cached_property
     def found(self) -> Found:
         """What is known, to all readers."""
-        directory = str(self.kept.batches.directory)
+        directory = str(self.batches.directory)
         found: Found | None = store().watched.get(directory)
         if found is None:
             found = Found()
@@ -89,26 +112,22 @@ class Look:
     @property
     def key(self) -> Hashable:
         """What tells this look from any other."""
-        return ("watched", self.kept.state, self.gamma)
+        return self.state, self.gamma
 
     @cached_property
-    def _own(self) -> list[str]:
-        """Digests of the plan and each batch."""
-        plan = repr(self.kept.plan_state)
-        return [_digest(plan + repr(self.kept.state_of(name))) for name in self.names]
+    def _own(self) -> list[tuple[float, FileState, FileState]]:
+        """Names of each batch's metrics in :attr:`found`."""
+        plan = self.plan_state
+        return [(self.gamma, plan, self.state_of(name)) for name in self.names]
 
     @cached_property
     def _up_to(self) -> list[str]:
-        """Digests of the plan and all batches up to each."""
-        found, before = [], ""
-        for own in self._own:
-            before = _digest(before + own)
-            found.append(before)
-        return found
+        """Names of each batch's change in :attr:`found`."""
+        return list(accumulate((repr(states) for _, *states in self._own), _digest, initial=""))[1:]
 
     def watched(self) -> list[Watched]:
         """Return the batches that have been looked at, up to the first that has not."""
-        changes, metrics = self.found.changes, self.found.at(self.gamma)
+        changes, metrics = self.found.changes, self.found.metrics
         seen: list[Watched] = []
         for name, own, up_to in zip(self.names, self._own, self._up_to, strict=True):
             if own not in metrics or up_to not in changes:
@@ -122,59 +141,50 @@ class Look:
         known = [up_to in self.found.changes for up_to in self._up_to]
         return known.index(False) if False in known else len(known)
 
-    def _costs(self) -> tuple[float, list[float]]:
-        """Rough seconds of joining what is compared already, and of what is left of each batch."""
-        compared, metrics = self._n_compared(), self.found.at(self.gamma)
-        sizes = [_LEAST + self.kept.state_of(name)[1] / 1e6 for name in self.names]
-        each = [
-            (own not in metrics) * size * _MEASURE + (at >= compared) * size * (_JOIN + _COMPARE)
-            for at, (own, size) in enumerate(zip(self._own, sizes, strict=True))
-        ]
-        joining = _JOIN * sum(sizes[:compared]) / 4 if compared < len(sizes) else 0.0
-        return joining, each
-
     @property
-    def seconds(self) -> float:
-        """Rough duration of what is left on this machine."""
-        joining, each = self._costs()
-        return expected_duration(_WORK, joining + sum(each))
+    def request(self) -> Request[None]:
+        """The work that is left."""
+        compared, expected = self._n_compared(), 0.0
+        for at, own in enumerate(self._own):
+            size = _LEAST + own[-1][1] / 1e6
+            expected += (own not in self.found.metrics) * size * _MEASURE
+            expected += (at >= compared) * size * (_JOIN + _COMPARE)
+        return Request(
+            look_at, {"look": self}, self.key, _WORK, expected, lane="server", page=_PAGE
+        )
 
     def work(self, progress: Progress) -> None:
         """Look at every batch that has not been; what is found is kept as soon as it is."""
-        found, names = self.found, self.names
-        metrics, compared = found.at(self.gamma), self._n_compared()
-        joining, each = self._costs()
-        total = max(joining + sum(each), 1e-9)
-        done = 0.0
-        for at in range(compared):
-            if self._own[at] not in metrics:
-                self._say(progress, done / total, at)
-                self._measure(at, self.kept.batches.sums(names[at]))
-                done += each[at]
+        metrics, names, compared = self.found.metrics, self.names, self._n_compared()
+        known = [at for at in range(compared) if self._own[at] not in metrics]
+        n_left, done = len(known) + len(names) - compared, 0
+
+        def tell(at: int, more: float = 0.0) -> None:
+            progress((done + more) / n_left, f"{names[at]}, {at + 1:,} of {len(names):,}")
+
+        for at in known:
+            tell(at)
+            self._measure(at, self.batches.sums(names[at]))
+            done += 1
         if compared == len(names):
             return
+        tell(compared)
         before = None
         if compared:
-            joined = part_of(progress, done / total, (done + joining) / total)
-            before = self.kept.batches.joined(names[:compared], joined)
-            done += joining
-        in_turn = self.kept.batches.in_turn(names[compared:], before)
-        self._say(progress, done / total, compared)
+            before = self.batches.joined(names[:compared], lambda *_: tell(compared))
+        in_turn = self.batches.in_turn(names[compared:], before)
         for at, (_, earlier, sums) in enumerate(in_turn, start=compared):
-            self._say(progress, done / total, at)
+            tell(at)
             self._compare(at, earlier, sums)
-            self._say(progress, (done + each[at] / 3) / total, at)
+            tell(at, 0.3)
             if self._own[at] not in metrics:
                 self._measure(at, sums)
-            done += each[at]
-
-    def _say(self, progress: Progress, share: float, at: int) -> None:
-        progress(share, f"{self.names[at]}, {at + 1:,} of {len(self.names):,}")
+            done += 1
 
     def _measure(self, at: int, sums: LocalErrorSums) -> None:
         table = metrics_of_sums(sums, gamma=self.gamma).set_index("metric")
         self._check_unchanged(at)
-        self.found.at(self.gamma)[self._own[at]] = sums.n_rows, table
+        self.found.metrics[self._own[at]] = sums.n_rows, table
 
     def _compare(self, at: int, before: LocalErrorSums | None, sums: LocalErrorSums) -> None:
         change = None
@@ -189,53 +199,93 @@ class Look:
         """Refuse a batch that is another one by now: what was found is not of this state."""
         name = self.names[at]
         try:
-            (state,) = state_of(Path(self.kept.path_of(name)))
+            (state,) = state_of(Path(self.path_of(name)))
         except OSError as error:
             raise InputError(f"the batch '{name}' is there no more. Reload the page.") from error
-        if state != self.kept.state_of(name):
+        if state != self.state_of(name):
             raise InputError(f"the batch '{name}' was summed anew meanwhile. Reload the page.")
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _digest(before: str, states: str) -> str:
+    return hashlib.sha256(f"{before} {states}".encode()).hexdigest()
 
 
-def see_to(look: Look) -> Job | None:
-    """Have what is left looked at, once unasked; return the job that does, or did, None for none.
+def look_at(look: Look, progress: Progress) -> None:
+    """Look at every batch that has not been."""
+    look.work(progress)
 
-    What was cancelled or has failed is not begun again before the reader says so
-    (:func:`go_on`). Another job of the reader is not stopped for it.
+
+def see_to(look: Look) -> Task | None:
+    """Have what is left looked at, once unasked; return the task that does, or did, None for none.
+
+    Another job of the reader is not stopped for it.
     """
-    job = look.found.jobs.get(look.key)
     if len(look.watched()) == len(look.names):
         return None
-    mine = current_job()
-    if mine is not None and not mine.ended and mine is job:
-        return job
-    if st.session_state.get(_ASKED) == look.key or (job is not None and job.error):
-        return job
-    if mine is not None and not mine.ended and mine.name != _WORK:
+    last, mine = find_task(look_at, look.key), current_job()
+    is_asked = st.session_state.get(_ASKED) == look.key
+    if is_asked or (last is not None and (last.error or is_looking(last))):
+        return last
+    if mine is not None and not mine.ended and mine.title != _WORK:
         return mine
-    st.session_state[_ASKED] = look.key
-    if not join_job(look.key):
-        start_job(look.key, _WORK, look.work, lambda _: None, look.seconds, _PAGE)
+    go_on(look)
     job = current_job()
-    assert job is not None  # it was joined, or has just begun
-    look.found.began(look.key, job)
+    assert job is not None  # it has just begun
     if not job.wait(_SOON):
         st.rerun()  # so that its progress is on screen from the start
     forget_job()
     return job
 
 
-def is_looking(job: Job) -> bool:
+def is_looking(job: Task) -> bool:
     """Whether a job is at work on batches, and this session waits for it."""
-    return job.name == _WORK and not job.ended and job is current_job()
+    return job.title == _WORK and is_busy() and job is current_job()
 
 
 def go_on(look: Look) -> None:
-    """Let what was cancelled or has failed begin again when the page is drawn next."""
-    st.session_state.pop(_ASKED, None)
-    job = look.found.jobs.get(look.key)
-    if job is not None and job.ended:
-        del look.found.jobs[look.key]
+    """Begin, or begin again what was cancelled or has failed."""
+    st.session_state[_ASKED] = look.key
+    start_job(look.request)
+
+
+def choose(container: DeltaGenerator) -> tuple[Batches, State] | None:
+    """Ask for the directory; return what is kept there, None while there is nothing to show."""
+    if not is_local():
+        st.info(
+            "Directories are those of the machine that runs the dashboard, and only a reader there "
+            "can name one. Elsewhere: lore watch DIR -o movement.html.",
+            icon=":material/info:",
+        )
+        return None
+    text = directory_field(
+        "Directory of batches on this machine",
+        "watch_path",
+        "~/models/kept",
+        "The first that lore watch was given: it holds the sums of every batch.",
+        into=container,
+    )
+    if not text:
+        _explain()
+        return None
+    try:
+        return _looked_at(named_path(text))
+    except InputError as error:
+        show_error(error)
+        return None
+
+
+def _looked_at(place: Path) -> tuple[Batches, State]:
+    state = directory_state(place, "Give the directory that lore watch has made.")
+    check_inside(place.iterdir())
+    return once_a_state(_KEPT, state, lambda: Batches.opened(place)), state
+
+
+def _explain() -> None:
+    left, right = st.columns([1.2, 1], gap="large")
+    left.markdown(
+        "**A model that was right last month may not be now.** Give the rows of each day, or week, "
+        "as a Parquet file to the command beside: it keeps every file as *sums*, no row stays, and "
+        "this page shows how the errors move and marks the batches that changed somewhere by more "
+        "than chance. Name the directory, *kept* in the example, above."
+    )
+    right.code(_EXAMPLE, language=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,11 +16,10 @@ from lore_core.mergeable.partitions.batches import change_words, place_words
 from lore_core.regions import SumsLandscape
 from lore_core.regions.field import Outline
 from pages.shared.charts import show_chart
-from pages.shared.controls import in_session, one_of, theme_mode
+from pages.shared.controls import in_session, one_of
 from pages.shared.files import State
 from pages.shared.header import plain
 from pages.watch.looking import N_PLACES, Look
-from pages.watch.source import Kept
 
 #: Batches with p up to this are marked; how often that is wrong was measured at it.
 LEVEL = 0.01
@@ -56,7 +54,7 @@ def show_batch(look: Look) -> None:
         return
     change = seen.change
     assert change is not None  # it is not the first
-    bins = look.kept.batches.plan.bins
+    bins = look.batches.plan.bins
     marked = seen.is_marked(LEVEL)
     start = "Beyond chance" if marked else "No more than chance shows"
     say = st.warning if marked else st.info
@@ -84,7 +82,10 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     names = look.names
     position = names.index(name)
     others = names[:position] if held == _ALL else names[position - 1 : position]
-    earlier, own = (_landscape(_Part.of(look.kept, of), look.gamma) for of in (others, [name]))
+    earlier, own = (
+        _landscape(look.batches, some, (look.plan_state, *map(look.state_of, some)), look.gamma)
+        for some in (others, [name])
+    )
     if earlier.field is None or own.field is None:
         st.caption("The map is no plane: there is no landscape to draw.")
         return
@@ -95,10 +96,9 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     title = f"{batches_words(position)} before it" if held == _ALL else names[position - 1]
     drawn = partial(
         sums_landscape_figure,
-        axes=look.kept.batches.plan.embedding.name.title,
+        axes=look.batches.plan.embedding.name.title,
         limit=limit,
         found=found,
-        mode=theme_mode(),
         height=480,
     )
     first = drawn(earlier, title=title)
@@ -115,30 +115,16 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Some batches of a directory, as their files are now."""
-
-    batches: Batches
-    names: list[str]
-    states: State
-
-    @classmethod
-    def of(cls, kept: Kept, names: list[str]) -> _Part:
-        return cls(kept.batches, names, (kept.plan_state, *map(kept.state_of, names)))
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _sums(_batches: Batches, names: list[str], states: State) -> LocalErrorSums:
+    """Join some batches; ``states``: of their files and the plan."""
+    del states  # what the cache goes by
+    return _batches.joined(names)
 
 
-_HASHES = {_Part: lambda part: part.states}
-
-
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=_HASHES)
-def _sums(part: _Part) -> LocalErrorSums:
-    return part.batches.joined(part.names)
-
-
-@st.cache_resource(max_entries=16, show_spinner="Looking at the map …", hash_funcs=_HASHES)
-def _landscape(part: _Part, gamma: float) -> SumsLandscape:
-    return SumsLandscape.of(_sums(part), gamma=gamma)
+@st.cache_resource(max_entries=16, show_spinner="Looking at the map …")
+def _landscape(_batches: Batches, names: list[str], states: State, gamma: float) -> SumsLandscape:
+    return SumsLandscape.of(_sums(_batches, names, states), gamma=gamma)
 
 
 def _boxes(change: Change) -> Iterator[Outline]:

@@ -6,27 +6,26 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import InputError
+from lore_core.dashboard.worker_pool import Task
 from lore_core.data.number_text import batches_words, percent, rows_words, unbroken
 from lore_core.figures import movement_figure
 from lore_core.mergeable import Watched, movement_frame
 from lore_core.mergeable.partitions.batches import movement_words
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import gamma_control, theme_mode
+from pages.shared.controls import gamma_control
 from pages.shared.header import plain, question, sentence, show_error
-from pages.shared.tasks import Job, current_job
-from pages.watch.looking import N_DRAWS, Look, go_on, is_looking, see_to
+from pages.shared.tasks import current_job
+from pages.watch.looking import N_DRAWS, Look, choose, go_on, is_looking, see_to
 from pages.watch.one_batch import LEVEL, chosen_batch, show_batch
-from pages.watch.source import Kept, choose
 
 #: Seconds between two drawings while batches are looked at.
 _EVERY = 2.0
 
 
-def show(kept: Kept, gamma: float) -> None:
+def show(look: Look) -> None:
     """Show the batches of a directory: those that have been looked at, and how far it is."""
-    look = Look(kept, gamma)
     if not look.names:
-        show_error(f"'{kept.batches.directory}' must hold a batch; it has none.")
+        show_error(f"'{look.batches.directory}' must hold a batch; it has none.")
         return
     job = see_to(look)
     works = job is not None and is_looking(job)
@@ -41,7 +40,7 @@ def show(kept: Kept, gamma: float) -> None:
         show_error(error)
 
 
-def _left_out(look: Look, job: Job | None) -> None:
+def _left_out(look: Look, job: Task | None) -> None:
     """Say why batches are left that nobody looks at, and offer to go on."""
     n_seen, n = len(look.watched()), len(look.names)
     if n_seen == n:
@@ -52,7 +51,7 @@ def _left_out(look: Look, job: Job | None) -> None:
         text.error(f"{sentence(job.error)} {so_far}.", icon=":material/error:")
     elif job is not None and not job.ended and job is current_job():
         text.info(
-            f"{plain(job.name)} comes first, then the batches that are left. {so_far}.",
+            f"{plain(job.title)} comes first, then the batches that are left. {so_far}.",
             icon=":material/hourglass_empty:",
         )
         return
@@ -70,11 +69,8 @@ def _left_out(look: Look, job: Job | None) -> None:
 
 
 def _movement(look: Look, n_around: int) -> None:
-    """Draw and list the numbers of every batch that has been looked at.
-
-    ``n_around``: how many had been when what stands around it was drawn.
-    """
-    watched, batches = look.watched(), look.kept.batches
+    """Draw and list the batches looked at; ``n_around``: how many when the rest was drawn."""
+    watched, batches = look.watched(), look.batches
     n = len(look.names)
     is_whole = len(watched) == n
     table = movement_frame(watched)
@@ -87,7 +83,6 @@ def _movement(look: Look, n_around: int) -> None:
             table,
             level=LEVEL,
             rows=f"{count} on {batches.plan.embedding.name.title}",
-            mode=theme_mode(),
         )
         show_chart(chart, "watch_movement")
     else:
@@ -144,7 +139,7 @@ question(
     names_data=False,
 )
 left, right = st.columns([1.6, 1], gap="large", vertical_alignment="bottom")
-kept = choose(left)
-if kept is not None:
-    show(kept, gamma_control(right))
+given = choose(left)
+if given is not None:
+    show(Look(*given, gamma_control(right)))
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

@@ -13,7 +13,6 @@ import pytest
 import lore_core as lore
 from lore_core.dashboard.large_arrays import (
     map_arrays,
-    map_dataset,
     new_file,
     pickle_mapped,
     release_pages,
@@ -59,7 +58,7 @@ def test_data_kept_in_a_file_are_the_same(tmp_path, monkeypatch, together):
     if together:
         data = data.rows(np.argsort(data.split, kind="stable"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    kept = map_dataset(data)
+    kept = map_arrays(data)
     assert not list(tmp_path.iterdir())
     same(kept, data)
     for part in (kept, kept.evaluation, kept.calibration):
@@ -79,7 +78,7 @@ def held(of):
 
 @only_linux
 def test_what_was_looked_at_is_let_go_and_found_again():
-    kept = map_dataset(large().with_split(0.4))
+    kept = map_arrays(large().with_split(0.4))
     total = kept.probabilities.sum() + kept.features.sum()
     before = held("RssFile")
     release_pages()
@@ -93,7 +92,7 @@ def test_without_a_file_they_stay_in_memory(monkeypatch):
 
     monkeypatch.setattr(tempfile, "TemporaryFile", fails)
     data = large(300_000).with_split(0.4)
-    kept = map_dataset(data)
+    kept = map_arrays(data)
     same(kept, data)
     assert not in_a_file(kept.probabilities)
     release_pages()

@@ -20,13 +20,8 @@ import pytest
 
 import lore_core as lore
 from lore_core import InputError, embed
-from lore_core.dashboard.background_tasks import (
-    fit_methods,
-    make_learned_map,
-    simulate_intervals,
-)
-from lore_core.dashboard.worker_pool import Task, WorkerPool
-from lore_core.embedding import MapName
+from lore_core.dashboard.background_tasks import fit_methods
+from lore_core.dashboard.worker_pool import Request, Task, WorkerPool
 from lore_core.kernel_sums.schedule import limited_threads
 from lore_core.view import View
 from lore_core.view.inference import (
@@ -36,11 +31,10 @@ from lore_core.view.inference import (
     vector_curve_of,
     vector_errors_of,
 )
-from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
+from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the pipe takes all")
 LABELS = ["No recalibration", "Temperature scaling", "LoRe"]
-TSNE = MapName("tsne", 2)
 SECONDS = 120
 
 
@@ -65,8 +59,8 @@ def features():
     return np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
 
 
-def done(pool, function, *, is_long=False, **arguments):
-    task = pool.submit(Task(function, arguments, is_long=is_long))
+def done(pool, function, *, lane="short", **arguments):
+    task = pool.submit(Task(Request(function, arguments, lane=lane)))
     assert task.wait(SECONDS)
     return task
 
@@ -126,7 +120,7 @@ def test_the_result_is_the_same_to_the_last_bit(view, pool):
     assert np.shares_memory(told.datasets["LoRe"].labels, view.evaluation.labels)
     confidences = {name: item.confidence for name, item in told.datasets.items()}
     simulated = done(
-        pool, simulate_intervals, view=view, confidences=confidences, measured_on=None
+        pool, intervals_of, view=view, confidences=confidences, measured_on=None
     ).result()
     same(here({"n_draws": 60}).without_row_values(), told.with_simulated(simulated))
     same(chance_band_of(view), done(pool, chance_band_of, view=view).result())
@@ -141,7 +135,7 @@ def test_the_whole_vector_is_the_same_to_the_last_bit(view, pool):
 
 def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
     n_before = len(workers())
-    task = done(pool, make_learned_map, is_long=True, features=features, name=TSNE)
+    task = done(pool, embed, lane="long", features=features, method="tsne")
     assert task.message
     made = task.result()
     with limited_threads(1):  # several would spin while they wait, for half a minute
@@ -149,7 +143,7 @@ def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
     assert made.coordinates == pytest.approx(here.coordinates, abs=1e-9)
     assert made.description == here.description
     assert made.transform(features[:5]) == pytest.approx(here.transform(features[:5]), abs=1e-9)
-    failed = done(pool, make_learned_map, is_long=True, features=features[:5], name=TSNE)
+    failed = done(pool, embed, lane="long", features=features[:5], method="tsne")
     assert failed.error == "'features' must have at least 10 rows for t-SNE; got 5."
     assert len(workers()) <= n_before + 1  # the last may be ending
 
@@ -181,6 +175,7 @@ import sys
 import lore_core as lore
 from lore_core.dashboard import background_tasks as tasks
 from lore_core.view import View
+from lore_core.view.methods import intervals_of
 tasks.warm_worker()
 before = set(sys.modules)
 data = lore.demo.synthetic(300).dataset.with_split(0.5)
@@ -189,7 +184,7 @@ before |= {name for name in sys.modules if "demo" in name or "text_features" in 
 labels = [item.label for item in lore.standard_recalibrators()]
 made = tasks.fit_methods(view, labels, None, view.embedding)
 confidences = {name: item.confidence for name, item in made.datasets.items()}
-assert tasks.simulate_intervals(view, confidences, None)
+assert intervals_of(view, confidences)
 print(sorted(set(sys.modules) - before))
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -206,9 +201,11 @@ def test_what_the_user_can_fix_is_said(view, pool):
 def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch):
     monkeypatch.setattr(WorkerPool, "warm", lambda self: None)
     line = WorkerPool(1)
-    left, long, short = (Task(fit_methods, {}, seconds) for seconds in (0.1, 9.0, 1.0))
+    left, long, short = (
+        Task(Request(fit_methods, {}, expected=seconds)) for seconds in (0.1, 9.0, 1.0)
+    )
     long.n_waiting = short.n_waiting = 1
-    another = Task(make_learned_map, {}, is_long=True)
+    another = Task(Request(embed, {}, lane="long"))
     for task in (left, long, short, another):
         line.submit(task)
     assert [line.n_before(task) for task in (short, long, left, another)] == [1, 2, 3, 1]
@@ -218,10 +215,10 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
         short.result()
 
 
-@pytest.mark.parametrize("is_long", [False, True])
-def test_what_ends_it_ends_nothing_else(pool, is_long):
+@pytest.mark.parametrize("lane", ["short", "long"])
+def test_what_ends_it_ends_nothing_else(pool, lane):
     """Cancelled, or by itself; the next task is done by another process."""
-    task = pool.submit(Task(wait_until_ended, {}, is_long=is_long))
+    task = pool.submit(Task(Request(wait_until_ended, {}, lane=lane)))
     end = time.monotonic() + SECONDS
     while not task.message:
         assert time.monotonic() < end
@@ -230,10 +227,10 @@ def test_what_ends_it_ends_nothing_else(pool, is_long):
     assert task.wait(20)
     with pytest.raises(InputError, match="It was cancelled"):
         task.result()
-    task = done(pool, end_itself, is_long=is_long)
+    task = done(pool, end_itself, lane=lane)
     with pytest.raises(InputError, match="has ended"):
         task.result()
-    assert done(pool, add_up, is_long=is_long, numbers=[1, 2]).result() == 3
+    assert done(pool, add_up, lane=lane, numbers=[1, 2]).result() == 3
 
 
 def test_a_bug_is_told_in_the_terminal_and_ends_nothing_else(pool, capfd):
@@ -247,12 +244,12 @@ def test_a_bug_is_told_in_the_terminal_and_ends_nothing_else(pool, capfd):
 def test_it_ends_with_the_server():
     """Even with one that is killed, and without a traceback."""
     code = (
-        "import numpy as np; from lore_core.embedding import MapName\n"
-        "from lore_core.dashboard.background_tasks import make_learned_map\n"
-        "from lore_core.dashboard.worker_pool import Task, WorkerPool\n"
+        "import numpy as np; from lore_core import embed\n"
+        "from lore_core.dashboard.worker_pool import Request, Task, WorkerPool\n"
         "rows = np.random.default_rng(0).normal(size=(30_000, 4))\n"
-        "arguments = {'features': rows, 'name': MapName('tsne', 2)}\n"
-        "task = WorkerPool(1).submit(Task(make_learned_map, arguments, is_long=True))\n"
+        "arguments = {'features': rows, 'method': 'tsne'}\n"
+        "request = Request(embed, arguments, lane='long')\n"
+        "task = WorkerPool(1).submit(Task(request))\n"
         "while not task.wait(0.01): task.message and print(task.message, flush=True)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(lore.__file__).parents[1])}

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -16,9 +17,10 @@ from lore_core.dashboard.worker_pool import POOL
 from pages.shared.store import Loaded, store
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-PAGES = ("data", "overview", "landscape", "bandwidth", "recalibrate")
-#: Words of HTML and Markdown, as a class or a column may well be called.
-NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
+CONTROLS = (
+    *("selectbox", "multiselect", "text_input", "text_area", "number_input"),
+    *("slider", "select_slider", "toggle", "button_group"),
+)
 
 
 def unpacked(content: bytes) -> dict:
@@ -49,15 +51,24 @@ class Page:
         next(item for item in self.app.button if item.label == label).click()
         return self.run()
 
+    def set(self, key: str, value: object) -> Page:
+        """Set a control as a reader does."""
+        controls = [item for kind in CONTROLS for item in self.app.get(kind)]
+        (control,) = [item for item in controls if item.key == key]
+        control.set_value(value)
+        return self.run()
+
+    def click(self, key: str) -> Page:
+        self.app.button(key=key).click()
+        return self.run()
+
     def upload(self, *files: tuple[str, bytes]) -> Page:
         (box,) = self.app.file_uploader
         box.set_value([(name, content, "application/octet-stream") for name, content in files])
         return self.run()
 
     def read_path(self, path: Path) -> Page:
-        self.app.button_group(key="source").set_value("Path")
-        self.run().app.text_input(key="path").set_value(str(path))
-        return self.run().press("Read")
+        return self.set("source", "Path").set("path", str(path)).press("Read")
 
     @property
     def title(self) -> str:
@@ -76,6 +87,24 @@ class Page:
         kinds = ("markdown", "caption", "info", "warning", "success", "error", "subheader", "text")
         said = "\n".join(str(item.value) for kind in kinds for item in self.app.get(kind))
         return said.replace("\N{NO-BREAK SPACE}", " ")
+
+    @property
+    def plain(self) -> str:
+        """The same as it was before Markdown was kept from it."""
+        return self.text.replace("\\", "")
+
+    @property
+    def tables(self) -> list[pd.DataFrame]:
+        return [getattr(item.value, "data", item.value) for item in self.app.dataframe]
+
+    def table(self, *columns: str) -> pd.DataFrame:
+        """Return the one table that has these columns."""
+        (found,) = [table for table in self.tables if set(columns) <= set(table.columns)]
+        return found
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        return {item.label: item.value for item in self.app.metric}
 
     def figure(self, key: str) -> dict:
         return self.charts[key]["figure"]
@@ -170,3 +199,8 @@ def make(
 @pytest.fixture
 def made():
     return make
+
+
+@pytest.fixture
+def dataset(made):
+    return made(n=900, n_classes=3, seed=4)

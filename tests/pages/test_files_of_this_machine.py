@@ -60,8 +60,7 @@ def test_pages_say_so_and_read_nothing(folders, open_page, monkeypatch):
     assert "lies outside" in page.errors[0]
     (inside / "run_cal.csv").symlink_to(outside / "secret.csv")
     (inside / "run_test.csv").symlink_to(outside / "secret.csv")
-    page.app.text_input(key="runs_path").set_value(str(inside))
-    page.run()
+    page.set("runs_path", str(inside))
     assert "lies outside" in page.errors[0]
     assert SECRET not in page.text
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
+from lore_core.comparison import conclude_retraining, estimate_gains
 from lore_core.metrics.catalogue import WORST_CELL
 from lore_core.view import methods
-from pages.shared import compute, tasks
 
 
 @pytest.fixture
@@ -21,10 +21,6 @@ def dataset(made):
     site = np.array(["a", "b", "b", "c"])[np.arange(900) % 4]
     shift = np.where(np.arange(900) % 3, "day", "night")
     return dataclasses.replace(rows, groups=pd.DataFrame({"site": site, "shift": shift}))
-
-
-def frame(item):
-    return getattr(item.value, "data", item.value)
 
 
 def worst_cell(dataset, column):
@@ -38,7 +34,7 @@ def worst_cell(dataset, column):
 
 def test_the_worst_group_of_every_method(open_page, dataset):
     page = open_page("fairness", dataset, gamma=1.0)
-    table = frame(page.app.dataframe[0])
+    table = page.tables[0]
     shown = table.loc["No recalibration"]
     assert abs(shown["cell_gap"]) == pytest.approx(worst_cell(dataset, "site") * 100)
     rows = dataset.evaluation
@@ -49,14 +45,12 @@ def test_the_worst_group_of_every_method(open_page, dataset):
     sizes = rows.groups["site"].value_counts()
     assert sorted(ticks) == sorted(f"{name} ({n})" for name, n in sizes.items())
     page.app.button_group(key="group_metric").set_value("MCE")
-    page.app.selectbox(key="group").set_value("c")
-    page.run()
+    page.set("group", "c")
     assert "MCE of each group" in page.figure("group_chart")["layout"]["title"]["text"]
     subtitle = page.figure("group_before")["layout"]["title"]["subtitle"]["text"]
     assert subtitle == f"c, {sizes['c']} evaluation rows"
-    page.app.multiselect(key="groups").set_value(["shift"])
-    page.run()
-    table = frame(page.app.dataframe[0])
+    page.set("groups", ["shift"])
+    table = page.tables[0]
     found = abs(table.loc["No recalibration", "cell_gap"])
     assert found == pytest.approx(worst_cell(dataset, "shift") * 100)
     assert table["cell"].str.startswith(("day", "night")).all()
@@ -64,12 +58,11 @@ def test_the_worst_group_of_every_method(open_page, dataset):
 
 def test_the_worst_cell_stands_in_the_comparison_too(open_page, dataset):
     page = open_page("recalibrate", dataset, gamma=1.0)
-    cell = frame(page.app.dataframe[0]).loc["No recalibration", WORST_CELL.name]
+    cell = page.tables[0].loc["No recalibration", WORST_CELL.name]
     assert cell == f"{worst_cell(dataset, 'site') * 100:.1f}"
     assert "Groups by site, 30 rows or more" in page.text
-    page.app.selectbox(key="group_column").set_value("shift")
-    page.run()
-    cell = frame(page.app.dataframe[0]).loc["No recalibration", WORST_CELL.name]
+    page.set("group_column", "shift")
+    cell = page.tables[0].loc["No recalibration", WORST_CELL.name]
     assert cell == f"{worst_cell(dataset, 'shift') * 100:.1f}"
     assert "Groups by shift, 30" in page.text
 
@@ -78,9 +71,9 @@ def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
     single = dataclasses.replace(dataset, groups=dataset.groups[["site"]])
     page = open_page("recalibrate", single, gamma=1.0)
     assert not [item for item in page.app.selectbox if item.key == "group_column"]
-    assert WORST_CELL.name in frame(page.app.dataframe[0])
+    assert WORST_CELL.name in page.tables[0]
     none = open_page("recalibrate", made(n=300))
-    assert WORST_CELL.name not in frame(none.app.dataframe[0])
+    assert WORST_CELL.name not in none.tables[0]
     assert "Groups by" not in none.text
 
 
@@ -89,16 +82,12 @@ def dear(monkeypatch):
     """Simulating the local metrics would take too long, whatever their number of rows."""
     found = {"n_draws": 60, "local_intervals": False}
     monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
-    tasks.forget_results()
-    compute.summary.clear()
-    yield
-    tasks.forget_results()
-    compute.summary.clear()
 
 
 def test_global_metrics_have_intervals_where_local_ones_cannot(open_page, dataset, dear):
+    dataset = dataclasses.replace(dataset, name="of which nothing is known yet")
     page = open_page("recalibrate", dataset, gamma=1.0)
-    row = frame(page.app.dataframe[0]).loc["LoRe"]
+    row = page.tables[0].loc["LoRe"]
     for metric in ("ECE", "MCE", "NLL", "Brier", "accuracy", "ALCE held out"):
         assert "–" in row[metric], metric
     for metric in ("MLCE supported", "ALCE", WORST_CELL.name):
@@ -115,44 +104,49 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
     page = open_page("decisions", dataset, gamma=1.0, unsure=1.0, wrong=8.0)
     rows = dataset.evaluation
     expected = lore.reward_curve(rows.confidence, rows.outcome, [8.0]).frame().iloc[0]
-    table = frame(page.app.dataframe[0])
+    table = page.tables[0]
     assert table.loc["No recalibration", "reward"] == pytest.approx(expected["reward"])
     assert table.loc["No recalibration", "answered"] == pytest.approx(expected["answered"] * 100)
-    page.app.number_input(key="wrong").set_value(2.0)
-    page.run()
+    page.set("wrong", 2.0)
     expected = lore.reward_curve(rows.confidence, rows.outcome, [2.0]).frame().iloc[0]
-    table = frame(page.app.dataframe[0])
+    table = page.tables[0]
     assert table.loc["No recalibration", "answered"] == pytest.approx(expected["answered"] * 100)
-    page.app.number_input(key="unsure").set_value(3.0)
-    page.run()
+    page.set("unsure", 3.0)
     (sentence,) = page.errors
     assert "must not exceed the cost of wrong" in sentence
 
 
 def test_the_reward_of_one_group(open_page, dataset):
     page = open_page("decisions", dataset, gamma=1.0, unsure=1.0, wrong=8.0)
-    page.app.selectbox(key="decide_by").set_value("site")
-    page.run()
-    page.app.selectbox(key="decide_group").set_value("c")
-    page.run()
+    page.set("decide_by", "site").set("decide_group", "c")
     rows = dataset.evaluation
     inside = (rows.groups["site"] == "c").to_numpy()
     expected = lore.reward_curve(rows.confidence[inside], rows.outcome[inside], [8.0]).frame()
-    table = frame(page.app.dataframe[0])
+    table = page.tables[0]
     assert table.loc["No recalibration", "reward"] == pytest.approx(expected["reward"].iloc[0])
 
 
 def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):
     page = open_page("recalibrate", dataset, gamma=1.0)
-    (listed,) = [item.value for item in page.app.dataframe if "holds" in item.value]
+    listed = page.table("holds")
     assert listed["holds"].str.contains("calibration rows").any()
     assert (listed["single rows"] == "yes").any()
     assert "Single calibration rows can be read from the file" in page.text
-    page.app.toggle(key="ship_without_rows").set_value(True)
-    page.run()
-    (listed,) = [item.value for item in page.app.dataframe if "holds" in item.value]
+    page.set("ship_without_rows", True)
+    listed = page.table("holds")
     assert (listed["single rows"] == "no").all()
     assert "No single row can be read from the file" in page.text
     assert re.search(
         r"Without single rows, the confidences of .* evaluation rows differ by", page.text
     )
+
+
+def test_recalibrate_or_retrain_is_the_librarys_sentence_of_the_rows_chosen(open_page, dataset):
+    page = open_page("decisions", dataset)
+    known = estimate_gains(dataset.calibration, dataset.evaluation)
+    inside = (dataset.evaluation.groups["site"] == "b").to_numpy()
+    for rows in ([], [inside]):
+        if rows:
+            page.set("decide_by", "site").set("decide_group", "b")
+        said = conclude_retraining(known.losses(*rows), known.rewards(10.0, *rows)).sentence
+        assert said.split(";")[0] in page.text

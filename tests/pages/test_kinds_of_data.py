@@ -102,7 +102,7 @@ def test_one_feature(pages_on, made):
         if name == "landscape":
             assert "at least two features" in page.text
         if name == "overview":
-            assert {item.label: item.value for item in page.app.metric}["MLCE"] != "—"
+            assert page.metrics["MLCE"] != "—"
 
 
 def test_one_probability_column(pages_on, made):

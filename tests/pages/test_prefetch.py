@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.shared import prefetch, tasks
+from pages.shared import methods, tasks
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def asked(monkeypatch):
         noted.append((request.name, request.key))
         return original(request, session)
 
-    for module in (prefetch, tasks):
+    for module in (methods, tasks):
         monkeypatch.setattr(module, "submit", note)
     return noted
 
@@ -28,8 +28,8 @@ def asked(monkeypatch):
 def wanted(monkeypatch):
     """What is to be computed when no page runs, by the reader; the test itself does it."""
     waiting: dict[object, object] = {}
-    monkeypatch.setattr(prefetch, "POOL", SimpleNamespace(is_warm=True))
-    monkeypatch.setattr(prefetch, "run_when_idle", waiting.__setitem__)
+    monkeypatch.setattr(methods, "POOL", SimpleNamespace(is_warm=True))
+    monkeypatch.setattr(methods, "run_when_idle", waiting.__setitem__)
     return waiting
 
 
@@ -42,8 +42,8 @@ def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, w
     before = set(asked)
     assert {name for name, _ in before} >= {
         "fit_methods",
-        "simulate_intervals",
-        "measure_curve LoRe",
+        "intervals_of",
+        "curve_of LoRe",
         "estimate_gains",
     }
     for other in ("recalibrate", "decisions"):
@@ -56,7 +56,7 @@ def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, w
 def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked, wanted):
     open_page("landscape", made(seed=4))
     (compute,) = wanted.values()
-    monkeypatch.setattr(prefetch, "_MAX_SECONDS", 0.0)
+    monkeypatch.setattr(methods, "_MAX_SECONDS", 0.0)
     compute()
     assert not asked
 
@@ -69,6 +69,6 @@ def test_without_rows_to_fit_on_nothing_is_wanted(open_page, made, wanted):
 def test_of_who_has_left_nothing_is_wanted(open_page, made, monkeypatch, asked, wanted):
     open_page("landscape", made(seed=6))
     (compute,) = wanted.values()
-    monkeypatch.setattr(prefetch, "is_there", lambda session: False)
+    monkeypatch.setattr(methods, "is_there", lambda session: False)
     compute()
     assert not asked

@@ -84,8 +84,7 @@ def test_other_settings_want_another_report(open_page, made):
     dataset = made(n=200)
     page = open_page("report", dataset, bins=5)
     make_the_report(page)
-    page.app.slider(key="bins").set_value(6)
-    page.run()
+    page.set("bins", 6)
     assert "The report is ready" not in page.text
     assert button(page, "make_report").label == "Make the report"
 
@@ -96,18 +95,17 @@ def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
     assert page.app.selectbox(key="ship").value == "LoRe smooth"
     assert "Single calibration rows can be read from the file" in page.text
     assert "ship_file" in downloads(page)
-    page.app.selectbox(key="ship").set_value("Temperature scaling")
-    page.run()
+    page.set("ship", "Temperature scaling")
     assert "Temperature scaling, fitted on 200 calibration rows. No single row" in page.text
 
 
 def test_what_the_page_fits_places_new_rows_by_itself(made):
-    from pages.shared import compute
+    from pages.shared import compute, tasks
 
     dataset = made()
     maps = {"PCA 2-D": lore.embed(dataset.features, "pca", 2)}
     view = View(dataset, gamma=0.5, n_bins=5, maps=maps)
-    result = compute.comparison(view, ("No recalibration", "LoRe"), None, None)
+    result = tasks.await_result(compute.fits(view, ("No recalibration", "LoRe"), None, None))
     from lore_core.shipping import Predictor
 
     predictor = Predictor.load(result.recalibrators["LoRe"].to_bytes())
@@ -125,7 +123,6 @@ def test_what_cannot_ship_says_why(open_page, made, monkeypatch):
 
     monkeypatch.setattr(TemperatureScaling, "to_bytes", refuse)
     page = open_page("recalibrate", made(seed=9), bins=5)
-    page.app.selectbox(key="ship").set_value("Temperature scaling")
-    page.run()
+    page.set("ship", "Temperature scaling")
     assert "UMAP maps cannot be saved" in page.text
     assert "ship_file" not in downloads(page)

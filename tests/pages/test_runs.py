@@ -63,24 +63,15 @@ def runs_page(open_page):
         if not any(item.key == "runs_from" for item in page.app.button_group):
             pytest.skip("paths are offered only on the reader's own machine")
         if directory is not None:
-            page.app.text_input(key="runs_path").set_value(str(directory))
-            page.run()
+            page.set("runs_path", str(directory))
         return page
 
     return open_
 
 
 def choose(page, **values):
-    kinds = {
-        "runs_map": "selectbox",
-        "runs_pca": "number_input",
-        "runs_min_group": "number_input",
-        "runs_groups": "multiselect",
-        "runs_metric": "selectbox",
-    }
     for key, value in values.items():
-        getattr(page.app, kinds.get(key, "multiselect"))(key=key).set_value(value)
-        page.run()
+        page.set(key, value)
     return page
 
 
@@ -95,11 +86,6 @@ def compare(page):
     return page
 
 
-def table(page):
-    shown = page.app.dataframe[0].value
-    return getattr(shown, "data", shown)
-
-
 SETTINGS = {
     "runs_map": "PCA",
     "runs_pca": 2,
@@ -110,8 +96,7 @@ SETTINGS = {
 
 def test_the_sample_can_be_compared(runs_page):
     page = runs_page()
-    page.app.button_group(key="runs_from").set_value("Sample")
-    page.run()
+    page.set("runs_from", "Sample")
     assert "10 runs" in page.text
     assert "1,000 calibration + 1,000 evaluation rows" in page.text
     assert any(button.label == "Compare" for button in page.app.button)
@@ -144,7 +129,7 @@ def test_the_table_is_compare_runs(runs_page, folder):
         group_column="site",
         min_group_size=20,
     )
-    shown = table(page)
+    shown = page.tables[0]
     for method in expected.table.index:
         for metric, scale, digits in (("ECE", 100, 1), (MAX_GROUPWISE, 100, 1), ("NLL", 1, 3)):
             mean = expected.table.loc[method, metric] * scale
@@ -156,7 +141,7 @@ def test_the_table_is_compare_runs(runs_page, folder):
         starred = shown.index[shown[metric].str.endswith("★")].tolist()
         row = best.loc[metric]
         assert starred == ([row["method"]] if row["beyond_chance"] else [])
-    correlation = page.app.dataframe[1].value.set_index("metric")["correlation"]
+    correlation = page.tables[1].set_index("metric")["correlation"]
     assert correlation["ECE"] == pytest.approx(expected.correlation()["ECE"], abs=0.005)
     assert page.figures == ["runs_strip", "runs_scatter"]
     assert "of 20 evaluation rows or more" in page.text
@@ -168,8 +153,7 @@ def test_another_metric_and_lines(runs_page, folder):
     choose(page, runs_metric="NLL")
     second = page.figure("runs_strip")
     assert first["layout"]["title"] != second["layout"]["title"]
-    page.app.toggle(key="runs_lines").set_value(True)
-    page.run()
+    page.set("runs_lines", True)
     joined = page.figure("runs_strip")
     assert len(joined["data"]) == len(second["data"]) + 1
 
@@ -178,7 +162,7 @@ def test_a_link_finds_the_comparison_again(runs_page, folder, open_page):
     page = compare(choose(runs_page(folder, bins=5), **SETTINGS))
     key = page.app.query_params["runs"]
     again = open_page("runs", runs=key)
-    assert table(again).equals(table(page))
+    assert again.tables[0].equals(page.tables[0])
     assert f"3 runs of {plain(folder.name)}" in again.text
     gone = open_page("runs", runs="0" * 20)
     assert "no longer kept here" in gone.text
@@ -192,8 +176,8 @@ def test_global_methods_only(runs_page, tmp_path, made):
         write(tmp_path, run_of(made, seed, groups=False, n_features=0), f"r{seed}")
     page = compare(runs_page(tmp_path))
     assert "name no groups" in page.text
-    assert "LoRe" not in table(page).index
-    assert MAX_GROUPWISE not in table(page)
+    assert "LoRe" not in page.tables[0].index
+    assert MAX_GROUPWISE not in page.tables[0]
     assert page.figures == ["runs_strip"]
 
 
@@ -220,7 +204,7 @@ def test_uploads(open_page, made):
     assert "2 runs" in page.text
     compare(choose(page, runs_map="none"))
     assert page.errors == []
-    assert len(table(page)) == 8
+    assert len(page.tables[0]) == 8
 
 
 @pytest.mark.parametrize("kind", ["missing", "file", "empty", "half", "broken", "unsplit"])

@@ -1,16 +1,17 @@
-"""Pages of many readers take turns, and none is held up by a long one."""
+"""Pages of many readers take turns, none is held up by a long one, and memory is given back."""
 
 from __future__ import annotations
 
+import sys
 import threading
-import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lore_core.dashboard.background_tasks import warm_pages
 from lore_core.kernel_sums.schedule import thread_count
 from pages.shared import scheduler
-from pages.shared.tasks import Job
 
 SECONDS = 9
 
@@ -102,19 +103,6 @@ def test_a_long_page_does_not_hold_up_the_others(monkeypatch):
         page.end()
 
 
-def test_a_job_says_how_many_come_before_it():
-    free, said = threading.Event(), []
-    jobs = [Job("a", lambda progress: free.wait(9), said.append, 1.0) for _ in range(3)]
-    end = time.monotonic() + 9
-    while "2 earlier jobs" not in jobs[2].message and time.monotonic() < end:
-        jobs[0].wait(0.02)
-    assert jobs[1].message == "waiting for 1 earlier job to finish"
-    assert jobs[2].message == "waiting for 2 earlier jobs to finish"
-    free.set()
-    assert all(job.wait(9) for job in jobs)
-    assert said == [True] * 3
-
-
 def test_a_page_that_waits_for_work_elsewhere_lets_others_run(monkeypatch):
     monkeypatch.setattr(scheduler, "_MAX_PAGES", 1)
     with scheduler.page_slot(), scheduler.release_slot():
@@ -138,3 +126,41 @@ def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch, capsys):
 
 def test_an_idle_server_can_warm_up():
     warm_pages()  # (It would end a thread of the server with a traceback.)
+
+
+def test_memory_is_given_back_once_for_many_pages(monkeypatch):
+    asked, done = {}, []
+    monkeypatch.setattr(scheduler, "run_when_idle", asked.__setitem__)
+    monkeypatch.setattr(scheduler, "release_pages", lambda: done.append("files"))
+    for _ in range(3):
+        scheduler.trim_memory()
+    (trim,) = asked.values()
+    assert done == ["files"] * 3
+    trim()
+    assert done[3:] == ["files"]
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_other_heaps_are_left_alone(monkeypatch, system):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(scheduler.ctypes, "CDLL", None)
+    monkeypatch.setattr(scheduler, "run_when_idle", lambda key, do: do())
+    scheduler.set_up_process()
+    scheduler.trim_memory()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_was_freed_is_given_back(monkeypatch):
+    """Small arrays, each kept by the heap; every other one is freed, so that its end stays."""
+
+    def held():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    monkeypatch.setattr(scheduler, "run_when_idle", lambda key, do: do())
+    scheduler.trim_memory()
+    arrays = [np.ones(12_000) for _ in range(2_000)]
+    del arrays[::2]
+    before = held()
+    scheduler.trim_memory()
+    assert before - held() > 50e6
+    assert len(arrays) == 1_000

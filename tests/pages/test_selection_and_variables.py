@@ -61,20 +61,10 @@ def test_rows_asked_for_in_words(open_page, dataset):
     assert f"Rows with “site\\: north, age \\> 45”** · {count} rows: promised" in page.text
     marks = np.unpackbits(page.scene["marked"], bitorder="little")[: len(rows)].astype(bool)
     np.testing.assert_array_equal(marks, asked)
-    page.app.button(key="clear_region").click()
-    page.run()
+    page.click("clear_region")
     assert "Rows with" not in page.text
     assert page.app.text_input(key="find").value == ""
     assert "marked" not in page.scene
-
-
-def frames(page):
-    return [getattr(item.value, "data", item.value) for item in page.app.dataframe]
-
-
-def with_columns(page, *names):
-    (found,) = [frame for frame in frames(page) if set(names) <= set(frame.columns)]
-    return found
 
 
 class TestRegion:
@@ -87,7 +77,7 @@ class TestRegion:
         expected = lore.composition(rows, mask, coded=known)
         clear = expected[expected["p_adjusted"] < 0.05].head(9)
         assert len(clear) >= 1
-        shown = with_columns(page, "attribute", "value", "share_inside")
+        shown = page.table("attribute", "value", "share_inside")
         pd.testing.assert_series_equal(shown["share_inside"], clear["share_inside"] * 100)
         assert f"{expected.attrs['looked_at']} values looked at" in page.text
         table = lore.reliability_table(rows.confidence[mask], rows.outcome[mask], n_bins=10)
@@ -102,7 +92,7 @@ class TestRegion:
             inside(dataset, embedding, region, "calibration"),
             inside(dataset, embedding, region, "evaluation"),
         )
-        shown = with_columns(page, "method", "gap, points", "NLL, nats")
+        shown = page.table("method", "gap, points", "NLL, nats")
         gap = f"{found.table['gap'].iloc[0] * 100:+.1f}".replace("-", "−")
         assert shown["gap, points"].iloc[0].startswith(gap)
         assert shown["change of NLL"].iloc[0] == ""
@@ -154,8 +144,7 @@ class TestEvidence:
     @pytest.mark.parametrize("choice", ["its local error", "LoRe's answer"])
     def test_the_rows_behind_the_worst_row(self, open_page, dataset, embedding, choice):
         page = open_page("landscape", dataset, gamma="0.5", bins=5, below="Worst rows")
-        page.app.button_group(key="rows_behind").set_value(choice)
-        page.run()
+        page.set("rows_behind", choice)
         points = {
             split: embedding[dataset.in_split(split)] for split in ("calibration", "evaluation")
         }
@@ -176,15 +165,14 @@ class TestEvidence:
             n_bins=5,
             **(fitted if choice == "LoRe's answer" else {}),
         )
-        shown = with_columns(page, "share", "cumulative", "distance")
+        shown = page.table("share", "cumulative", "distance")
         np.testing.assert_array_equal(shown["row"], found.neighbours["row"])
         np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)
         assert found.sentence.split(".")[0] in page.text
 
     def test_what_regions_rest_on_is_another_question(self, open_page, dataset):
         page = open_page("landscape", dataset, evidence="each confidence bin", below="Worst rows")
-        page.app.button_group(key="rows_behind").set_value("LoRe's answer")
-        page.run()
+        page.set("rows_behind", "LoRe's answer")
         assert page.app.query_params["evidence"] == "each confidence bin"
 
     def test_without_calibration_rows_only_the_error(self, open_page, dataset):
@@ -198,7 +186,7 @@ class TestVariables:
         rows = dataset.evaluation
         ranking = lore.rank_variables(rows)
         assert ranking["variable"].iloc[0] in ("site", "f_0")
-        shown = with_columns(page, "variable", "p_adjusted")
+        shown = page.table("variable", "p_adjusted")
         assert shown["variable"].tolist() == ranking["variable"].tolist()
         np.testing.assert_allclose(shown["spread"], ranking["spread"] * 100)
         assert "a difference beyond chance" in page.text

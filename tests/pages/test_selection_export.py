@@ -21,13 +21,11 @@ def test_marked_rows_are_told(open_page, made, tmp_path):
     given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
     page = open_page("landscape", arguments=[*given, "--selection", str(tmp_path / "marked.npy")])
     assert not heard(tmp_path, len(dataset)).any()
-    page.app.text_input(key="find").set_value("confidence > 0.7")
-    page.run()
+    page.set("find", "confidence > 0.7")
     wanted = rows_with(dataset, "confidence > 0.7") & dataset.in_split(EVALUATION)
     assert wanted.any()
     np.testing.assert_array_equal(heard(tmp_path, len(dataset)), wanted)
-    page.app.text_input(key="find").set_value("")
-    page.run()
+    page.set("find", "")
     assert not heard(tmp_path, len(dataset)).any()
     (tmp_path / "marked.npy").write_bytes(b"half of a file")
     assert not heard(tmp_path, len(dataset)).any()
@@ -38,6 +36,5 @@ def test_of_other_data_nothing_is_told(open_page, made, tmp_path):
     given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
     arguments = [*given, "--selection", str(tmp_path / "marked.npy")]
     page = open_page("landscape", made(seed=3), arguments=arguments)
-    page.app.text_input(key="find").set_value("confidence > 0.7")
-    page.run()
+    page.set("find", "confidence > 0.7")
     assert not (tmp_path / "marked.npy").exists()

@@ -46,7 +46,7 @@ class TestUpload:
         assert page.errors == []
         assert page.app.query_params["data"] == loaded(page).key
         page.go("overview")
-        accuracy = {item.label: item.value for item in page.app.metric}["Accuracy"]
+        accuracy = page.metrics["Accuracy"]
         right = (rest["probs"].argmax(axis=1) == rest["labels"]).mean()
         assert accuracy == f"{right * 100:.1f} %"
 
@@ -114,9 +114,10 @@ def test_a_path(open_page, arrays, tmp_path):
 
 def test_the_other_demo(open_page):
     page = open_page("data")
-    page.app.button_group(key="source").set_value("Demo")
-    page.run()
+    page.app.session_state["_picked_row"] = 3  # which is another row of other data
+    page.set("source", "Demo")
     page.press("Synthetic, error known")
     assert loaded(page).dataset.features.shape == (20_000, 2)
+    assert "_picked_row" not in page.app.session_state
     page.go("landscape")
     assert page.errors == []

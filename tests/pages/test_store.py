@@ -39,32 +39,23 @@ def test_data_are_kept_by_their_bytes(made):
     assert kept.get("demo") is not None
 
 
-def test_nothing_is_kept_without_end(made, monkeypatch):
+@pytest.mark.parametrize(("others", "hour"), [(False, 24.0), (True, 1.0)])
+def test_nothing_is_kept_without_end(monkeypatch, others, hour):
+    """For a day after its last use, where others are answered for an hour."""
     now = [0.0]
-    monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0] * hour * 3600)
+    monkeypatch.setattr(store_module, "answers_this_machine_only", lambda: not others)
     kept: Cache[int] = Cache(5)
     kept.put("a", 1)
-    now[0] = 100_000.0
+    now[0] = 0.9
+    kept.use("a")  # a page that shows it runs
     kept.put("b", 2)
-    assert kept.get("a") is None
-    now[0] = 170_000.0
-    assert kept.get("b") == 2
-    now[0] = 300_000.0
-    assert kept.get("b") is None  # though nobody came in between
-
-
-def test_a_link_to_data_of_others_lives_an_hour(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(store_module, "answers_this_machine_only", lambda: False)
-    kept: Cache[int] = Cache(5)
-    kept.put("a", 1)
-    now[0] = 3_500.0
-    kept.use("a")  # a page that shows them runs
-    now[0] = 7_000.0
+    now[0] = 1.8
     assert kept.get("a") == 1
-    now[0] = 11_000.0
-    assert kept.get("a") is None
+    now[0] = 2.0
+    assert kept.get("b") is None
+    now[0] = 2.9
+    assert kept.get("a") is None  # though nobody came in between
 
 
 def write(path, n):
@@ -73,38 +64,33 @@ def write(path, n):
     np.savez(path, probs=probs, labels=rng.integers(0, 2, n), features=rng.normal(size=(n, 3)))
 
 
-@pytest.mark.parametrize("way", ["same reader", "by link"])
-def test_a_file_that_changed_on_disk_is_said(open_page, tmp_path, monkeypatch, way):
+@pytest.mark.parametrize("way", ["same reader", "by link", "removed"])
+def test_a_file_that_changed_on_disk_is_said(open_page, tmp_path, way):
     path = tmp_path / "model.npz"
     write(path, 120)
     argv = ["app.py", "--data-root", "/", "--data", str(path)]
     page = open_page("data", arguments=argv)
     link = page.app.query_params["data"]
     page.run()
-    assert "changed on disk" not in page.text
-    write(path, 140)
-    os.utime(path, ns=(1, 1))
+    assert "since it was read" not in page.text
+    if way == "removed":
+        path.unlink()
+    else:
+        write(path, 140)
+        os.utime(path, ns=(1, 1))
     if way == "by link":
         page = open_page("data", data=link if isinstance(link, str) else link[0], arguments=argv)
     else:
         page.run()
-    assert "model.npz changed on disk since it was read" in page.text.replace("\\", "")
+    what = "was removed" if way == "removed" else "changed on disk"
+    assert f"model.npz {what} since it was read" in page.plain
+    assert ("read it again" in page.text) == (way != "removed")
     assert "120 rows" in page.text
     page.run()
-    assert "changed on disk" not in page.text  # once
-    assert "140 rows" in open_page("data", arguments=argv).text
+    assert "since it was read" not in page.text  # once
+    if way != "removed":
+        assert "140 rows" in open_page("data", arguments=argv).text
     assert sys.argv == argv
-
-
-def test_a_file_that_was_removed_is_said(open_page, tmp_path):
-    path = tmp_path / "model.npz"
-    write(path, 120)
-    page = open_page("data", arguments=["app.py", "--data-root", "/", "--data", str(path)])
-    path.unlink()
-    page.run()
-    assert "model.npz was removed since it was read" in page.text.replace("\\", "")
-    assert "read it again" not in page.text
-    assert "120 rows" in page.text
 
 
 @pytest.fixture

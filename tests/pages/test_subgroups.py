@@ -41,15 +41,10 @@ def _outlined(page):
     return [item["name"] for item in page.scene["regions"]]
 
 
-def _plain(text):
-    """Text as it was before Markdown was kept from it."""
-    return text.replace("\\", "")
-
-
 def test_places_are_listed_and_outlined(open_page, planted, search):
     page = open_page("landscape", planted)
     assert len(search.subgroups) >= 2
-    text = _plain(page.text)
+    text = page.plain
     for subgroup in search.subgroups:
         assert describe_subgroup(subgroup) in text
         assert evidence_of(subgroup, search) in text
@@ -62,10 +57,10 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
     overall = lore.regions.overall_gap(target_rows.confidence, target_rows.outcome)
     said = lore.regions.conclude(overall, search)
     page = open_page("overview", planted)
-    text = _plain(page.text)
+    text = page.plain
     assert text.count(said.sentence) == 1
     assert said.evidence in text
-    links = [_plain(item.proto.label) for item in page.app.get("page_link")]
+    links = [item.proto.label.replace("\\", "") for item in page.app.get("page_link")]
     for number, subgroup in enumerate(search.subgroups[:5], start=1):
         assert f"**{number} · {name_of_subgroup(subgroup)}**" in links
         assert f"{subgroup.n_rows:,} rows · promised" in text
@@ -85,23 +80,21 @@ def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
     page = open_page("overview", planted, against="zero")
     page.app.query_params["see"] = "2"
     page.go("landscape")
-    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in _plain(page.text)
+    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
     assert page.app.session_state["against"] == "automatic"
     assert page.app.query_params["place"] in ("2", ["2"])
-    page.app.button(key="clear_region").click()
-    page.run()
+    page.click("clear_region")
     assert "**Place 2 ·" not in page.text
     assert "place" not in page.app.query_params
 
 
 def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     page = open_page("landscape", planted)
-    page.app.button(key="place_0").click()
-    page.run()
+    page.click("place_0")
     rows = planted.evaluation
     subgroup = search.subgroups[0]
     report = lore.region_report(rows.confidence, rows.outcome, search.mask(0))
-    text = _plain(page.text)
+    text = page.plain
     assert f"**Place 1 · {name_of_subgroup(subgroup)}** · {report.sentence}" in text
     assert evidence_of(subgroup, search)[1:] in text
     assert set(_outlined(page)) <= {"1"}
@@ -114,7 +107,7 @@ def test_a_link_names_a_place(open_page, planted, search):
     page = open_page("landscape", planted)
     page.app.query_params["place"] = "2"
     page.run()
-    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in _plain(page.text)
+    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
     page = open_page("landscape", planted)
     page.app.query_params["place"] = "99"
     page.run()
@@ -124,7 +117,7 @@ def test_a_link_names_a_place(open_page, planted, search):
 def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):
     same = lore.find_subgroups(planted.evaluation, view.points(), against="same confidence")
     page = open_page("landscape", planted, against="rows of the same confidence")
-    text = _plain(page.text)
+    text = page.plain
     assert same.sentence in text
     assert all(evidence_of(subgroup, same) in text for subgroup in same.subgroups)
 
@@ -164,7 +157,6 @@ def test_a_calibrated_model_has_none(open_page, picture):
 def test_many_rows_are_searched_on_demand(open_page, planted, search, monkeypatch):
     monkeypatch.setattr(shared, "MAX_ROWS_AT_ONCE", 100)
     page = open_page("overview", planted)
-    assert name_of_subgroup(search.subgroups[0]) not in _plain(page.text)
-    page.app.toggle(key="look").set_value(True)
-    page.run()
-    assert name_of_subgroup(search.subgroups[0]) in _plain(page.text)
+    assert name_of_subgroup(search.subgroups[0]) not in page.plain
+    page.set("look", True)
+    assert name_of_subgroup(search.subgroups[0]) in page.plain

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
+import time
 
 import pytest
 
 from lore_core import InputError
-from lore_core.dashboard.worker_pool import WorkerPool
+from lore_core.dashboard import worker_pool
+from lore_core.dashboard.worker_pool import Request, Task, WorkerPool
 from lore_core.data.progress import Cancelled
 from pages.shared import tasks
-from pages.shared.tasks import Job, Request, expected_duration, stop_unwanted, time_so_far
+from pages.shared.tasks import stop_unwanted, time_so_far
 
 SECONDS = 30
 
 
-def ended(job):
-    assert job.wait(SECONDS)
-    for thread in threading.enumerate():  # what it raises belongs to this test
-        if thread.name == f"job-{job.name}":
-            thread.join(SECONDS)
-    return job
+def begun(function, **more):
+    """Work in the server's thread; its result is kept by ``keep``."""
+    return tasks.submit(Request(function, {}, title="a sum", lane="server", **more))
+
+
+def ended(task):
+    assert task.wait(SECONDS)
+    return task
 
 
 def work_that(raises):
@@ -45,9 +50,9 @@ def until_cancelled(begun):
 
 def test_the_result_is_handed_over():
     found = []
-    job = ended(Job("a sum", lambda progress: 1 + 1, found.append, 1.0))
+    task = ended(begun(lambda progress: 1 + 1, keep=found.append))
     assert found == [2]
-    assert job.error is None
+    assert task.error is None
 
 
 @pytest.mark.parametrize(
@@ -55,28 +60,28 @@ def test_the_result_is_handed_over():
     [
         (InputError("'x' must be y."), "'x' must be y."),
         (MemoryError(), "a sum needs more memory than this machine has; use fewer rows."),
+        (ZeroDivisionError("oh"), "a sum failed (ZeroDivisionError); the terminal says more."),
     ],
 )
-def test_what_the_user_can_fix_is_said(raises, said):
+def test_what_went_wrong_is_said(raises, said, capsys):
     found = []
-    job = ended(Job("a sum", work_that(raises), found.append, 1.0))
-    assert job.error == said
-    assert (found, job.fraction) == ([], 0.5)
+    task = ended(begun(work_that(raises), keep=found.append))
+    assert task.error == said
+    assert (found, task.fraction) == ([], 0.5)
+    assert ("oh" in capsys.readouterr().err) == isinstance(raises, ZeroDivisionError)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_bug_is_not_taken_for_success():
-    job = ended(Job("a sum", work_that(ZeroDivisionError("oh")), print, 1.0))
-    assert job.error == "a sum failed (ZeroDivisionError); the terminal says more."
-
-
-def test_cancelling_stops_at_the_next_step():
-    begun, found = threading.Event(), []
-    job = Job("steps", until_cancelled(begun), found.append, 1.0)
-    assert begun.wait(SECONDS)
-    job.cancelled = True
-    ended(job)
-    assert (found, job.error) == ([], None)
+def test_cancelling_stops_at_the_next_step_and_lets_the_next_begin():
+    at_work, found = threading.Event(), []
+    task = begun(until_cancelled(at_work), keep=found.append)
+    others = [begun(lambda progress, k=k: k, keep=found.append) for k in range(3)]
+    assert at_work.wait(SECONDS)
+    assert [tasks.POOL.n_before(other) for other in others] == [1, 2, 3]
+    for stopped in (others[1], task):
+        tasks.POOL.cancel(stopped)
+    for one in (task, *others):
+        ended(one)
+    assert (found, task.error) == ([0, 2], None)
 
 
 def test_the_time_is_never_more_than_expected():
@@ -86,62 +91,62 @@ def test_the_time_is_never_more_than_expected():
     assert time_so_far(48.0, 1.2, 8.0) == "48 s of about 48 s"
 
 
-def test_an_estimate_learns_from_what_the_same_work_took():
-    name = "work of half a second"
-    assert expected_duration(name, 2.0) == 2.0
-    for _ in range(2):  # once learned it stays
-        tasks.record_duration(name, expected_duration(name, 5.0), 0.5)
-        assert expected_duration(name, 5.0) == pytest.approx(0.5)
+def test_an_estimate_learns_from_what_the_same_work_took(monkeypatch):
+    monkeypatch.setattr(worker_pool, "_TELLING_SECONDS", 0.0)
+    title = "work of a moment"
+    for expected in (2.0, 5.0):  # once learned it stays
+        work = Request(lambda progress: threading.Event().wait(0.1), {}, title=title)
+        Task(dataclasses.replace(work, expected=expected)).run()
+        assert dataclasses.replace(work, expected=9.0).seconds == pytest.approx(
+            0.1 * 9.0 / expected, rel=0.5
+        )
 
 
 def test_what_it_says_is_text(monkeypatch):
     """A run may be called as a picture is written."""
-    said, begun = {}, threading.Event()
+    said = {}
     monkeypatch.setattr(tasks.st, "progress", lambda share, text: said.update(text=text))
     monkeypatch.setattr(tasks.st, "button", lambda *args, **options: None)
-    job = Job("![a](https:host)", until_cancelled(begun), print, 1.0)
-    assert begun.wait(SECONDS)
-    job.cancelled = True
-    ended(job).message = "reading run 1 of 2: ![b](https:host)"
-    tasks.show_progress(job)
+    task = Task(Request(print, {}, title="![a](https:host)"))
+    task.report(0.5, "reading run 1 of 2: ![b](https:host)")
+    tasks.show_progress(task, print, "cancel")
     assert "![" not in said["text"]
-    assert "host" in said["text"]
+    assert said["text"].count("host") == 2
 
 
 def test_cancelling_leaves_it_to_others_who_wait(monkeypatch):
-    there, begun, state = {"other"}, threading.Event(), {}
+    there, at_work, state = {"other"}, threading.Event(), {}
     monkeypatch.setattr(tasks, "is_there", there.__contains__)
     monkeypatch.setattr(tasks.st, "session_state", state)
     monkeypatch.setattr(tasks, "this_session", lambda: "me")
-    tasks.start_job("a key", "a", until_cancelled(begun), print, 1.0)
+    function = until_cancelled(at_work)
+    tasks.start_job(Request(function, {}, "a key", lane="server"))
     job = tasks.current_job()
     job.sessions.add("other")
     assert tasks.is_busy()
     tasks.cancel_job()
     assert not job.cancelled
     assert tasks.current_job() is None
-    assert tasks.join_job("a key")
+    assert tasks.join_job(function, "a key")
     there.clear()
     tasks.cancel_job()
     assert job.cancelled
     ended(job)
-    assert not tasks.join_job("a key")
+    assert not tasks.join_job(function, "a key")
 
 
 def test_a_job_whose_readers_have_left_is_stopped(monkeypatch):
     """After half a minute: a reload takes one."""
-    there, begun = {"open"}, threading.Event()
+    there = {"open"}
     monkeypatch.setattr(tasks, "is_there", there.__contains__)
-    job = Job("a", until_cancelled(begun), print, 1.0)
+    job = begun(until_cancelled(threading.Event()), key="a key")
     job.sessions |= {"closed", "open"}
-    alone = {}
-    for seconds in (0.0, 60.0):
-        stop_unwanted(alone, seconds)
+    now = time.monotonic()
+    stop_unwanted(now + 60.0)
     there.clear()
-    for seconds in (65.0, 90.0):
-        stop_unwanted(alone, seconds)
-        assert not job.cancelled
-    stop_unwanted(alone, 95.0)
+    stop_unwanted(now + 85.0)
+    assert not job.cancelled
+    stop_unwanted(now + 90.0)
     ended(job)
 
 
@@ -163,7 +168,7 @@ def test_a_task_that_nobody_wants_any_more_is_stopped(monkeypatch):
     def cancel(fraction, message):
         raise Cancelled
 
-    request = Request(wait_until_ended, {}, "a key", "Waiting", 1.0)
+    request = Request(wait_until_ended, {}, "a key")
     task = tasks.submit(request)
     with pytest.raises(Cancelled):
         tasks.wait_for(request, cancel)
@@ -171,11 +176,10 @@ def test_a_task_that_nobody_wants_any_more_is_stopped(monkeypatch):
     assert task.cancelled
     monkeypatch.setattr(tasks, "is_there", lambda session: False)
     task = tasks.submit(request, "closed")
-    alone = {}
-    for seconds in (0.0, 31.0):
+    for seconds in (9.0, 31.0):
         assert not task.cancelled
-        stop_unwanted(alone, seconds)
+        stop_unwanted(time.monotonic() + seconds)
     assert task.wait(SECONDS)
     assert task.cancelled
-    assert tasks.wait_for(Request(add_up, {"numbers": [1, 2]}, "", "Adding", 1.0), None) == 3
+    assert tasks.wait_for(Request(add_up, {"numbers": [1, 2]}), None) == 3
     pool.shutdown()

@@ -130,11 +130,9 @@ def test_batches_are_those_of_the_command(watch, kept):
     for axis in ("xaxis", "yaxis"):
         assert before[axis]["range"] == own[axis]["range"]
     assert "2 batches before it" in before["title"]["text"]
-    page.app.button_group(key="watch_beside").set_value("the one before")
-    page.run()
+    page.set("watch_beside", "the one before")
     assert "day-2" in page.figure("watch_before")["layout"]["title"]["text"]
-    page.app.selectbox(key="watch_batch").set_value("day-2")
-    page.run()
+    page.set("watch_batch", "day-2")
     assert "No more than chance shows, p" in page.text
 
 
@@ -199,8 +197,7 @@ def test_cancel_keeps_what_was_found_and_goes_on_when_asked(begin, kept, gate):
     while gate.n_asked < 2:
         assert time.monotonic() < end
         time.sleep(0.01)
-    page.app.button(key="cancel_job").click()
-    page.run()
+    page.click("cancel_job")
     gate.free.release()  # it stops at its next step: the batch that is being measured is finished
     settled(page)
     assert "Cancelled. Looked at so far: 2 of 3 batches; what was found stays." in page.text
@@ -208,8 +205,7 @@ def test_cancel_keeps_what_was_found_and_goes_on_when_asked(begin, kept, gate):
     assert page.errors == []
     assert n_seen(page.run()) == 2
     assert not is_at_work(page)
-    page.app.button(key="watch_go_on").click()
-    page.run()
+    page.click("watch_go_on")
     gate.let(1, page)
     assert n_seen(settled(page)) == 3
     assert len(gate.rows) == 3

@@ -35,7 +35,7 @@ def test_pages_say_what_is_of_all_rows(open_page, given):
     page = open_page("overview", arguments=given)
     assert "500 evaluation + 500 calibration rows, a sample of 4,000" in page.text
     assert "1,000 of 4,000 rows, drawn uniformly" in page.text
-    (table,) = [t.value for t in page.app.dataframe if "all rows" in t.value.columns]
+    table = page.table("all rows")
     assert set(table["metric"]) >= {"ALCE, points", "ECE, points"}
     for name in ("bandwidth", "landscape"):
         assert "All 4,000 rows" in page.go(name).text

@@ -29,18 +29,8 @@ WHOLE = "whole vector"
 
 
 @pytest.fixture
-def dataset(made):
-    return made(n=900, n_classes=3, seed=4)
-
-
-@pytest.fixture
 def view(dataset):
     return View(dataset, maps={"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)})
-
-
-def table_of(page):
-    item = page.app.dataframe[0].value
-    return getattr(item, "data", item)
 
 
 def test_page_library_command_and_report_have_the_same_numbers(
@@ -52,10 +42,10 @@ def test_page_library_command_and_report_have_the_same_numbers(
     said = f"{chance.sentence} {describe_classes(classes)}"
     for name in ("overview", "landscape"):
         page = open_page(name, dataset, target=WHOLE)
-        text = page.text.replace("\\", "")
+        text = page.plain
         assert chance.sentence in text
         assert describe_classes(classes) in text
-        table = table_of(page)
+        table = page.tables[0]
         assert list(table.index) == list(classes.index)
         for column in ("local", "chance_level", "gap", "ece", "alce", "mlce"):
             assert table[column].to_numpy() == pytest.approx(100 * classes[column].to_numpy())
@@ -104,7 +94,7 @@ def test_the_curve_is_the_library_s(open_page, dataset, view):
     curve = vector_curve_of(view)
     band = vector_band_of(view)
     page = open_page("bandwidth", dataset, target=WHOLE)
-    assert conclude_bandwidths(curve, band, on="PCA 2-D").sentence in page.text.replace("\\", "")
+    assert conclude_bandwidths(curve, band, on="PCA 2-D").sentence in page.plain
     assert list(page.charts) == ["curve"]
     (drawn,) = [item for item in page.figure("curve")["data"] if item["name"] == "PCA 2-D"]
     known = np.isfinite(curve.average)
@@ -125,11 +115,9 @@ def test_other_pages_say_where_it_is_and_the_way_back_is_open(open_page, dataset
     assert "here the target is the top label" in page.text
     page.go("overview")
     assert "Which class to mend first" in page.text
-    page.app.selectbox(key="target").set_value("top-label")
-    page.run()
-    assert "ECE" in {tile.label for tile in page.app.metric}
-    page.app.selectbox(key="target").set_value(WHOLE)
-    page.run()
+    page.set("target", "top-label")
+    assert "ECE" in page.metrics
+    page.set("target", WHOLE)
     assert "Which class to mend first" in page.text
 
 
