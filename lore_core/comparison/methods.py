@@ -305,10 +305,7 @@ def _side_by_side(
     methods: Sequence[Recalibrator],
     progress: Progress | None,
 ) -> list[_Found]:
-    """Do the work of all methods, as many at a time as there are threads, and one thread each.
-
-    Those of many settings, which lists name last, are begun first: nothing then waits for them.
-    """
+    """Do the work of all methods in threads; those that lists name last, slow ones, begin."""
     threads = min(thread_count(None), len(methods))
     with ThreadPoolExecutor(threads) as pool, limited_threads(1) if threads > 1 else nullcontext():
         begun = {pool.submit(work, method): method for method in reversed(methods)}

@@ -178,10 +178,7 @@ def _global_parts(
     rng: np.random.Generator,
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
-    """Return ECE and MCE of accuracies, and the patterns of true error.
-
-    ``few``: rows of the bins that are drawn row by row, with ``uniform`` of shape (n_draws, rows).
-    """
+    """Return ECE and MCE of accuracies, and patterns of true error; ``few``: drawn row by row."""
     count, mass = np.bincount(index), np.bincount(index, weights=weights)
     each = np.ones(len(c)) if weights is None else weights
     member = sparse.csr_array(
@@ -230,10 +227,7 @@ def _local_parts(
     uniform: Floats,
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
-    """Return ALCE, MLCE and supported MLCE of accuracies, and the patterns of true error.
-
-    The last is not there where no row is supported. ``uniform``: shape (n_draws, n).
-    """
+    """Return ALCE, MLCE and supported MLCE (if any) of accuracies, and patterns of true error."""
     each = np.ones(len(c)) if weights is None else weights
     sums = laplacian_sums(
         z,

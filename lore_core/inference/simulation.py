@@ -366,10 +366,9 @@ def drawn_means(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield residuals of outcomes drawn from what is predicted, and their kernel means.
 
-    Of the next b' draws, shape (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many
-    come at a time. ``predicted`` (n,) or (n, K): confidences, of which 0 or 1 is drawn, or
-    probabilities, of which a class is. ``z`` (n, d): coordinates. ``groups`` (n,): bins.
-    ``bandwidth`` (g,): divisors of distances. ``mass`` (g, n): kernel masses.
+    Of the next b' draws, (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many come at
+    a time. ``predicted``: confidences (n,), of which 0 or 1 is drawn, or probabilities (n, K), of
+    which a class is. ``mass`` (g, n): kernel masses.
     """
     n_draws = check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size

@@ -281,10 +281,7 @@ def vector_curve(
 
 
 def supported_summaries(values: Floats, known: Mask) -> tuple[Floats, Floats]:
-    """Return mean and maximum of (g, n, b) values over the known rows (g, n), shape (g, b) each.
-
-    NaN where no row is known.
-    """
+    """Return mean and maximum of (g, n, b) values over the known rows (g, n); NaN without any."""
     inside = known[:, :, None]
     with np.errstate(invalid="ignore"):
         mean = values.sum(axis=1, where=inside) / known.sum(axis=1)[:, None]

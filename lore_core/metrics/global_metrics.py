@@ -125,11 +125,7 @@ def wilson_interval(
 
 
 def share_interval(outcome: Floats, weights: Floats | None = None) -> tuple[float, float, float]:
-    """Return the share of right rows with Wilson's 95 % interval.
-
-    ``outcome`` (n,), not empty. ``weights`` (n,): what each row counts for; the interval is then
-    that of the (Σw)²/Σw² equal rows they are worth (see :func:`reliability_table`).
-    """
+    """Return the share of right rows with Wilson's 95 % interval, by their weights."""
     share = float(np.average(outcome, weights=weights))
     n = effective_rows(weights, len(outcome))
     low, high = wilson_interval(outcome.sum() if weights is None else share * n, n)
@@ -182,12 +178,10 @@ def gap_table(
     size: int,
     weights: Floats | None = None,
 ) -> pd.DataFrame:
-    """Mean confidence − accuracy of disjoint sets of rows, one line a set.
+    """Return mean confidence − accuracy of disjoint sets of rows, one line a set.
 
-    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. ``weights`` (n,): what each row counts
-    for; see :func:`reliability_table`. Columns: ``rows, confidence, accuracy,
-    gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round); NaN without
-    rows.
+    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy,
+    gap, gap_low, gap_high`` (95 %, by Wilson's interval of the accuracy); NaN without rows.
     """
     sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
     return pd.DataFrame(
@@ -205,11 +199,10 @@ def gap_table(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's interval of a share (1934): at least as often as ``level`` it holds.
+    """Return Clopper and Pearson's interval of a share (1934), which holds at least so often.
 
-    Wider than Wilson's, which near 0 and 1 holds the truth less often than it says. ``successes``
-    of ``count`` trials, one at least. If the trials' probabilities differ it holds their mean
-    (Hoeffding, "On the distribution of the number of successes in independent trials", 1956).
+    Wider than Wilson's, which near 0 and 1 holds less often than it says. Of trials with unlike
+    probabilities it holds their mean (Hoeffding, 1956).
     """
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(count, dtype=np.float64)
     tail = (1 - level) / 2
@@ -343,10 +336,7 @@ def groupwise_calibration_error(
 
 
 def counted_groups(rows: ArrayLike, min_group_size: int = 1) -> Mask:
-    """Return which groups, of so many ``rows`` (g,), are large enough for their gap to count.
-
-    Those with ``min_group_size`` rows and ten; where all are smaller the largest.
-    """
+    """Return which groups count: of ``min_group_size`` rows and ten, or else the largest, (g,)."""
     sizes = np.asarray(rows)
     return np.asarray(sizes >= min(max(min_group_size, FEWEST_GROUP_ROWS), sizes.max()))
 
@@ -374,10 +364,7 @@ def groupwise_maximum_calibration_error(
 
 
 def largest_group_error(frame: pd.DataFrame, min_group_size: int) -> float:
-    """Return the largest MCE of the groups that are large enough.
-
-    ``frame``: from :func:`groupwise_calibration_error`. Raises InputError if no group is.
-    """
+    """Return the largest MCE of the groups that are large enough; InputError if there is none."""
     kept = frame[frame["rows"] >= min_group_size]
     if kept.empty:
         raise InputError(

@@ -114,10 +114,7 @@ def loss_parts(
 
 
 def cells_of(confidence: Floats, predicted: Floats) -> tuple[Ints, Ints]:
-    """Cut rows into bins of confidence, and these into parts by what was predicted of them.
-
-    Returns each row's bin and its part among all parts, from 0.
-    """
+    """Return each row's bin of confidence, and its part of that by what was predicted."""
     one = np.zeros(len(confidence), np.int64)
     bins = _equal_parts(confidence, one, _PART_ROWS * _MOST_PARTS, _MOST_BINS)
     return bins, _equal_parts(predicted, bins, _PART_ROWS, _MOST_PARTS)
@@ -202,10 +199,7 @@ def _variance(a: Floats, bins: Ints) -> Floats:
 
 
 def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
-    """Cut each set of rows into parts of about equal number by some values; equal ones together.
-
-    ``within`` (n,): the set; ``least``: rows of a part; ``most``: parts of a set.
-    """
+    """Cut each set of rows into parts of about equal number by values; equal ones together."""
     code = np.empty(len(values), np.int64)
     first = 0
     for rows in np.split(np.argsort(within, kind="stable"), np.cumsum(np.bincount(within))[:-1]):

@@ -105,8 +105,8 @@ def describe_gaps(
 ) -> str:
     """Say what rows promised, what they got, and how far that differs from place to place.
 
-    ``name``: what the rows are. ``signed``: errors where there are enough effective neighbours.
-    ``left_out``: share of the rows that have fewer.
+    ``signed``: errors where there are enough effective neighbours; ``left_out``: share of the
+    other rows.
     """
     start = f"{name}: {n_rows:,} rows, promised {percent(promised)}, got {percent(got)}"
     if not len(signed):
@@ -137,8 +137,7 @@ def scaled_bandwidth(gamma: Floats, n_dimensions: int) -> Floats: ...
 def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats:
     """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)).
 
-    ``gamma`` (g,): one bandwidth γ > 0, or several. ``n_dimensions``: d. A product that no number
-    holds is the largest number: all weights are 1 there.
+    A product that no number holds is the largest number: all weights are 1 there.
     """
     if isinstance(gamma, np.ndarray):
         return np.array([scaled_bandwidth(float(one), n_dimensions) for one in np.ravel(gamma)])
@@ -219,10 +218,7 @@ def local_errors_and_half(
     n_bins: int,
     binning: Binning,
 ) -> tuple[LocalErrors, KernelMeans]:
-    """Return :func:`local_errors`, and means of the gap c − a at all rows over some (a mask, (n,)).
-
-    Rows all count alike.
-    """
+    """Return :func:`local_errors`, and means of c − a over some rows, which all count alike."""
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
@@ -413,10 +409,7 @@ def vector_errors(
 def vector_rows(
     dataset: Dataset, embedding: Points, n_bins: int, binning: Binning
 ) -> tuple[Floats, Floats, Ints]:
-    """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,).
-
-    Raises InputError if the lengths disagree, or rows have weights.
-    """
+    """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,)."""
     if dataset.weights is not None:
         raise InputError(
             f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
@@ -431,20 +424,13 @@ def vector_rows(
 
 
 def own_noise(z: Floats, squares: Floats, mass: Floats, groups: Ints, h: float | Floats) -> Floats:
-    """Return Σ_j w_ij² ‖r_j‖², what rows' products with themselves add, shape ([g,] n[, b]).
-
-    ``z`` (n, d): coordinates. ``squares`` (n[, b], K): of the residuals. ``mass`` ([g,] n): kernel
-    masses. ``groups`` (n,): bins. ``h`` ([g]): divisors of distances.
-    """
+    """Return Σ_j w_ij² ‖r_j‖², what rows' products with themselves add, shape ([g,] n[, b])."""
     sums = laplacian_sums(z, None, squares.sum(axis=-1), bandwidth=h / 2, target_groups=groups)
     return np.asarray(sums / np.square(mass if squares.ndim == 2 else mass[..., None]))
 
 
 def own_shares(z: Floats, known: Mask, mass: Floats, groups: Ints, h: float) -> Floats:
-    """Return c_j = Σ_i w_ij² / |S| over the supported rows i, shape (n,); NaN without any.
-
-    ``known`` (n,): mask of the supported rows S. The others: see :func:`own_noise`.
-    """
+    """Return c_j = Σ_i w_ij² / |S| over the supported rows i, shape (n,); NaN without any."""
     weight = np.where(known, 1.0 / mass**2, 0.0)
     sums = laplacian_sums(z, None, weight, bandwidth=h / 2, target_groups=groups)
     with np.errstate(invalid="ignore"):

@@ -85,10 +85,7 @@ class Measured:
         return float(np.average(self.outcome, weights=self.weights))
 
     def linearised(self, values: Floats) -> Floats:
-        """Return values whose plain mean and scatter are those of the weighted mean, shape (n,).
-
-        See :func:`~lore_core.data.weights.linearised`.
-        """
+        """Return values whose plain mean and scatter are those of the weighted mean, shape (n,)."""
         return linearised(values, self.weights)
 
     def by_row(self, measure: RowMean) -> Floats:
@@ -255,11 +252,7 @@ class Measured:
             self._half.append(half_means)
 
     def held_out_gap(self, *, local: bool) -> Floats:
-        """Gap of each held-out row in the direction the other half shows there, shape (n,).
-
-        ``local``: among neighbours in the confidence bin, else in all of the bin. NaN for the rows
-        that are not held out; 0 where the other half has no rows.
-        """
+        """Return gaps in the direction the other half shows; NaN where not held out."""
         gap, other_half = self.confidence - self.outcome, ~self.held_out
         if local:
             direction = np.sign(np.nan_to_num(self.half_means.mean))

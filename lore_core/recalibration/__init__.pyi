@@ -1,9 +1,13 @@
 """Public names of this room."""
 
+from .affine_softmax import (
+    DirichletCalibration as DirichletCalibration,
+    MatrixScaling as MatrixScaling,
+    VectorScaling as VectorScaling,
+)
 from .base import Recalibrator as Recalibrator
 from .beta_calibration import BetaCalibration as BetaCalibration
 from .boosting import BoostingRecalibration as BoostingRecalibration
-from .dirichlet_calibration import DirichletCalibration as DirichletCalibration
 from .group_wise import GroupWise as GroupWise
 from .histogram_binning import HistogramBinning as HistogramBinning
 from .isotonic_regression import IsotonicRegression as IsotonicRegression
@@ -12,7 +16,6 @@ from .lore import (
     LocalAccuracy as LocalAccuracy,
     LoRe as LoRe,
 )
-from .matrix_scaling import MatrixScaling as MatrixScaling
 from .mcgrad_boosting import MCGrad as MCGrad
 from .mmce_optimization import (
     MMCEOptimization as MMCEOptimization,
@@ -31,5 +34,4 @@ from .smooth_lore import (
     SmoothLoRe as SmoothLoRe,
 )
 from .temperature_scaling import TemperatureScaling as TemperatureScaling
-from .vector_scaling import VectorScaling as VectorScaling
 from .venn_abers import VennAbers as VennAbers

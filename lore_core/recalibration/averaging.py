@@ -22,10 +22,9 @@ _SMALLEST_SPREAD = 1e-9
 
 
 def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
-    """Pseudo-BMA+ weights of candidates, from each row's leave-one-out log-likelihood.
+    """Return pseudo-BMA+ weights (n_candidates,) from leave-one-out log-likelihoods of rows.
 
-    ``log_likelihood`` (n_candidates, n): ℓ_i of every candidate. ``rows`` (n,): what each row
-    counts for, of mean 1. Returns shape (n_candidates,): sum to 1.
+    ``log_likelihood`` (n_candidates, n). ``rows`` (n,): what each row counts for, of mean 1.
     """
     n = log_likelihood.shape[1]
     rng = np.random.default_rng(0)
@@ -38,15 +37,11 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
 
 
 def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
-    """Weights, shape (n_candidates,), of candidates whose *average* predicts left-out rows well.
+    """Return weights (n_candidates,) of candidates whose *average* predicts left-out rows well.
 
-    ``log_likelihood`` (n_candidates, n): log of the probability a candidate gives row i, left out.
-    ``rows`` (n,): what each row counts for, of mean 1; None: all alike.
-
-    Stacking maximises Σ_i log Σ_m w_m p_m(i). Each step of EM, w_m ← w_m · n⁻¹ Σ_i p_m(i) / Σ_l w_l
-    p_l(i), raises that sum. Started from half pseudo-BMA+ and half equal weights and stopped after
-    ``n_steps``, the weights stay near both: run to the end, they would be the ones luckiest
-    together.
+    Stacking maximises Σ_i log Σ_m w_m p_m(i); each step of EM, w_m ← w_m · n⁻¹ Σ_i p_m(i) / Σ_l w_l
+    p_l(i), raises it. From half pseudo-BMA+ and half equal weights, ``n_steps`` stay near both: run
+    to the end, the weights would be the ones luckiest together.
     """
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
@@ -60,14 +55,11 @@ def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = 
 def global_line(
     confidence: Floats, outcome: Floats, rows: Floats | None = None
 ) -> tuple[float, float]:
-    """Slope α and intercept β of a logistic curve through left-out confidences (n,).
+    """Return slope α and intercept β of a logistic curve through left-out confidences (n,).
 
-    ``rows`` (n,): what each row counts for, of mean 1; None: all alike.
-
-    1 and 0 leave every confidence as it is. Minimises −Σ log-likelihood of p' = 1/(1 + exp(−(α
-    logit p + β))) plus 5·((α − 1)² + β²): a normal prior around "leave it", standard deviation 0.32
-    each. A clip at 1/K or a base of the wrong shape leaves an average that is biased as a whole;
-    this takes it out.
+    Minimises −Σ log-likelihood of 1/(1 + exp(−(α logit p + β))) plus 5·((α − 1)² + β²), a normal
+    prior around "leave it". It takes out what an average is biased by as a whole, by a clip at 1/K
+    or a base of the wrong shape.
     """
     from scipy.optimize import minimize
 
@@ -87,22 +79,15 @@ def global_line(
 
 
 def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:
-    """Draw confidences through a :func:`global_line`, shape (n,).
-
-    ``slope``, ``intercept``: α and β.
-    """
+    """Draw confidences through a :func:`global_line`, shape (n,)."""
     return expit(slope * _log_odds(confidence) + intercept)
 
 
 def confidence_levels(confidence: Floats, n_levels: int) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into levels of equal weight, and return the mean of each.
+    """Cut confidences into at most so many levels of equal weight; return the mean of each, too.
 
-    ``confidence`` (n,): confidences of calibration rows; equal ones share a level. ``n_levels``: at
-    most so many.
-
-    A row weighs √(p(1 − p)), the standard deviation of its outcome. With equal numbers of rows
-    instead, a classifier that is nearly always right would spend its levels on telling 0.998 from
-    0.999 and put its few doubtful rows together with sure ones.
+    A row weighs √(p(1 − p)), its outcome's standard deviation: by numbers of rows, a classifier
+    that is nearly always right would spend its levels on telling 0.998 from 0.999.
     """
     ordered = np.sort(confidence)
     weight = np.cumsum(np.sqrt(ordered * (1.0 - ordered)) + _SMALLEST_SPREAD)
@@ -117,18 +102,15 @@ def confidence_levels(confidence: Floats, n_levels: int) -> tuple[ConfidenceBins
 
 
 def most_levels(n_rows: int) -> int:
-    """Return 0.8·∛n, rounded, 1 at least: ∛n is the rate at which a step function learns."""
+    """Return 0.8·∛n: ∛n is the rate at which a step function learns."""
     return int(max(1, round(_LEVELS * n_rows ** (1 / 3))))
 
 
 def fewest_levels(confidence: Floats, price: float) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into as few levels as cost at most a share of their NLL.
+    """Cut confidences into as few levels, 0.8·∛n at most, as cost a share ``price`` of their NLL.
 
-    ``confidence`` (n,): inside (0, 1). ``price``: the share, such as 0.03. Where it takes more than
-    0.8·∛n levels, there are so many.
-
-    Were confidences c right, the outcomes would have an expected NLL of
-    H(q) = −Σ c log q + (1 − c) log(1 − q) under other confidences q: a level costs H(q) / H(c) − 1.
+    Were confidences c right, other confidences q would have an expected NLL of
+    H(q) = −Σ c log q + (1 − c) log(1 − q): a level costs H(q) / H(c) − 1.
     """
     lowest = _expected_nll(confidence, confidence)
     most = most_levels(len(confidence))

@@ -92,25 +92,23 @@ class Recalibrator(ABC):
                 '(mapping={"weight": ""}, --column weight=).'
             )
         self._check_params()
-        self._state = self._fit(calibration, embedding, progress)
+        self._state = self._fit_on(calibration, embedding, progress)
         self.n_rows_ = len(calibration)
         self.fitted_on_ = FittedOn.of(calibration, embedding)
         return self
 
-    @abstractmethod
-    def _fit(
+    def _fit_on(
         self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
     ) -> Mapping[str, Any]:
+        """Return the state; for methods that use a map or report progress."""
+        return self._fit(calibration)
+
+    def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
         """Return the state."""
+        raise NotImplementedError
 
     def _check_params(self) -> None:  # noqa: B027 - few have any
-        """Refuse parameters that the class does not take: when one is made, and when it is fitted.
-
-        Raises
-        ------
-        InputError
-            If one is refused.
-        """
+        """Refuse parameters the class does not take, when one is made and when it is fitted."""
 
     def state(self) -> Mapping[str, Any]:
         """Return what was fitted: the values :meth:`apply` needs, by name.

@@ -117,7 +117,7 @@ class BoostingRecalibration(Recalibrator):
         if self.n_trees is not None:
             check_integer(self.n_trees, "n_trees", minimum=0)
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         feature_table(calibration.features, calibration.name, self.label)
         wanted = None if self.n_trees is None else int(self.n_trees)
         base = LogisticRecalibration().fit(calibration)
@@ -154,10 +154,7 @@ class BoostingRecalibration(Recalibrator):
 
 
 def chosen_number(calibration: Dataset, strength: float, progress: Progress | None) -> int:
-    """Return how many trees are worth having, by fourfold cross-validation.
-
-    ``strength``: penalty of the regression in every part.
-    """
+    """Return how many trees are worth having, by fourfold cross-validation."""
     n = len(calibration)
     if n < 4 * LEAF_ROWS:
         return 0

@@ -84,9 +84,7 @@ class FittedOn:
     def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
         """Return the maps a method uses, ``name`` and ``map``, in the order of ``fit``.
 
-        ``used``: their names; None: the first. ``maps``: whether they are wanted; or the maps,
-        where ``fit`` got only their coordinates. A map is None for plain coordinates. Raises
-        InputError if one is missing, holds other rows, or is of a kind that no file can hold.
+        ``maps``: whether they are wanted; or the maps, where ``fit`` got only their coordinates.
         """
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
         kinds = [type(item.projection) for item in found.values() if item is not None]
@@ -119,10 +117,7 @@ class FittedOn:
 
 
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
-    """Return a dataset's rows; coordinates and group names are looked up when they are asked for.
-
-    Labels are not looked at. ``method``: how errors call the recalibrator.
-    """
+    """Return rows without labels; coordinates and groups are looked up when they are asked for."""
 
     @cache
     def place(name: str | None, dimensions: int) -> Floats:
@@ -145,11 +140,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
 
 
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:
-    """Return where a dataset's rows lie on a map, shape (n, d).
-
-    ``name``: which of several maps; None: the first. ``method``: how errors call the recalibrator.
-    Raises InputError if there is no such map, or it has other rows.
-    """
+    """Return where a dataset's rows lie on one of the maps, by default the first, shape (n, d)."""
     if embedding is None:
         raise InputError(
             f"{method} must be given an embedding of the rows; got None. Pass "
@@ -161,11 +152,7 @@ def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method
 
 
 def group_names(dataset: Dataset, columns: Sequence[str] | None) -> NDArray[np.object_]:
-    """Return the group of every row; of several columns the intersection.
-
-    ``columns``: group columns; None: the dataset's only one. Raises InputError if the dataset has
-    no such groups.
-    """
+    """Return the group of every row; of several columns the intersection. None: the only column."""
     frame = dataset.groups
     if frame is None:
         raise InputError(f"GroupWise needs the group of every row; '{dataset.name}' has no groups.")

@@ -131,7 +131,7 @@ class GroupWise(Recalibrator):
             return None
         return [self.column] if isinstance(self.column, str) else list(self.column)
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         names = group_names(calibration, self.columns).astype(str)
         everyone = self.recalibrator.clone().fit(calibration, embedding)
         groups: list[Group] = []

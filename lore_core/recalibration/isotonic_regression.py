@@ -9,13 +9,11 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Values
-from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import rounded
+from lore_core.recalibration.cells import joined_steps, rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 
 class State(TypedDict):
@@ -59,7 +57,7 @@ class IsotonicRegression(Recalibrator):
     confidence_: Floats
     accuracy_: Floats
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         from sklearn.isotonic import IsotonicRegression as Fit
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
@@ -84,13 +82,7 @@ class IsotonicRegression(Recalibrator):
         count = state["count"]
         step = _steps(state["accuracy"])
         starts = np.flatnonzero(np.diff(step, prepend=-1))
-        joined, so_far = [0], 0
-        for n in count[starts]:
-            joined.append(joined[-1] + (so_far >= size))
-            so_far = n if so_far >= size else so_far + n
-        if so_far < size:  # the last ones are too few: they join the step before
-            joined = [min(number, joined[-1] - 1) for number in joined]
-        step = np.array(joined[1:])[step].clip(0)
+        step = joined_steps(count[starts], size)[step]
         weight = np.where(np.isin(np.arange(len(count)), starts), count, 0)
         total = np.bincount(step, weights=weight)
         right = np.bincount(step, weights=weight * state["accuracy"])

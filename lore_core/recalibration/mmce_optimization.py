@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import log_probabilities, softmax
-from lore_core.data.validation import OnMaps, as_rows
+from lore_core.data.validation import as_rows
 from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.recalibration.temperature_scaling import State, TemperatureScaling
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 #: Width of the kernel over confidences, as in the paper that defines the MMCE.
 KERNEL_WIDTH = 0.4
@@ -90,7 +89,7 @@ class MMCEOptimization(TemperatureScaling):
     label = "MMCE optimization"
     color = 6
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         from scipy.optimize import minimize_scalar
 
         logs = log_probabilities(calibration.probabilities)

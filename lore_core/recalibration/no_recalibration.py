@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 
 class NoRecalibration(Recalibrator):
@@ -22,9 +20,7 @@ class NoRecalibration(Recalibrator):
     color = 0
     numbers_in_words = "nothing: it changes no confidence"
 
-    def _fit(
-        self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
-    ) -> Mapping[str, Any]:
+    def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
         return {}
 
     @staticmethod

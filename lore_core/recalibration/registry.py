@@ -42,18 +42,18 @@ METHODS = {
         "Few rows, or many classes and few rows of each: one number cannot fit noise.",
     ),
     "vector": Method(
-        "vector_scaling:VectorScaling",
+        "affine_softmax:VectorScaling",
         _VECTOR,
         "Some classes are promised too much and others too little.",
         standard=False,
     ),
     "matrix": Method(
-        "matrix_scaling:MatrixScaling",
+        "affine_softmax:MatrixScaling",
         _VECTOR,
         "Classes are taken for one another, and there are some hundred rows or more.",
     ),
     "dirichlet": Method(
-        "dirichlet_calibration:DirichletCalibration",
+        "affine_softmax:DirichletCalibration",
         _VECTOR,
         "As matrix scaling, for forests and others whose probabilities are no softmax.",
         standard=False,
@@ -112,8 +112,6 @@ METHODS = {
         standard=False,
     ),
 }
-#: Those that are compared by default.
-STANDARD = {name: method for name, method in METHODS.items() if method.standard}
 #: Made of another recalibrator.
 COMPOSED = ("group_wise:GroupWise",)
 #: Of other libraries; offered where those are installed, and in no file.
@@ -142,10 +140,7 @@ def can_be_saved(kind: type[Recalibrator]) -> bool:
 
 
 def saved_class(name: str) -> type[Recalibrator]:
-    """Return the class of a name in a file.
-
-    Raises InputError if there is none of that name.
-    """
+    """Return the class of a name in a file."""
     from lore_core.data.validation import InputError
 
     if name not in _SAVED:
@@ -158,11 +153,7 @@ def saved_class(name: str) -> type[Recalibrator]:
 def named_recalibrator(
     name: str, gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> Recalibrator:
-    """Return one method, not yet fitted.
-
-    ``name``: what a command calls it: a key of :data:`METHODS`. ``gamma``, ``n_bins``,
-    ``binning``: see :func:`standard_recalibrators`.
-    """
+    """Return a method by its name in :data:`METHODS`, not yet fitted."""
     return _class_at(METHODS[name].place).standard(gamma, n_bins, binning)
 
 
@@ -194,16 +185,14 @@ def standard_recalibrators(
     n_bins, binning
         Confidence bins of the methods that use them; LoRe smooth has its own.
     """
-    return [named_recalibrator(name, gamma, n_bins, binning) for name in STANDARD]
+    standard = [name for name, method in METHODS.items() if method.standard]
+    return [named_recalibrator(name, gamma, n_bins, binning) for name in standard]
 
 
 def own_recalibrators(
     gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
-    """Return one of every method that needs no other library, not yet fitted.
-
-    ``gamma``, ``n_bins``, ``binning``: see :func:`standard_recalibrators`.
-    """
+    """Return one of every method that needs no other library, not yet fitted."""
     return [named_recalibrator(name, gamma, n_bins, binning) for name in METHODS]
 
 

@@ -20,10 +20,10 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
 from lore_core.recalibration.lore import corrected
-from lore_core.recalibration.matrix_scaling import MatrixScaling
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -84,10 +84,8 @@ def corrected_confidence(
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
-    ``mean``: of :attr:`Neighbours.values` around the rows at its bandwidth, from
-    :meth:`Neighbours.first_value` on at least. ``mass`` (n,): of the kernel there. ``base``,
-    ``strength``: see :class:`Candidate`. ``starts`` (n, n_bases): confidences of the bases.
-    ``accuracy`` (n,): of the rows whose outcomes count.
+    ``mean``: of :attr:`Neighbours.values`, from :meth:`Neighbours.first_value` on at least, at its
+    bandwidth. ``starts`` (n, n_bases): confidences of the bases.
 
     With a base b, in log-odds, δ = Σ k (a − b) / (Σ k b(1 − b) + s): one Newton step, from 0, of
     the logistic regression on a constant with offset logit b, weights k and the penalty s δ²/2.
@@ -112,24 +110,12 @@ def corrected_confidence(
 
 
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
-    """Fit the global methods that local corrections start from.
+    """Fit the global methods that local corrections start from, on 50,000 rows at most.
 
-    Returns
-    -------
-    first : Recalibrator
-        Matrix scaling.
-    more : list of Recalibrator
-        Fitted on what it makes of the rows, each row's from a fit without it: a logistic
-        regression, where rows have features.
-    changed : Dataset
-        The rows with the probabilities of the first, each from a fit without it.
-    starts : ndarray of shape (n, 1 + len(more))
-        Confidences of the first and of the others, likewise.
-
-    Notes
-    -----
-    Cut into five parts as :func:`parts` does. Penalties are chosen
-    once, on all rows. Of more than 50,000 rows each method is fitted on so many random ones.
+    Returns matrix scaling; a logistic regression on what it makes of the rows, where they have
+    features; the rows with the probabilities of the first; and confidences of both,
+    (n, 1 + len(more)). The last two are each row's from a fit on the other of five :func:`parts`;
+    penalties are chosen once, on all rows.
     """
     first = MatrixScaling().fit(_some(calibration))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
@@ -184,10 +170,7 @@ def confidence_within(confidence: Floats) -> Floats:
 
 
 def ways_to_part(changed: Dataset, n_bins: Sequence[int]) -> list[ConfidenceBins | None]:
-    """Return whose outcomes count for a row: those of its confidence bin, or (None) of its class.
-
-    ``changed``: the calibration rows after the first method. ``n_bins``: of equal-mass bins.
-    """
+    """Return whose outcomes count for a row: of its equal-mass bin, or (None) of its class."""
     return [*(confidence_bins(changed.confidence, n, "equal-mass") for n in n_bins), None]
 
 
@@ -203,11 +186,7 @@ def accuracy_of_parts(
     alone: Floats,
     weights: Floats | None = None,
 ) -> Floats:
-    """Return the accuracy of the known rows in each row's part, shape (n,).
-
-    ``part`` (n,): of the rows. ``known_part``, ``outcome`` (m,): of the known rows. ``alone`` (n,):
-    what a row gets in whose part nothing is known. ``weights`` (m,): what known rows count for.
-    """
+    """Return the accuracy of the known rows in each row's part; ``alone`` where there are none."""
     count = 1 + int(max(part.max(initial=0), known_part.max(initial=0)))
     accuracy = accuracy_by_bin(known_part, outcome, count, weights)[part]
     return np.where(np.isnan(accuracy), alone, accuracy)
@@ -251,11 +230,7 @@ def leave_one_out_smooth(
     gammas: Floats,
     progress: Progress | None,
 ) -> SmoothTrial:
-    """Correct every row by the others, in every way.
-
-    ``maps``: coordinates (n, d) by name. ``changed``, ``starts``: see :func:`fitted_bases`.
-    ``ways``: see :func:`ways_to_part`.
-    """
+    """Correct every row by the others, in every way; see :func:`fitted_bases`, `ways_to_part`."""
     outcome, weights = changed.outcome, as_weights(changed.weights)
     values = Neighbours.of(outcome, starts).values
     bases = range(starts.shape[1])

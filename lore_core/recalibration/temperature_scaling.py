@@ -15,12 +15,11 @@ from lore_core.data.probabilities import (
 )
 from lore_core.data.rows import Rows
 from lore_core.data.rules import POSITIVE
-from lore_core.data.validation import InputError, OnMaps, check_each, check_positive
+from lore_core.data.validation import InputError, check_each, check_positive
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 
 class State(TypedDict):
@@ -69,7 +68,7 @@ class TemperatureScaling(Recalibrator):
                 f"'bounds' must be two numbers, the smaller first; got {self.bounds!r}."
             )
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         from scipy.optimize import minimize_scalar
 
         logs = log_probabilities(calibration.probabilities)

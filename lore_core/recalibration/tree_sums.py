@@ -80,11 +80,7 @@ def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
 
 
 def cuts_of(column: Floats) -> Floats:
-    """Return where a column (n,) may be cut, shape (n_cuts,), rising.
-
-    Each cut is halfway between neighbouring values, of more than 64 of them at 63 quantiles: no cut
-    is a value.
-    """
+    """Return where a column may be cut, rising: between values, at 63 quantiles at most."""
     values = np.unique(column)
     below = values[:-1]
     if len(values) > _PARTS:
@@ -95,10 +91,7 @@ def cuts_of(column: Floats) -> Floats:
 
 
 def as_codes(values: Floats, cuts: Sequence[Floats]) -> NDArray[np.float32]:
-    """Return how many cuts lie below each value of (n, p), as scikit-learn's trees like them best.
-
-    A value is at most cut k where its code is at most k.
-    """
+    """Return how many cuts lie below each value of (n, p): at most cut k where the code is ≤ k."""
     codes = np.empty(values.shape, dtype=np.float32, order="F")
     for j, known in enumerate(cuts):
         codes[:, j] = np.searchsorted(known, values[:, j])
@@ -108,11 +101,7 @@ def as_codes(values: Floats, cuts: Sequence[Floats]) -> NDArray[np.float32]:
 def grown(
     codes: NDArray[np.float32], target: Floats, weights: Floats, seed: int
 ) -> DecisionTreeRegressor:
-    """Fit a tree of eight leaves at most, of 20 rows each at least, by weighted least squares.
-
-    ``codes`` (n, p), ``target``, ``weights`` (n,); ``seed``: of the columns that each cut is looked
-    for in.
-    """
+    """Fit a tree of eight leaves at most, of 20 rows each at least, by weighted least squares."""
     from sklearn.tree import DecisionTreeRegressor
 
     return DecisionTreeRegressor(
@@ -126,10 +115,7 @@ def grown(
 def joined(
     trees: Sequence[DecisionTreeRegressor], steps: Sequence[Floats], cuts: Sequence[Floats]
 ) -> TreeSum:
-    """Return trees of codes as trees of values.
-
-    ``steps``: what each node of each tree adds. ``cuts``: of the columns, as the codes were made.
-    """
+    """Return trees of codes as trees of values; ``steps``: what each node of each tree adds."""
     sizes = [len(step) for step in steps]
     root = np.cumsum([0, *sizes])[:-1].astype(np.int64)
     made: TreeSum = {

@@ -9,13 +9,11 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Sizes, Values, refuse
-from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import rounded
+from lore_core.recalibration.cells import joined_steps, rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 
 class State(TypedDict):
@@ -62,7 +60,7 @@ class VennAbers(Recalibrator):
     lower_: Floats
     upper_: Floats
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         values, index = np.unique(calibration.confidence, return_inverse=True)
         count = np.bincount(index)
         right = np.bincount(index, weights=calibration.outcome)
@@ -87,13 +85,7 @@ class VennAbers(Recalibrator):
     def in_cells(state: State, size: int) -> tuple[State, None]:
         """Return the same of neighbouring confidences joined until they are of enough rows."""
         count = state["count"]
-        joined = np.empty(len(count), dtype=np.int64)
-        number, so_far = 0, 0
-        for place, n in enumerate(count):
-            joined[place], so_far = number, so_far + int(n)
-            if so_far >= size:
-                number, so_far = number + 1, 0
-        joined = np.minimum(joined, max(number - 1, 0))  # too few at the end join those before
+        joined = joined_steps(count, size)
         total = np.bincount(joined, weights=count)
         right = np.bincount(joined, weights=count * state["accuracy"])
         centre = np.bincount(joined, weights=count * state["confidence"]) / total
@@ -116,11 +108,10 @@ def _state(values: Floats, right: Floats, count: Ints) -> State:
 
 
 def added(right: Floats, count: Ints, outcome: float) -> Floats:
-    """Return what isotonic regression says of one more row, for every place it can have.
+    """Return what isotonic regression says of one more row of an ``outcome``, shape (2m + 1,).
 
-    ``right``, ``count`` (m,): right rows and rows of each confidence, from the lowest on.
-    ``outcome``: of the new row. Returns shape (2m + 1,): below the first confidence, at it, between
-    it and the next, …
+    Below the first confidence, at it, between it and the next, … ``right``, ``count`` (m,): right
+    rows and rows of each confidence, from the lowest on.
 
     The fits of all rows below and of all above are known (pool adjacent violators, from each end);
     the new row pools with their nearest blocks as long as these violate the order.
@@ -146,8 +137,8 @@ def added(right: Floats, count: Ints, outcome: float) -> Floats:
             stop = above[stop]
         above[start] = stop
     found = np.empty(2 * m + 1)
-    for place in range(2 * m + 1):
-        start, stop = place // 2, (place + 1) // 2
+    for at in range(2 * m + 1):
+        start, stop = at // 2, (at + 1) // 2
         total, size = block(start, stop)
         own = (total + outcome, size + 1)
         while True:
@@ -159,7 +150,7 @@ def added(right: Floats, count: Ints, outcome: float) -> Floats:
                 break
             total, size = block(start, stop)
             own = (total + outcome, size + 1)
-        found[place] = own[0] / own[1]
+        found[at] = own[0] / own[1]
     return found
 
 

@@ -217,7 +217,7 @@ def test_intersections_of_groups_and_the_rows_of_each_run(runs):
 
 def test_a_worker_that_is_ended_is_want_of_memory(runs):
     class Ended(TemperatureScaling):
-        def _fit(self, calibration, embedding, progress):
+        def _fit(self, calibration):
             raise BrokenProcessPool("a process was terminated abruptly")
 
     with pytest.raises(MemoryError, match="want of memory"):

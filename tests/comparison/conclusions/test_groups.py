@@ -7,7 +7,7 @@ import pytest
 
 from lore_core import group_report
 from lore_core.comparison import conclude_groups
-from lore_core.comparison.conclusions.conclusion import quoted
+from lore_core.comparison.conclusions import quoted
 from lore_core.comparison.effects import closer_to_zero
 
 
