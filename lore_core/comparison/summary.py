@@ -91,20 +91,17 @@ def summarize(
         See :meth:`~lore_core.data.dataset.Dataset.target`.
     gamma, n_bins, binning
         See :func:`~lore_core.metrics.local_error.local_errors`.
-    groups : array-like of shape (n,) or (n, g), optional
-        Adds the largest gap and the maximum group-wise MCE over groups of ``min_group_size`` rows
-        or more (the gap: of :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS` at least).
-    min_group_size : int
-        See ``groups``.
-    n_draws : int
+    groups, min_group_size
+        Names (n,) or (n, g) add the largest gap and the maximum group-wise MCE over groups of
+        so many rows (the gap: of
+        :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS` at least).
+    n_draws, random_state
         Simulations of each true error tried for the intervals of the calibration errors, 39 or
-        more; 0 for none. The other intervals need none.
+        more, and their seed; 0 for none. The other intervals need none.
     local_intervals : bool
         Simulate those of the local metrics too: on many rows they cost far more than all else.
     local : LocalErrors, optional
         Local errors of these rows, bins and γ, where they are known already.
-    random_state : int
-        Seed of the draws.
     """
     rows = Measured(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size

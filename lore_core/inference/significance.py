@@ -77,12 +77,8 @@ def local_significance(
 ) -> Significance:
     """Test every row's signed local error: standard error, z and p-value.
 
-    Parameters
-    ----------
-    confidence, outcome, embedding, gamma, n_bins, binning, weights, progress
-        See :func:`~lore_core.metrics.local_error.local_errors`.
-    min_effective_size : float
-        Rows with a smaller n_eff are not tested.
+    Arguments are those of :func:`~lore_core.metrics.local_error.local_errors`; rows with an n_eff
+    below ``min_effective_size`` are not tested.
 
     Notes
     -----

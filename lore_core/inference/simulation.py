@@ -204,19 +204,10 @@ def null_errors(
 ) -> NullErrors:
     """All summaries, and the CDF of LCE, of a model whose confidences are these and right.
 
-    Parameters
-    ----------
-    confidence, embedding, n_bins, binning, n_draws, min_effective_size
-        See :func:`null_band`.
-    weights, random_state, progress
-        See :func:`null_band`.
-    gamma : float
-        The one bandwidth γ.
-    within : ndarray of shape (n,), optional
-        Mask of the rows whose CDF is wanted (one confidence bin); the summaries are of all rows.
-        Its shares are of rows, each counted once, with weights too.
-    n_shares : int
-        Points of the CDF.
+    At the one bandwidth ``gamma``; the other arguments are those of :func:`null_band`, and:
+    ``within`` (n,): mask of the rows whose CDF is wanted (one confidence bin); the summaries are of
+    all rows. Its shares are of rows, each counted once, with weights too. ``n_shares``: points of
+    the CDF.
     """
     c = as_confidence(confidence)
     grid = np.array([check_positive(gamma, "gamma")])

@@ -63,17 +63,8 @@ def suggest_bandwidth(
     (LoRe with the row left out, in closed form). Too small a γ predicts single neighbours, too
     large a one averages away what is local. Use calibration rows: never tune on what you evaluate.
 
-    Parameters
-    ----------
-    confidence, outcome, embedding, gammas, binning, weights, progress
-        See :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
-    n_bins : int or sequence of int
-        Numbers of confidence bins to try.
-
-    Raises
-    ------
-    InputError
-        If no bin holds two rows.
+    Arguments are those of :func:`~lore_core.metrics.bandwidth.bandwidth_curve`, but ``n_bins`` may
+    be several numbers to try. Raises InputError if no bin holds two rows.
 
     Notes
     -----

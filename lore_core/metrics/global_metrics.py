@@ -223,20 +223,12 @@ def reliability_table(
 ) -> ReliabilityTable:
     """Count, mean confidence and accuracy of each confidence bin.
 
-    Parameters
-    ----------
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    outcome : array-like of shape (n,)
-        1 where the prediction was right, else 0.
-    n_bins, binning
-        See :func:`~lore_core.data.binning.confidence_bins`.
-    within : ndarray of shape (n,), optional
-        Mask of the rows to count, in the bins of all; by default all.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0. The intervals of the accuracies are then those of
-        (Σw)²/Σw² equal rows (Korn, Graubard, "Confidence intervals for proportions with small
-        expected number of positive counts estimated from survey data", 1998).
+    ``confidence`` (n,): in [0, 1]. ``outcome`` (n,): 1 where the prediction was right, else 0.
+    ``n_bins``, ``binning``: see :func:`~lore_core.data.binning.confidence_bins`. ``within`` (n,):
+    mask of the rows to count, in the bins of all; by default all. ``weights`` (n,): what each row
+    counts for, above 0; the intervals of the accuracies are then those of (Σw)²/Σw² equal rows
+    (Korn, Graubard, "Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data", 1998).
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))

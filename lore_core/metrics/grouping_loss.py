@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
@@ -43,15 +42,6 @@ class LossParts:
     n_rows: int
     n_bins: int  #: Bins of confidence
     n_cells: int  #: Their parts altogether
-
-    def frame(self) -> pd.DataFrame:
-        """Return the parts as a DataFrame, one row each."""
-        parts = {
-            "calibration loss": self.calibration,
-            "grouping loss, at least": self.grouping,
-            "both, at least": self.both,
-        }
-        return pd.DataFrame({name: vars(part) for name, part in parts.items()}).T
 
 
 def are_enough(outcome: Floats) -> bool:

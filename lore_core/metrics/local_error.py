@@ -165,18 +165,14 @@ def local_errors(
 
     Parameters
     ----------
-    confidence : array-like of shape (n,)
-        Confidences c in [0, 1].
-    outcome : array-like of shape (n,)
-        1 where the prediction was right, else 0.
+    confidence, outcome : array-like of shape (n,)
+        Confidences c in [0, 1]; 1 where the prediction was right, else 0.
     embedding : Embedding or array-like of shape (n, d)
         Coordinates z.
     gamma : float
         Bandwidth γ > 0, in units of the embedding's scale.
-    n_bins : int
-        Confidence bins.
-    binning : {"equal-width", "equal-mass"}
-        How the bins are chosen.
+    n_bins, binning
+        Confidence bins, and how they are chosen: ``"equal-width"`` or ``"equal-mass"``.
     exclude_self : bool
         Leave each row out of its own mean (the paper keeps it in).
     weights : array-like of shape (n,), optional

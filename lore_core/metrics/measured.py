@@ -134,10 +134,11 @@ class Measured:
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
         """Gaps of the groups that count, with intervals that all hold at once; needs groups."""
-        return self._of_groups[counted_groups(self._of_groups["rows"], self.min_group_size)]
+        return self.of_groups[counted_groups(self.of_groups["rows"], self.min_group_size)]
 
     @cached_property
-    def _of_groups(self) -> pd.DataFrame:
+    def of_groups(self) -> pd.DataFrame:
+        """Errors of all groups: :func:`groupwise_calibration_error`; needs groups."""
         return groupwise_calibration_error(
             self.confidence,
             self.outcome,
@@ -168,7 +169,7 @@ class Measured:
     @property
     def largest_group_error(self) -> float:
         """Largest MCE over the groups of ``min_group_size`` rows or more; needs groups."""
-        return largest_group_error(self._of_groups, self.min_group_size)
+        return largest_group_error(self.of_groups, self.min_group_size)
 
     @property
     def largest_cell_gap(self) -> float:

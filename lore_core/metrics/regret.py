@@ -46,11 +46,6 @@ class RewardParts:
     both: Gain  #: That model over the confidence
     n_rows: int
 
-    def frame(self) -> pd.DataFrame:
-        """Return the gains as a DataFrame, one row each."""
-        gains = {"recalibrated": self.recalibrated, "improved": self.improved, "both": self.both}
-        return pd.DataFrame({name: vars(gain) for name, gain in gains.items()}).T
-
 
 def reward_parts(
     confidence: ArrayLike,

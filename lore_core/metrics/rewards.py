@@ -83,21 +83,10 @@ def reward_curve(
 ) -> RewardCurve:
     """Reward of answering only above the threshold 1 − u/w, for many ratios w/u.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    ratios : array-like of shape (r,), optional
-        Cost ratios w/u ≥ 1; by default :func:`default_ratios`.
-    baseline : array-like of shape (n,), optional
-        Confidences of the same rows before recalibration, to compare with row by row.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-
-    Raises
-    ------
-    InputError
-        If a ratio is below 1 or the lengths disagree.
+    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``ratios`` (r,):
+    cost ratios w/u ≥ 1; by default :func:`default_ratios`. ``baseline`` (n,): confidences of the
+    same rows before recalibration, to compare with row by row. ``weights`` (n,): what each row
+    counts for, above 0.
 
     Notes
     -----

@@ -149,12 +149,7 @@ class Recalibrator(ABC):
     def recalibrate(self, evaluation: Dataset, embedding: OnMaps = None) -> Dataset:
         """Return ``evaluation`` with corrected probabilities; its labels are not looked at.
 
-        Parameters
-        ----------
-        evaluation : Dataset
-            Rows to correct.
-        embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
-            Their coordinates in the embedding the method was fitted on.
+        ``embedding``: coordinates of these rows in the embedding the method was fitted on.
         """
         rows = rows_of(evaluation, embedding, type(self).label or self.label)
         corrected = self.applied_to(rows)
@@ -183,10 +178,7 @@ class Recalibrator(ABC):
         return cls()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the class with their values, as scikit-learn asks for them.
-
-        ``deep``: also those of recalibrators among them, as ``base__bounds``.
-        """
+        """Return parameters with their values; ``deep``: also those of recalibrators among them."""
         params = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         nested = {
             f"{name}__{inner}": setting
@@ -199,12 +191,8 @@ class Recalibrator(ABC):
     def set_params(self, **params: Any) -> Self:
         """Change parameters, those of a recalibrator among them as ``base__bounds=…``.
 
-        What was fitted stays until ``fit`` is called again.
-
-        Raises
-        ------
-        InputError
-            If there is no such parameter, or the class refuses its value.
+        What was fitted stays until ``fit`` is called again. Raises InputError if there is no such
+        parameter, or the class refuses its value.
         """
         settings = self.get_params(deep=False)
         own_label = self.label != type(self)(**settings).label
@@ -286,19 +274,14 @@ class Recalibrator(ABC):
         """Return the fitted method with means over cells in place of its calibration rows.
 
         For confidential data. Its confidences differ somewhat from those of the method itself;
-        methods that hold a few numbers anyway do not change.
+        methods that hold a few numbers anyway do not change, and those made of others that hold
+        rows are refused: cells of both, subtracted, could tell single rows apart.
 
         Parameters
         ----------
         cell_size : int
             Rows of a cell at least, from 3. Rows that are alone in their confidence bin with fewer
             others are left out: a confidence that falls there stays as it is.
-
-        Raises
-        ------
-        InputError
-            If the method is made of others that hold rows: cells of both, subtracted, could tell
-            single rows apart.
 
         Notes
         -----

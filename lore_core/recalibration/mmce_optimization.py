@@ -28,22 +28,13 @@ def maximum_mean_calibration_error(
 ) -> float:
     """MMCE, in [0, 1]: how far outcome and confidence differ for any smooth function of confidence.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0: n⁻² becomes w_i w_j / (Σ w)².
-
-    Returns
-    -------
-    float
-        The square root of MMCE_m².
+    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
+    what each row counts for, above 0: n⁻² becomes w_i w_j / (Σ w)².
 
     Notes
     -----
-    MMCE_m² = n⁻² Σ_ij (a_i − c_i)(a_j − c_j) exp(−|c_i − c_j| / 0.4), over all pairs, i = j
-    included: not the weighted form of the same paper. Exact in O(n log n).
+    The square root of MMCE_m² = n⁻² Σ_ij (a_i − c_i)(a_j − c_j) exp(−|c_i − c_j| / 0.4), over all
+    pairs, i = j included: not the weighted form of the same paper. Exact in O(n log n).
 
     References
     ----------
@@ -64,15 +55,7 @@ def _squared(c: Floats, a: Floats, weights: Floats | None) -> float:
 class MMCEOptimization(TemperatureScaling):
     """p' = softmax(log p / T), with the T that minimises the MMCE of the calibration rows.
 
-    Parameters
-    ----------
-    bounds : tuple of float
-        Smallest and largest temperature tried.
-
-    Attributes
-    ----------
-    temperature_ : float
-        Above 1 where the classifier was overconfident.
+    Parameters and attributes are those of :class:`~lore_core.TemperatureScaling`.
 
     Notes
     -----
@@ -81,9 +64,8 @@ class MMCEOptimization(TemperatureScaling):
 
     References
     ----------
-    Kumar, Sarawagi, Jain, "Trainable calibration measures for neural networks from kernel mean
-    embeddings", ICML 2018. There it is a term of the training loss; as a recalibrator it is one of
-    the baselines of Luo et al., UAI 2022.
+    Kumar, Sarawagi, Jain, ICML 2018: there it is a term of the training loss; as a recalibrator it
+    is one of the baselines of Luo et al., UAI 2022.
     """
 
     label = "MMCE optimization"
