@@ -52,8 +52,8 @@ from .mergeable.cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .metrics.bandwidth import (
     BandwidthCurve as BandwidthCurve,
     bandwidth_curve as bandwidth_curve,
+    suggest_bandwidth as suggest_bandwidth,
 )
-from .metrics.bandwidth_choice import suggest_bandwidth as suggest_bandwidth
 from .metrics.global_metrics import (
     expected_calibration_error as expected_calibration_error,
     groupwise_maximum_calibration_error as groupwise_maximum_calibration_error,

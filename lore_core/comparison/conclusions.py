@@ -27,11 +27,10 @@ from lore_core.inference.simulation import NullBand
 from lore_core.inference.whole_vector import VectorBand
 from lore_core.metrics.bandwidth import BandwidthCurve, VectorCurve
 from lore_core.metrics.catalogue import MLCE_SUPPORTED
+from lore_core.metrics.gains import MIN_OF_EACH, MIN_ROWS, LossParts, RewardParts
 from lore_core.metrics.global_metrics import counted_groups, share_interval
-from lore_core.metrics.grouping_loss import MIN_OF_EACH, MIN_ROWS, LossParts
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey, Metric
-from lore_core.metrics.regret import RewardParts
 from lore_core.recalibration import NoRecalibration
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.verdict import name_of_subgroup

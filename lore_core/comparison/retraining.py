@@ -11,8 +11,7 @@ import pandas as pd
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError
-from lore_core.metrics.grouping_loss import LossParts, are_enough, loss_parts
-from lore_core.metrics.regret import RewardParts, reward_parts
+from lore_core.metrics.gains import LossParts, RewardParts, are_enough, loss_parts, reward_parts
 from lore_core.recalibration.beta_calibration import BetaCalibration
 
 #: Calibration rows that trees are fitted on, and features looked at in each split, at most.

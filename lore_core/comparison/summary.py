@@ -20,8 +20,7 @@ from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors, describe_gaps, known_mean
 from lore_core.metrics.means import mean_interval
-from lore_core.metrics.measured import Measured
-from lore_core.metrics.worst_parts import WorstPart, worst_parts
+from lore_core.metrics.measured import Measured, WorstPart, worst_parts
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.embedding.result import maps_by_name
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
-from lore_core.recalibration import averaging, cells, smooth_tuning as tuning
+from lore_core.recalibration import cells, smooth_tuning as tuning
 from lore_core.recalibration.affine_softmax import kept_on_top
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import Counts, Outcomes, RowWeights
@@ -125,7 +125,7 @@ class SmoothLoRe(Recalibrator):
     levels : bool
         Pool the corrected confidences to levels that are backed by many calibration rows: as few as
         cost at most 3 % of the NLL of "the prediction is right" on calibration rows
-        (:func:`~lore_core.recalibration.averaging.fewest_levels`). Lower maxima over bins and
+        (:func:`~lore_core.recalibration.smooth_tuning.fewest_levels`). Lower maxima over bins and
         places, at a somewhat higher NLL and Brier score.
     keep_class : bool
         Let no class become more probable than the predicted one.
@@ -157,9 +157,9 @@ class SmoothLoRe(Recalibrator):
     itself, the paper's LoRe, mixed with pseudo-rows.
 
     *Average.* Candidates are weighed by stacking on calibration rows that are corrected without
-    themselves (:func:`~lore_core.recalibration.averaging.stacked_weights`; one step for 50 rows, 20
-    at least), and the average is put on a line
-    (:func:`~lore_core.recalibration.averaging.global_line`).
+    themselves (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`; one step for 50
+    rows, 20 at least), and the average is put on a line
+    (:func:`~lore_core.recalibration.smooth_tuning.global_line`).
 
     *The other classes* share the rest 1 − p' as matrix scaling says, softened where the wrong
     calibration rows show that more is needed:
@@ -241,16 +241,14 @@ class SmoothLoRe(Recalibrator):
         steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
         counts = as_weights(calibration.weights)
         looked_at = as_weights(chosen_weights(counts, chosen))
-        weights = averaging.stacked_weights(trial.log_likelihood, steps, looked_at)
+        weights = tuning.stacked_weights(trial.log_likelihood, steps, looked_at)
         weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
         weights /= weights.sum()
         left_out = weights @ trial.confidence
-        line = averaging.global_line(left_out, changed.outcome[chosen], looked_at)
+        line = tuning.global_line(left_out, changed.outcome[chosen], looked_at)
         level_edges, level_confidence = None, np.empty(0)
         if self.levels:
-            levels, level_confidence = averaging.fewest_levels(
-                averaging.on_line(left_out, *line), _PRICE
-            )
+            levels, level_confidence = tuning.fewest_levels(tuning.on_line(left_out, *line), _PRICE)
             level_edges = levels.edges
         members, names, used_ways = _members(trial.candidates, weights)
         known = tuning.Neighbours.of(changed.outcome, starts)
@@ -334,7 +332,7 @@ class SmoothLoRe(Recalibrator):
                         starts,
                         accuracy,
                     )
-        new = averaging.on_line(averaged, *state["line"])
+        new = tuning.on_line(averaged, *state["line"])
         if state["level_edges"] is not None:
             levels = ConfidenceBins(state["level_edges"], "equal-mass")
             new = state["level_confidence"][levels.assign(new)]

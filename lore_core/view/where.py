@@ -17,8 +17,13 @@ from lore_core.data.progress import Progress, part_of
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
-from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
-from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
+from lore_core.metrics.bandwidth import (
+    BandwidthCurve,
+    BandwidthSuggestion,
+    bandwidth_curve,
+    has_pairs,
+    suggest_bandwidth,
+)
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability

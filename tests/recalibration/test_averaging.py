@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lore_core.recalibration.averaging import (
+from lore_core.recalibration.smooth_tuning import (
     confidence_levels,
     fewest_levels,
     global_line,

@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from lore_core import Dataset, InputError, negative_log_likelihood
 from lore_core.data.progress import Cancelled
 from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration, boosting
-from lore_core.recalibration.boosting import fewest_as_good
-from lore_core.recalibration.tree_sums import as_codes, cuts_of, joined, sum_of_trees
+from lore_core.recalibration.boosting import as_codes, cuts_of, fewest_as_good, joined, sum_of_trees
 
 
 def rows(n, seed, effect=2.0, k=3):

@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 
 from lore_core.comparison import conclude_retraining, retraining_in_subgroup
-from lore_core.metrics.grouping_loss import LossPart, LossParts
-from lore_core.metrics.regret import Gain, RewardParts
+from lore_core.metrics.gains import Gain, LossParts, RewardParts
 
 LOSSES = LossParts(
     score=0.101,
-    calibration=LossPart(0.0023, 0.0012, 0.0042),
-    grouping=LossPart(0.0212, 0.01697, 0.0265),
-    both=LossPart(0.0235, 0.019, 0.029),
+    calibration=Gain(0.0023, 0.0012, 0.0042),
+    grouping=Gain(0.0212, 0.01697, 0.0265),
+    both=Gain(0.0235, 0.019, 0.029),
     n_rows=2443,
     n_bins=15,
     n_cells=60,
@@ -36,12 +35,12 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
 
 
 def test_what_is_not_shown_is_not_said():
-    none = replace(LOSSES, grouping=LossPart(0.001, 0.0, 0.004))
+    none = replace(LOSSES, grouping=Gain(0.001, 0.0, 0.004))
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     sentence = conclude_retraining(none, unknown).sentence
     assert "that class and features tell rows of one confidence apart is not shown." in sentence
     assert "cannot be told on these rows." in sentence
-    small = replace(LOSSES, grouping=LossPart(0.002, 0.0005, 0.004))
+    small = replace(LOSSES, grouping=Gain(0.002, 0.0005, 0.004))
     assert "not shown to be worth 0.10." in conclude_retraining(small).sentence
     assert "takes 50 rows" in conclude_retraining(None).sentence
 
