@@ -146,8 +146,8 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
         f"{'is' if len(off) == 1 else 'are'} off beyond chance: {named}"
         f"{f'; and {more} more' if more > 0 else ''}."
     )
-    mended = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
-    return Conclusion(f"{text}{mended}", is_significant=True)
+    improved = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
+    return Conclusion(f"{text}{improved}", is_significant=True)
 
 
 def _group(table: pd.DataFrame, number: int) -> str:
@@ -165,14 +165,14 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
     if not reports:
         return ""
     gap, at = _gaps(before), list(before.index).index(worst)
-    promised = before["mean_confidence"].to_numpy(np.float64)
-    low, high = promised - gap[:, 2], promised - gap[:, 1]
-    after, told, change = {}, {}, {}
+    first_confidence = before["mean_confidence"].to_numpy(np.float64)
+    low, high = first_confidence - gap[:, 2], first_confidence - gap[:, 1]
+    after, confidence, change = {}, {}, {}
     for name, report in reports.items():
         table = report.set_index("group").loc[before.index]
         after[name] = _gaps(table)
-        told[name] = table["mean_confidence"].to_numpy(np.float64)
-        change[name] = closer_to_zero(low, high, promised, told[name])
+        confidence[name] = table["mean_confidence"].to_numpy(np.float64)
+        change[name] = closer_to_zero(low, high, first_confidence, confidence[name])
     helping = [name for name in reports if change[name][at] > 0]
     if not helping:
         return f" No method brings “{worst}” surely nearer to zero."
@@ -180,7 +180,9 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
     harmless = [name for name in reports if (change[name] >= 0).all()]
     if best := next((name for name in helping if name in harmless), None):
         rivals = [name for name in harmless if name != best]
-        alike = [n for n in rivals if closer_to_zero(low, high, told[n], told[best])[at] <= 0]
+        alike = [
+            n for n in rivals if closer_to_zero(low, high, confidence[n], confidence[best])[at] <= 0
+        ]
         start, now = signed_points(gap[at, 0]), gap_words(*after[best][at])
         return " Of the methods that make no other group surely worse, " + (
             f"“{best}” takes “{worst}” from {start} to {now}; {quoted(alike)} may come as near to "
@@ -308,17 +310,19 @@ def _in_subgroup(
     rows, n = subgroup.held_out, len(subgroup.held_out)
     weights = chosen_weights(result.datasets[first].weights, rows)
     mean = partial(np.average, weights=weights)
-    got, low, high = share_interval(result.datasets[first].outcome[rows], weights)
-    promised = {name: float(mean(item.confidence[rows])) for name, item in result.datasets.items()}
+    accuracy, low, high = share_interval(result.datasets[first].outcome[rows], weights)
+    confidence = {
+        name: float(mean(item.confidence[rows])) for name, item in result.datasets.items()
+    }
 
     def gap(name: str) -> float:
-        return promised[name] - got
+        return confidence[name] - accuracy
 
     def with_interval(name: str) -> str:
-        return gap_words(gap(name), promised[name] - high, promised[name] - low)
+        return gap_words(gap(name), confidence[name] - high, confidence[name] - low)
 
     def is_closer(name: str, than: str) -> bool:
-        return bool(closer_to_zero(low, high, promised[than], promised[name]) > 0)
+        return bool(closer_to_zero(low, high, confidence[than], confidence[name]) > 0)
 
     # (A name may quote words.)
     name = name_of_subgroup(subgroup).replace("“", "‘").replace("”", "’")
@@ -326,7 +330,7 @@ def _in_subgroup(
     on = f"On the {n:,} held-out rows of {where}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
     if best is None and not is_closer(nearest, first):
-        worse = len(harmless) < len(promised) - 1
+        worse = len(harmless) < len(confidence) - 1
         cost = f" without a significantly worse {result.ranked_by.name}" if worse else ""
         return f"{on} the gap is {with_interval(first)}; no method significantly narrows it{cost}."
     who, by_whom = ("it", best) if best is not None else (f"“{nearest}”", nearest)

@@ -49,11 +49,11 @@ def try_worst_parts(
             for when, summary in (("before", before), ("after", after)):
                 if metric.name not in summary.worst_parts:
                     continue
-                place = summary.worst_parts[metric.name]
-                rows, n = place.held_out, len(place.held_out)
+                part = summary.worst_parts[metric.name]
+                rows, n = part.held_out, len(part.held_out)
                 weights = chosen_weights(datasets[first].weights, rows)
                 mean = partial(np.average, weights=weights)
-                got, low, high = share_interval(datasets[first].outcome[rows], weights)
+                accuracy, low, high = share_interval(datasets[first].outcome[rows], weights)
                 old, new = (float(mean(datasets[m].confidence[rows])) for m in (first, method))
                 change = int(closer_to_zero(low, high, old, new))
                 records.append(
@@ -61,10 +61,10 @@ def try_worst_parts(
                         "method": method,
                         "metric": metric.name,
                         "worst": when,
-                        "place": place.name,
+                        "place": part.name,
                         "rows": n,
-                        "before": old - got,
-                        "after": new - got,
+                        "before": old - accuracy,
+                        "after": new - accuracy,
                         "low": new - high,
                         "high": new - low,
                         "change": ("open", "nearer", "further")[change],

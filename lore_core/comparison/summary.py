@@ -179,11 +179,11 @@ def describe_rows(
         return f"{name}: no rows."
     target_rows = dataset.target(target)
     weights = chosen_weights(target_rows.weights, rows)
-    promised, got = (
+    confidence, accuracy = (
         float(np.average(v[rows], weights=weights))
         for v in (target_rows.confidence, target_rows.outcome)
     )
     usable = rows & local.supported()
     left_out = 1 - usable.sum() / n
     signed = local.signed[usable]
-    return describe_gaps(name, n, promised, got, signed, left_out, gamma=local.gamma)
+    return describe_gaps(name, n, confidence, accuracy, signed, left_out, gamma=local.gamma)

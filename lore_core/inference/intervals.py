@@ -187,13 +187,13 @@ def _global_parts(
     )
     deviate = rng.standard_normal((len(count), len(uniform)))
     by_row = np.ascontiguousarray(uniform.T)  # (As the product takes it.)
-    promised, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
+    confidence_sum, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
 
     def total(values: Floats, power: int = 1) -> Floats:
         return np.asarray(np.bincount(index, weights=each**power * values), dtype=float)
 
     def metric(right: Floats) -> Floats:
-        gap = np.abs(promised[:, None] - right)
+        gap = np.abs(confidence_sum[:, None] - right)
         return np.stack([gap.sum(axis=0) / len(c), (gap / size[:, None]).max(axis=0)])
 
     def errors(accuracy: Floats) -> Floats:

@@ -328,12 +328,12 @@ def class_table(
     """
     local = np.abs(errors.signed[errors.supported()])
     p, n_classes = dataset.probabilities, dataset.n_classes
-    promised = p.mean(axis=0)
+    mean = p.mean(axis=0)
     came = np.bincount(dataset.labels, minlength=n_classes) / len(dataset)
     columns = {
-        "promised": promised,
+        "promised": mean,
         "came": came,
-        "gap": promised - came,
+        "gap": mean - came,
         "ece": [
             expected_calibration_error(p[:, k], dataset.labels == k, n_bins=n_bins, binning=binning)
             for k in range(n_classes)

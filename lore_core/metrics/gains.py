@@ -127,10 +127,10 @@ class _Squares:
     def plus(self, other: _Squares) -> _Squares:
         """Return the sum of two that have no noise in common."""
         value = self.value + other.value
-        whole = max(self.value, 0.0) + max(other.value, 0.0)
+        total = max(self.value, 0.0) + max(other.value, 0.0)
         growth = (
-            (max(self.value, 0.0) * self.growth + max(other.value, 0.0) * other.growth) / whole
-            if whole
+            (max(self.value, 0.0) * self.growth + max(other.value, 0.0) * other.growth) / total
+            if total
             else max(self.growth, other.growth)
         )
         return _Squares(value, self.constant + other.constant, growth)
@@ -170,13 +170,13 @@ def _squares(
 ) -> _Squares:
     """Sum squared means; ``unit``: variance of an outcome of each over n."""
     square = share * mean**2
-    whole = float(square.sum())
+    total = float(square.sum())
     # (Which rows come, and so how many of each cell, varies too.)
-    among = max(float((share * mean**4).sum()) - whole**2, 0.0) / n
+    among = max(float((share * mean**4).sum()) - total**2, 0.0) / n
     return _Squares(
-        value=float(whole - noise),
+        value=float(total - noise),
         constant=constant,
-        growth=(4 * float(square @ unit) + among) / whole if whole else 0.0,
+        growth=(4 * float(square @ unit) + among) / total if total else 0.0,
     )
 
 

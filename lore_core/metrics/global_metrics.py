@@ -165,10 +165,10 @@ def _set_means(
     """Return sizes of sets, mean confidence, accuracy and its 95 % interval; NaN without rows."""
     sizes = set_sizes(codes, size, weights)
     right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
-    promised = np.bincount(codes, weights=weighed(c, weights), minlength=size)
+    confidence_sum = np.bincount(codes, weights=weighed(c, weights), minlength=size)
     low, high = wilson_interval(right * sizes.per_mass, sizes.worth)
     with np.errstate(invalid="ignore"):
-        return sizes, promised / sizes.mass, right / sizes.mass, low, high
+        return sizes, confidence_sum / sizes.mass, right / sizes.mass, low, high
 
 
 def gap_table(
@@ -309,17 +309,17 @@ def groupwise_calibration_error(
     difference = np.abs(sum_c - sum_a)
     sizes = set_sizes(member, n_groups, w)
     total, right = mass.sum(axis=1), sum_a.sum(axis=1)
-    promised = sum_c.sum(axis=1) / total
+    mean = sum_c.sum(axis=1) / total
     low, high = exact_interval(right * sizes.per_mass, sizes.worth, level=1 - 0.05 / n_groups)
     frame = pd.DataFrame(
         {
             "group": unique,
             "rows": sizes.rows,
             "accuracy": right / total,
-            "mean_confidence": promised,
-            "gap": promised - right / total,
-            "gap_low": promised - high,
-            "gap_high": promised - low,
+            "mean_confidence": mean,
+            "gap": mean - right / total,
+            "gap_low": mean - high,
+            "gap_high": mean - low,
             "ece": difference.sum(axis=1) / total,
             "mce": (difference / np.where(mass > 0, mass, 1)).max(axis=1),
         }
@@ -357,10 +357,10 @@ def groupwise_maximum_calibration_error(
 
 def largest_group_error(frame: pd.DataFrame, min_group_size: int) -> float:
     """Return the largest MCE of the groups that are large enough; InputError if there is none."""
-    kept = frame[frame["rows"] >= min_group_size]
-    if kept.empty:
+    large = frame[frame["rows"] >= min_group_size]
+    if large.empty:
         raise InputError(
             f"'min_group_size' must leave at least one group; the largest has "
             f"{int(frame['rows'].max())} rows, got {min_group_size}."
         )
-    return float(kept["mce"].max())
+    return float(large["mce"].max())

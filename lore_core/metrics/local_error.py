@@ -96,8 +96,8 @@ class LocalErrors:
 def describe_gaps(
     name: str,
     n_rows: int,
-    promised: float,
-    got: float,
+    confidence: float,
+    accuracy: float,
     signed: Floats,
     left_out: float,
     *,
@@ -108,7 +108,7 @@ def describe_gaps(
     ``signed``: errors where there are enough effective neighbours; ``left_out``: share of the
     other rows.
     """
-    start = f"{name}: {n_rows:,} rows, promised {percent(promised)}, got {percent(got)}"
+    start = f"{name}: {n_rows:,} rows, promised {percent(confidence)}, got {percent(accuracy)}"
     if not len(signed):
         return (
             f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "

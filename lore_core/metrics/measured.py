@@ -318,8 +318,8 @@ def worst_parts(rows: Measured) -> dict[str, WorstPart]:
             words = f"{names[group]}, {_words(rows, in_bin)}"
             found[WORST_CELL.name] = WorstPart(words, np.flatnonzero(inside))
     if rows.embedding is not None:
-        place = _worst_neighbourhood(rows, as_coordinates(rows.embedding))
-        found |= {} if place is None else {MLCE_SUPPORTED.name: place}
+        part = _worst_neighbourhood(rows, as_coordinates(rows.embedding))
+        found |= {} if part is None else {MLCE_SUPPORTED.name: part}
     return found
 
 
@@ -329,9 +329,9 @@ def _words(rows: Measured, in_bin: int) -> str:
 
 def _worst_cell(rows: Measured, cells: Ints) -> int | None:
     """Return the cell of the largest |gap| among the rows that are not held out; −1 is no cell."""
-    other_half, kept = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
+    other_half, own_half = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
     size = int(cells.max(initial=0)) + 1
-    count, held = (np.bincount(cells[half], minlength=size) for half in (other_half, kept))
+    count, held = (np.bincount(cells[half], minlength=size) for half in (other_half, own_half))
     weights = chosen_weights(rows.weights, other_half)
     gap = weighed((rows.confidence - rows.outcome)[other_half], weights)
     total = np.abs(np.bincount(cells[other_half], gap, minlength=size))

@@ -54,7 +54,7 @@ class IsotonicReliability:
     @property
     def sentence(self) -> str:
         """The three parts of the score, in words."""
-        lost, chance, told, spread, score = (
+        lost, chance, discrimination, spread, score = (
             decimal(value, 4)
             for value in (
                 self.miscalibration,
@@ -66,8 +66,8 @@ class IsotonicReliability:
         )
         return (
             f"The squared error of the confidence, {score} a row, is {spread} (the outcome's own "
-            f"uncertainty) − {told} (discrimination: rows told apart) + {lost} (miscalibration; a "
-            f"calibrated model shows {chance} on average, {p_sentence(self.miscalibration_p)})."
+            f"uncertainty) − {discrimination} (discrimination: rows told apart) + {lost} "
+            f"(miscalibration; a calibrated model shows {chance} on average, {p_sentence(self.miscalibration_p)})."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -108,7 +108,7 @@ def isotonic_reliability(
     w = as_weights(weights, len(c))
     level, count = _levels(c)
     mass: Floats = (count if w is None else np.bincount(level, weights=w)).astype(np.float64)
-    place = np.bincount(level, weights=weighed(c, w)) / mass
+    mean_confidence = np.bincount(level, weights=weighed(c, w)) / mass
     right = np.bincount(level, weights=weighed(a, w))
     frequency = _isotonic(right / mass, mass)
     mean = np.average(a, weights=w)
@@ -119,7 +119,7 @@ def isotonic_reliability(
     low, high = central_interval(drawn, 0.95)
     miscalibration = max(score - left, 0.0)
     return IsotonicReliability(
-        confidence=place,
+        confidence=mean_confidence,
         count=count,
         frequency=frequency,
         band_low=low,
@@ -158,8 +158,8 @@ def _simulated(
 ) -> tuple[Floats, Floats]:
     """Frequencies (n_draws, n_levels) and miscalibrations (n_draws,) where all are right."""
     rng = np.random.default_rng(random_state)
-    promised, square = (np.bincount(level, weights=weighed(v, weights)) for v in (c, c * c))
-    chance = np.clip(promised / mass, 0.0, 1.0)
+    confidence_sum, square = (np.bincount(level, weights=weighed(v, weights)) for v in (c, c * c))
+    chance = np.clip(confidence_sum / mass, 0.0, 1.0)
     drawn, lost = np.empty((n_draws, len(mass))), np.empty(n_draws)
     for k in range(n_draws):
         if weights is None:
@@ -189,9 +189,9 @@ def smooth_calibration_error(
     """
     c, a = as_rows(confidence, outcome)
     # Cells' middles, so that the reflection at 0 and 1 is that of the cosine transform.
-    place = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
-    left = np.minimum(place.astype(np.int64), _STEPS - 2)
-    share = place - left
+    position = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
+    left = np.minimum(position.astype(np.int64), _STEPS - 2)
+    share = position - left
     residual = weighed(a - c, as_weights(weights, len(c))) / len(c)
     sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
     sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)

@@ -94,14 +94,14 @@ class AffineProblem:
     def _blocks(self, parameters: Floats) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
         """Yield rows, x, x U and z, a block at a time."""
         w, b, rest = _parts(parameters, self.logs.shape[1])
-        whole = self._is_whole(rest)
-        matrix = (rest + np.diag(w)).T if whole else rest.T
+        full = self._is_full(rest)
+        matrix = (rest + np.diag(w)).T if full else rest.T
         size = max(_BLOCK // self.logs.shape[1], 1)
         for start in range(0, len(self.logs), size):
             rows = slice(start, start + size)
             x = self.logs[rows]
             u = self.directed[rows]
-            if whole:
+            if full:
                 z = x @ matrix
             else:
                 z = x * w
@@ -112,7 +112,7 @@ class AffineProblem:
                 z -= z.max(axis=1, keepdims=True)
             yield rows, x, u, z
 
-    def _is_whole(self, rest: Floats) -> bool:
+    def _is_full(self, rest: Floats) -> bool:
         """Whether W is one matrix of all classes."""
         return bool(rest.size) and not self.directions.size
 
@@ -134,7 +134,7 @@ class AffineProblem:
         apart = w - w.mean()
         total = (penalties.diagonal * apart @ apart + penalties.bias * b @ b) / 2
         of_w, of_b = penalties.diagonal * apart, penalties.bias * b
-        of_rest, whole = np.zeros_like(rest), self._is_whole(rest)
+        of_rest, full = np.zeros_like(rest), self._is_full(rest)
         if rest.size:
             total += penalties.rest * float((rest**2).sum()) / 2
             of_rest = penalties.rest * rest
@@ -152,9 +152,9 @@ class AffineProblem:
             of_b += np.ones(len(off)) @ off
             if rest.size:
                 of_rest += off.T @ u
-            if not whole:
+            if not full:
                 of_w += np.einsum("ij,ij->j", off, x)
-        if whole:
+        if full:
             of_w += np.diag(of_rest) - penalties.rest * np.diag(rest)
             np.fill_diagonal(of_rest, 0.0)
         return float(total), np.concatenate([of_w, of_b, of_rest.ravel()])
@@ -171,15 +171,15 @@ class AffineProblem:
         x = np.column_stack([some.logs, np.ones(m)])
         # ∂²/∂A_jc ∂A_kd = Σ x_c x_d (p_j 1[j = k] − p_j p_k), of A = (W, b).
         apart = (p[:, :, None] * x[:, None, :]).reshape(m, -1)
-        whole = -(apart.T @ (apart * counts))
-        of_class = whole.reshape(k, k + 1, k, k + 1)
+        hessian = -(apart.T @ (apart * counts))
+        of_class = hessian.reshape(k, k + 1, k, k + 1)
         for j in range(k):
             of_class[j, :, j, :] += x.T @ (x * (p[:, j : j + 1] * counts))
         entries = np.arange(k * (k + 1)).reshape(k, k + 1)
         order = [np.diag(entries), entries[:, k]]
         if len(parameters) > 2 * k:
             order.append(entries[:, :k].ravel())
-        found = whole[np.ix_(*[np.concatenate(order)] * 2)]
+        found = hessian[np.ix_(*[np.concatenate(order)] * 2)]
         found[:k, :k] -= penalties.diagonal / k
         if len(parameters) > 2 * k:
             idle = 2 * k + np.arange(k) * (k + 1)  # M has an empty diagonal.

@@ -297,9 +297,9 @@ class Recalibrator(ABC):
                     "cells of both, subtracted, could tell single rows apart. Use a part that is a "
                     "few numbers, such as temperature scaling."
                 )
-        kept, cell = self.in_cells(state, size)
+        of_cells, cell = self.in_cells(state, size)
         made = self.restored(
-            self.get_params(deep=False), kept, label=self.label, n_rows=self.n_rows_
+            self.get_params(deep=False), of_cells, label=self.label, n_rows=self.n_rows_
         )
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made

@@ -104,8 +104,8 @@ def cuts_of(column: Floats) -> Floats:
     values = np.unique(column)
     below = values[:-1]
     if len(values) > _PARTS:
-        place = np.arange(1, _PARTS) * len(column) // _PARTS
-        below = np.setdiff1d(np.sort(column)[place], values[-1:])
+        position = np.arange(1, _PARTS) * len(column) // _PARTS
+        below = np.setdiff1d(np.sort(column)[position], values[-1:])
     above = values[np.searchsorted(values, below, side="right")]
     return np.asarray(below / 2 + above / 2)
 

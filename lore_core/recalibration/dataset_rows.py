@@ -102,25 +102,25 @@ class FittedOn:
             return self.feature_maps[name] if maps else None
         if isinstance(maps, Mapping) and name is not None and name not in maps:
             raise InputError(f"'maps' must hold the map {name!r}; got {list(maps)}.")
-        kept = chosen_map(maps, name)
-        if not isinstance(kept, Embedding):
+        chosen = chosen_map(maps, name)
+        if not isinstance(chosen, Embedding):
             raise InputError(
                 "'maps' must be True, False, an Embedding or a dict of those; got "
-                f"{type(kept).__name__}."
+                f"{type(chosen).__name__}."
             )
-        if kept.known_rows not in (0, self.known_rows):
+        if chosen.known_rows not in (0, self.known_rows):
             raise InputError(
-                f"the {kept.name.title} map must hold the {self.known_rows:,} calibration rows (or "
-                f"cells) alone; it holds {kept.known_rows:,}. Pass embedding.rows(calibration)."
+                f"the {chosen.name.title} map must hold the {self.known_rows:,} calibration rows "
+                f"(or cells) alone; it holds {chosen.known_rows:,}. Pass embedding.rows(calibration)."
             )
-        return kept.without_coordinates()
+        return chosen.without_coordinates()
 
 
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     """Return rows without labels; coordinates and groups are looked up when they are asked for."""
 
     @cache
-    def place(name: str | None, dimensions: int) -> Floats:
+    def coordinates(name: str | None, dimensions: int) -> Floats:
         points = coordinates_of(dataset, embedding, name, method)
         if points.shape[1] != dimensions:
             raise InputError(
@@ -132,7 +132,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     return Rows(
         dataset.probabilities,
         dataset.predictions,
-        place,
+        coordinates,
         lambda columns: group_names(dataset, columns),
         dataset.features,
         dataset.name,

@@ -172,8 +172,8 @@ class GroupWise(Recalibrator):
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, None]:
         """Return the state without the names of groups that nothing was fitted on."""
-        kept = [group for group in state["groups"] if group["calibration_rows"] >= size]
-        return {**state, "groups": kept}, None
+        large = [group for group in state["groups"] if group["calibration_rows"] >= size]
+        return {**state, "groups": large}, None
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:

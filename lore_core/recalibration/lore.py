@@ -236,9 +236,9 @@ class LoRe(Recalibrator):
             return state, None
         cell = cells.cells_of(state["points"], state["bin_index"], size)
         edges, weights = state["edges"], state["row_weights"]
-        outcome = leftover = cells.means_of(state["outcome"], cell, weights)
+        outcome = residual = cells.means_of(state["outcome"], cell, weights)
         if state["base"] is not None:
-            leftover = cells.means_of(state["leftover"], cell, weights)
+            residual = cells.means_of(state["leftover"], cell, weights)
         means: State = {
             **state,
             "edges": edges if state["binning"] == "equal-width" else cells.rounded(edges),
@@ -247,7 +247,7 @@ class LoRe(Recalibrator):
             "points": cells.means_of(state["points"], cell),
             "bin_index": cells.means_of(state["bin_index"], cell).astype(np.int64),
             "outcome": outcome,
-            "leftover": leftover,
+            "leftover": residual,
         }
         return means, cell
 

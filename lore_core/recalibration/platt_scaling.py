@@ -67,8 +67,8 @@ class PlattScaling(Recalibrator):
         centre, spread = float(odds.mean()), float(odds.std())
         if spread < _SMALLEST_SPREAD:
             # One confidence for all rows: nothing to draw a slope from.
-            told = float(np.average(share, weights=weights))
-            return {"slope": 1.0, "intercept": float(logit(told)) - centre}
+            mean = float(np.average(share, weights=weights))
+            return {"slope": 1.0, "intercept": float(logit(mean)) - centre}
         scaled = (odds - centre) / spread
         # A soft target is the row once as right and once as wrong, weighted.
         right_copy = np.repeat([1, 0], len(odds))

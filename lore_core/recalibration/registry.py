@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Method(NamedTuple):
     """A recalibrator that a command names, a page offers and a file holds."""
 
-    place: str  #: its module and class
+    address: str  #: its module and class
     group: str  #: what it looks at
     when: str  #: in which case to take it
     standard: bool = True  #: whether it is compared until the reader says otherwise
@@ -117,13 +117,13 @@ COMPOSED = ("group_wise:GroupWise",)
 #: Of other libraries; offered where those are installed, and in no file.
 RIVALS = ("mcgrad_boosting:MCGrad",)
 
-_PLACES = (*(method.place for method in METHODS.values()), *COMPOSED)
-#: What a file can hold: a class's name, which is its name there too, and its place.
-_SAVED = {place.partition(":")[2]: place for place in _PLACES}
+_ADDRESSES = (*(method.address for method in METHODS.values()), *COMPOSED)
+#: What a file can hold: a class's name, and its address.
+_SAVED = {address.partition(":")[2]: address for address in _ADDRESSES}
 
 
-def _class_at(place: str) -> type[Recalibrator]:
-    module, _, name = place.partition(":")
+def _class_at(address: str) -> type[Recalibrator]:
+    module, _, name = address.partition(":")
     found: type[Recalibrator] = getattr(import_module(f"lore_core.recalibration.{module}"), name)
     return found
 
@@ -135,8 +135,8 @@ def saved_names() -> list[str]:
 
 def can_be_saved(kind: type[Recalibrator]) -> bool:
     """Whether a file can hold what this class fitted; no subclass inherits it."""
-    place = _SAVED.get(kind.__name__)
-    return place is not None and _class_at(place) is kind
+    address = _SAVED.get(kind.__name__)
+    return address is not None and _class_at(address) is kind
 
 
 def saved_class(name: str) -> type[Recalibrator]:
@@ -154,13 +154,13 @@ def named_recalibrator(
     name: str, gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> Recalibrator:
     """Return a method by its name in :data:`METHODS`, not yet fitted."""
-    return _class_at(METHODS[name].place).standard(gamma, n_bins, binning)
+    return _class_at(METHODS[name].address).standard(gamma, n_bins, binning)
 
 
 def which_for_which_case() -> dict[str, list[str]]:
     """Return the methods of our own as columns of text: ``method, looks at, when``."""
     return {
-        "method": [_class_at(method.place).label for method in METHODS.values()],
+        "method": [_class_at(method.address).label for method in METHODS.values()],
         "looks at": [method.group for method in METHODS.values()],
         "when": [method.when for method in METHODS.values()],
     }
@@ -169,7 +169,7 @@ def which_for_which_case() -> dict[str, list[str]]:
 @cache
 def color_numbers() -> dict[str, int]:
     """Return the number of every method's colour, by its label."""
-    kinds = [_class_at(method.place) for method in METHODS.values()]
+    kinds = [_class_at(method.address) for method in METHODS.values()]
     return {kind.label: kind.color for kind in kinds if kind.color is not None}
 
 

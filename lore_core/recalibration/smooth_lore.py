@@ -262,16 +262,16 @@ class SmoothLoRe(Recalibrator):
             "first": first,
             "more": more,
             "outcome": known.outcome,
-            "leftover": known.leftover,
+            "leftover": known.residual,
             "spread": known.spread,
             # Copies: the calibration rows, too, may be recalibrated, and are in other bins then.
             "maps": [{"name": name, "points": maps[name].copy()} for name in names],
             "partitions": [
                 {
-                    "edges": None if (way := ways[place]) is None else way.edges,
+                    "edges": None if (way := ways[number]) is None else way.edges,
                     "bin_index": tuning.part_of(way, changed.confidence, changed.predictions),
                 }
-                for place in used_ways
+                for number in used_ways
             ],
             "members": members,
             "line": line,
@@ -285,7 +285,7 @@ class SmoothLoRe(Recalibrator):
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
         """Return the names of the maps that candidates of some weight use."""
-        return [kept["name"] for kept in state["maps"]]
+        return [used["name"] for used in state["maps"]]
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -302,19 +302,19 @@ class SmoothLoRe(Recalibrator):
         counts = cells.each_row(state["row_weights"], count)
         averaged = np.zeros(len(rows))
         for (map_, partition), chosen in _by_partition(state["members"]).items():
-            kept, parted = state["maps"][map_], state["partitions"][partition]
+            on_map, parted = state["maps"][map_], state["partitions"][partition]
             way = _way(parted["edges"])
             part = tuning.part_of(way, changed.confidence, rows.predicted)
             known_part = cells.each_row(parted["bin_index"], count)
             grid = sorted({member["gamma"] for member in chosen})
             at = [[member for member in chosen if member["gamma"] == gamma] for gamma in grid]
-            d = kept["points"].shape[1]
+            d = on_map["points"].shape[1]
             accuracy = tuning.accuracy_of_parts(
                 part, known_part, known.outcome, starts[:, 0], counts
             )
             for g, means in means_by_bandwidth(
-                rows.place(kept["name"], d),
-                cells.each_row(kept["points"], count),
+                rows.place(on_map["name"], d),
+                cells.each_row(on_map["points"], count),
                 known.values,
                 counts,
                 bandwidth=scaled_bandwidth(np.array(grid), d),
@@ -380,7 +380,7 @@ class SmoothLoRe(Recalibrator):
         # One cut for everything: of two, the difference of two cells could be a row.
         index = np.column_stack([part["bin_index"] for part in state["partitions"]])
         apart = np.unique(index, axis=0, return_inverse=True)[1].ravel()
-        cell = cells.cells_of(np.hstack([kept["points"] for kept in state["maps"]]), apart, size)
+        cell = cells.cells_of(np.hstack([item["points"] for item in state["maps"]]), apart, size)
         edges, weights = state["level_edges"], state["row_weights"]
         made: State = {
             **state,
@@ -390,7 +390,7 @@ class SmoothLoRe(Recalibrator):
             "leftover": cells.means_of(state["leftover"], cell, weights),
             "spread": cells.means_of(state["spread"], cell, weights),
             "maps": [
-                {**kept, "points": cells.means_of(kept["points"], cell)} for kept in state["maps"]
+                {**item, "points": cells.means_of(item["points"], cell)} for item in state["maps"]
             ],
             "partitions": [
                 {

@@ -57,7 +57,7 @@ class Neighbours:
     """Calibration rows, or cells of them: what local corrections are made of."""
 
     outcome: Floats  #: (n,) 1 where the prediction was right, else 0
-    leftover: Floats  #: (n, n_bases) a − b, the outcomes less each base's confidences
+    residual: Floats  #: (n, n_bases) a − b, the outcomes less each base's confidences
     spread: Floats  #: (n, n_bases) b(1 − b)
 
     @classmethod
@@ -68,11 +68,11 @@ class Neighbours:
     @property
     def values(self) -> Floats:
         """All of it, a column each, shape (n, 2 n_bases + 1)."""
-        return np.column_stack([self.leftover, self.spread, self.outcome])
+        return np.column_stack([self.residual, self.spread, self.outcome])
 
     def first_value(self, bases: Iterable[int | None]) -> int:
         """Return from which of the :attr:`values` on corrections of some bases need them."""
-        return 0 if any(base is not None for base in bases) else 2 * self.leftover.shape[1]
+        return 0 if any(base is not None for base in bases) else 2 * self.residual.shape[1]
 
 
 def corrected_confidence(
@@ -105,8 +105,8 @@ def corrected_confidence(
     if not np.isfinite(strength):
         return start
     # Where nobody counts the mean is NaN and the mass 0: nothing is corrected.
-    leftover, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))  # from the end
-    off, against = (np.nan_to_num(mean[:, column]) * mass for column in (leftover, spread))
+    residual, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))  # from the end
+    off, against = (np.nan_to_num(mean[:, column]) * mass for column in (residual, spread))
     return expit(logit(start) + off / (against + strength))
 
 
@@ -210,7 +210,7 @@ class SmoothTrial:
         """
         loss = -np.average(self.log_likelihood, axis=1, weights=self.weights)
         order = np.argsort(loss, kind="stable")
-        ordered = [self.candidates[place] for place in order]
+        ordered = [self.candidates[number] for number in order]
         bases = [item.base for item in ordered]
         return {
             "feature_map": [item.feature_map for item in ordered],
@@ -266,8 +266,8 @@ def leave_one_out_smooth(
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)
-    kept = np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
-    return SmoothTrial(candidates, confidence, kept, weights)
+    log_likelihood = np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
+    return SmoothTrial(candidates, confidence, log_likelihood, weights)
 
 
 #: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.
@@ -380,5 +380,5 @@ def fewest_levels(confidence: Floats, price: float) -> tuple[ConfidenceBins, Flo
     return confidence_levels(confidence, most)
 
 
-def _expected_nll(confidence: Floats, told: Floats) -> float:
-    return -float(confidence @ np.log(told) + (1.0 - confidence) @ np.log1p(-told))
+def _expected_nll(confidence: Floats, other: Floats) -> float:
+    return -float(confidence @ np.log(other) + (1.0 - confidence) @ np.log1p(-other))

@@ -75,8 +75,8 @@ class TemperatureScaling(Recalibrator):
 
         def loss(log_temperature: float) -> float:
             true = log_share(logs, calibration.labels, np.exp(-log_temperature))
-            kept = np.maximum(true, np.log(PROBABILITY_FLOOR))
-            return -float(np.average(kept, weights=calibration.weights))
+            clipped = np.maximum(true, np.log(PROBABILITY_FLOOR))
+            return -float(np.average(clipped, weights=calibration.weights))
 
         low, high = np.log(self.bounds)
         found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-9})

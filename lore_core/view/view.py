@@ -231,5 +231,5 @@ class View:
         ``*parts``: what the number depends on beside the rows; all of it by default.
         """
         maps = tuple((name, embedding.digest) for name, embedding in self.maps.items())
-        kept = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)
-        return (self.dataset.digest, *kept)
+        values = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)
+        return (self.dataset.digest, *values)
