@@ -67,7 +67,8 @@ class IsotonicReliability:
         return (
             f"The squared error of the confidence, {score} a row, is {spread} (the outcome's own "
             f"uncertainty) − {discrimination} (discrimination: rows told apart) + {lost} "
-            f"(miscalibration; a calibrated model shows {chance} on average, {p_sentence(self.miscalibration_p)})."
+            f"(miscalibration; a calibrated model shows {chance} on average, "
+            f"{p_sentence(self.miscalibration_p)})."
         )
 
     def frame(self) -> pd.DataFrame:

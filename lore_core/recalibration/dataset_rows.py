@@ -111,7 +111,8 @@ class FittedOn:
         if chosen.known_rows not in (0, self.known_rows):
             raise InputError(
                 f"the {chosen.name.title} map must hold the {self.known_rows:,} calibration rows "
-                f"(or cells) alone; it holds {chosen.known_rows:,}. Pass embedding.rows(calibration)."
+                f"(or cells) alone; it holds {chosen.known_rows:,}. Pass "
+                "embedding.rows(calibration)."
             )
         return chosen.without_coordinates()
 
