@@ -322,19 +322,13 @@ def _side_by_side(
 
 def _with_remark(method: Recalibrator, before: Dataset, after: Dataset) -> str:
     remark = method.remark
-    if not isinstance(method, NoRecalibration) and _is_same(before, after):
+    is_same = (
+        np.allclose(getattr(before, of), getattr(after, of), rtol=0, atol=1e-12)
+        for of in ("confidence", "probabilities")
+    )
+    if not isinstance(method, NoRecalibration) and all(is_same):
         remark = "changed nothing"
     return f"{method.label} ({remark})" if remark else method.label
-
-
-def _is_same(before: Dataset, after: Dataset) -> bool:
-    return all(
-        np.allclose(one, other, rtol=0, atol=1e-12)
-        for one, other in (
-            (before.confidence, after.confidence),
-            (before.probabilities, after.probabilities),
-        )
-    )
 
 
 def _bound(summaries: Mapping[str, Summary], side: str) -> pd.DataFrame:

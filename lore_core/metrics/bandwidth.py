@@ -183,12 +183,9 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
 
 def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
     """Mean and population standard deviation over the first axis without NaN; NaN if all are."""
-    known = np.isfinite(values)
-    count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
-    mean = np.where(known, values, 0.0).sum(axis=0) / count
-    square = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0) / count
-    sd = np.sqrt(square)
-    return (mean, sd) if values.ndim > 1 else (float(mean), float(sd))
+    known = np.ma.masked_invalid(values)
+    mean, sd = (np.ma.filled(of(axis=0), np.nan)[()] for of in (known.mean, known.std))
+    return mean, sd
 
 
 def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:
