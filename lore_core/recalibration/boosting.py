@@ -282,17 +282,19 @@ def chosen_number(calibration: Dataset, strength: float, progress: Progress | No
         features = feature_table(known.features, known.name, BoostingRecalibration.label)
         fitted = fitted_regression(known, features, strength)
         growing = GrowingTrees.of(known, fitted)
-        parts.append((here, growing, _Watched.of(calibration.rows(here), fitted, growing.cuts)))
+        values, odds = _seen(fitted, rows_of(calibration.rows(here), None, "Boosting"))
+        parts.append((here, growing, as_codes(values, growing.cuts), odds))
     weights = as_weights(calibration.weights)
     targets = smoothed_targets(calibration.outcome, weights)
     losses: list[Floats] = []
     best = 0
     for number in range(_MOST_TREES + 1):
         loss = np.empty(n)
-        for here, growing, watched in parts:
+        for here, growing, codes, odds in parts:
             if number:
-                watched.follow(*growing.add())
-            loss[here] = np.logaddexp(0.0, watched.odds) - targets[here] * watched.odds
+                tree, step = growing.add()
+                odds[:] += step[tree.apply(codes)]
+            loss[here] = np.logaddexp(0.0, odds) - targets[here] * odds
         losses.append(weighed(loss, weights))
         if losses[-1].sum() < losses[best].sum():
             best = number
@@ -351,24 +353,6 @@ class GrowingTrees:
         self.trees.append(tree)
         self.steps.append(step)
         return tree, step
-
-
-@dataclass
-class _Watched:
-    """Rows that trees of others are tried on."""
-
-    codes: NDArray[np.float32]  #: (n, p)
-    odds: Floats  #: (n,)
-
-    @classmethod
-    def of(cls, rows: Dataset, fitted: Regression, cuts: list[Floats]) -> Self:
-        """Return the rows as a regression and the cuts of other rows see them."""
-        values, odds = _seen(fitted, rows_of(rows, None, BoostingRecalibration.label))
-        return cls(as_codes(values, cuts), odds)
-
-    def follow(self, tree: DecisionTreeRegressor, step: Floats) -> None:
-        """Add what a tree says."""
-        self.odds = self.odds + step[tree.apply(self.codes)]
 
 
 def _seen(fitted: Regression, rows: Rows) -> tuple[Floats, Floats]:
