@@ -305,7 +305,7 @@ def _side_by_side(
     methods: Sequence[Recalibrator],
     progress: Progress | None,
 ) -> list[_Found]:
-    """Do the work of all methods in threads; those that lists name last, slow ones, begin."""
+    """Do the work of all methods in threads, beginning with the last, which are the slowest."""
     threads = min(thread_count(None), len(methods))
     with ThreadPoolExecutor(threads) as pool, limited_threads(1) if threads > 1 else nullcontext():
         begun = {pool.submit(work, method): method for method in reversed(methods)}

@@ -199,7 +199,7 @@ def gap_table(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats]:
-    """Return Clopper and Pearson's interval of a share (1934), which holds at least so often.
+    """Return Clopper and Pearson's interval of a share (1934): it holds with ``level`` at least.
 
     Wider than Wilson's, which near 0 and 1 holds less often than it says. Of trials with unlike
     probabilities it holds their mean (Hoeffding, 1956).

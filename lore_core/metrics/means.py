@@ -77,7 +77,7 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
 
 
 def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
-    """Return upper bounds of columns' means, 97.5 % at once, and p-values of a mean from 0."""
+    """Return upper bounds of columns' means, 97.5 % at once, and p-values of a mean from 0 on."""
     drawn = _weights(len(rows)) @ np.vstack([rows, worst])
     ordered = np.sort(drawn, axis=0)
     highest = np.sort(stats.rankdata(drawn, "min", axis=0).max(axis=1).astype(int) - 1)

@@ -342,7 +342,7 @@ def _some(n: int, k: int) -> Ints:
 def best_candidate(
     problem: Any, start: Floats, candidates: Sequence[Any], fold: Ints, tolerance: float
 ) -> int:
-    """Return which candidate, from the strongest on, predicts rows of left-out folds best."""
+    """Return which candidate predicts rows of left-out folds best; each starts from the last."""
     losses = np.zeros(len(candidates))
     for left_out in np.unique(fold):
         held_out = fold == left_out

@@ -212,7 +212,7 @@ def needs_calibration(dataset: Dataset) -> Dataset:
 
 
 def gains_of(view: View) -> GainEstimate | None:
-    """Learn on calibration rows, if any without weights, what evaluation rows could gain."""
+    """Learn on calibration rows what could be gained; None without any, or with weights."""
     if view.calibration is None or view.dataset.weights is not None:
         return None
     return estimate_gains(

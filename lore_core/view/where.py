@@ -186,7 +186,7 @@ def overall_of(view: View) -> Overall:
 def verdict_of(
     view: View, search: SubgroupSearch | None, *, overall: Overall | None = None
 ) -> Verdict:
-    """Say what the evaluation rows come to; ``search``: None where nobody searched."""
+    """Say what the evaluation rows come to; ``search``: None if subgroups were not looked for."""
     overall = overall_of(view) if overall is None else overall
     return conclude(overall, search, top_label=view.target == TOP_LABEL)
 

@@ -34,14 +34,6 @@ def test_stacking_steps_are_em_from_half_way():
     np.testing.assert_allclose(stacked_weights(logs, 4), weights, atol=1e-12)
 
 
-def test_stacking_steps_raise_the_likelihood_of_the_average():
-    rng = np.random.default_rng(1)
-    logs = np.log(rng.uniform(0.05, 1, size=(20, 100)))
-    reached = [np.log(stacked_weights(logs, k) @ np.exp(logs)).sum() for k in (0, 5, 20, 200)]
-    assert (np.diff(reached) > 0).all()
-    assert stacked_weights(logs, 20).sum() == pytest.approx(1)
-
-
 def test_two_half_right_candidates_are_both_kept():
     """The better on the whole has nearly all the likelihood, but the average needs the other."""
     logs = np.log(np.array([[0.9] * 60 + [0.3] * 40, [0.3] * 60 + [0.9] * 40]))
