@@ -5,23 +5,21 @@ from .affine_softmax import (
     MatrixScaling as MatrixScaling,
     VectorScaling as VectorScaling,
 )
-from .base import Recalibrator as Recalibrator
+from .base import NoRecalibration as NoRecalibration, Recalibrator as Recalibrator
 from .beta_calibration import BetaCalibration as BetaCalibration
 from .boosting import BoostingRecalibration as BoostingRecalibration
 from .group_wise import GroupWise as GroupWise
 from .histogram_binning import HistogramBinning as HistogramBinning
-from .isotonic_regression import IsotonicRegression as IsotonicRegression
+from .isotonic_regression import (
+    IsotonicRegression as IsotonicRegression,
+    VennAbers as VennAbers,
+)
 from .logistic_regression import LogisticRecalibration as LogisticRecalibration
 from .lore import (
     LocalAccuracy as LocalAccuracy,
     LoRe as LoRe,
 )
 from .mcgrad_boosting import MCGrad as MCGrad
-from .mmce_optimization import (
-    MMCEOptimization as MMCEOptimization,
-    maximum_mean_calibration_error as maximum_mean_calibration_error,
-)
-from .no_recalibration import NoRecalibration as NoRecalibration
 from .platt_scaling import PlattScaling as PlattScaling
 from .registry import (
     installed_rivals as installed_rivals,
@@ -33,5 +31,8 @@ from .smooth_lore import (
     LevelLoRe as LevelLoRe,
     SmoothLoRe as SmoothLoRe,
 )
-from .temperature_scaling import TemperatureScaling as TemperatureScaling
-from .venn_abers import VennAbers as VennAbers
+from .temperature_scaling import (
+    MMCEOptimization as MMCEOptimization,
+    TemperatureScaling as TemperatureScaling,
+    maximum_mean_calibration_error as maximum_mean_calibration_error,
+)

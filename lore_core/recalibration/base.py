@@ -400,6 +400,23 @@ class Recalibrator(ABC):
         write_bytes(path, self.to_bytes(maps=maps, rows=rows, key=key))
 
 
+class NoRecalibration(Recalibrator):
+    """Leaves every probability as it is. Its state is empty."""
+
+    takes_weights = True
+    label = "No recalibration"
+    color = 0
+    numbers_in_words = "nothing: it changes no confidence"
+
+    def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
+        return {}
+
+    @staticmethod
+    def apply(state: Any, rows: Rows) -> Rows:
+        """Return the rows."""
+        return rows
+
+
 def _recalibrators_in(value: Any) -> Iterator[Recalibrator]:
     if isinstance(value, Recalibrator):
         yield value

@@ -32,7 +32,7 @@ _FEATURES, _PLACE = "features", "the place on a map"
 #: By what a command calls it, every recalibrator of our own. In the order of comparisons.
 METHODS = {
     "none": Method(
-        "no_recalibration:NoRecalibration",
+        "base:NoRecalibration",
         "nothing",
         "No other method is significantly better on NLL; it is what the others are held against.",
     ),
@@ -74,7 +74,7 @@ METHODS = {
         "A thousand rows or more, and a curve of no known shape.",
     ),
     "venn-abers": Method(
-        "venn_abers:VennAbers",
+        "isotonic_regression:VennAbers",
         _TOP,
         "As isotonic regression with fewer rows: it never says 0 or 1.",
         standard=False,
@@ -85,7 +85,7 @@ METHODS = {
         "A few confidences that each can be checked, and many rows in each bin.",
     ),
     "mmce": Method(
-        "mmce_optimization:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
+        "temperature_scaling:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
     ),
     "logistic": Method(
         "logistic_regression:LogisticRecalibration",

@@ -26,10 +26,9 @@ from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration import cells, smooth_tuning as tuning
 from lore_core.recalibration.affine_softmax import kept_on_top
-from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.base import NoRecalibration, Recalibrator
 from lore_core.recalibration.cells import Counts, Outcomes, RowWeights
 from lore_core.recalibration.dataset_rows import coordinates_of
-from lore_core.recalibration.no_recalibration import NoRecalibration
 from lore_core.recalibration.other_classes import OtherClasses
 
 if TYPE_CHECKING:
