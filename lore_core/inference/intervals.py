@@ -73,26 +73,12 @@ def calibration_intervals(
 ) -> pd.DataFrame:
     """Confidence intervals of the calibration errors these rows truly have.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    embedding : Embedding or array-like of shape (n, d), optional
-        Adds ALCE and MLCE, and the MLCE of supported rows where there are any.
-    gamma, n_bins, binning
-        See :func:`~lore_core.metrics.local_error.local_errors`.
-    bins : ConfidenceBins, optional
-        Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0; the simulated outcomes count for the same.
-    level : float
-        Confidence level in (0, 1).
-    n_draws : int
-        Simulations for each true error tried; at least 2/(1 − level) − 1, or the tails have none.
-    random_state : int
-        Seed.
-    progress : callable, optional
-        Called with the share done.
+    ``confidence``, ``outcome``, ``gamma``, ``n_bins``, ``binning``, ``weights``, ``progress``: see
+    :func:`~lore_core.metrics.local_error.local_errors`; simulated outcomes count for the weights,
+    too. ``embedding`` (n, d): adds ALCE and MLCE, and the MLCE of supported rows where there are
+    any. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``level``: confidence
+    level in (0, 1). ``n_draws``: simulations for each true error tried; at least 2/(1 − level) − 1,
+    or the tails have none. ``random_state``: their seed.
 
     Returns
     -------

@@ -93,11 +93,11 @@ def isotonic_reliability(
 
     Notes
     -----
-    The frequencies r are the isotonic regression of the outcomes a on the confidences c (pool
-    adjacent violators): of all rising functions of c the one of least squared error. With S(p) the
-    mean of (p − a)² and ā the mean outcome, S(c) = (S(c) − S(r)) − (S(ā) − S(r)) + S(ā):
-    miscalibration, discrimination and uncertainty, none of which depends on a choice of bins. Where
-    confidences were taken together, S(c) is that of every row and the parts add up all the same.
+    The frequencies r are the isotonic regression of the outcomes a on the confidences c: of all
+    rising functions of c the one of least squared error. With S(p) the mean of (p − a)² and ā the
+    mean outcome, S(c) = (S(c) − S(r)) − (S(ā) − S(r)) + S(ā): miscalibration, discrimination and
+    uncertainty, none of which depends on a choice of bins. Where confidences were taken together,
+    S(c) is that of every row and the parts add up all the same.
 
     The band is of consistency and not of confidence: where the frequency lies outside, a model
     whose every confidence is right would be there in one of twenty cases, *at that level*; over all
