@@ -73,17 +73,12 @@ class AffineSoftmax(Recalibrator):
 class VectorScaling(AffineSoftmax):
     """p' = softmax(w ∘ x + b), x = log (p + ε) less its row's mean: temperatures of single classes.
 
-    Parameters
-    ----------
-    keep_class : bool
-        Let no class become more probable than the predicted one.
+    ``keep_class``, ``strength_``: see :class:`~lore_core.recalibration.MatrixScaling`.
 
     Attributes
     ----------
     diagonal_, bias_ : ndarray of shape (K,)
         w and b; where all of w are 1 and all of b are 0 nothing changes.
-    strength_ : float
-        The penalty that was chosen.
 
     Notes
     -----
@@ -175,10 +170,7 @@ class MatrixScaling(AffineSoftmax):
 class DirichletCalibration(AffineSoftmax):
     """p' = softmax(W log p + b): right where the p of each class are of a Dirichlet distribution.
 
-    Parameters
-    ----------
-    keep_class : bool
-        Let no class become more probable than the predicted one.
+    ``keep_class``, ``strength_`` (λ): see :class:`~lore_core.recalibration.MatrixScaling`.
 
     Attributes
     ----------
@@ -186,8 +178,6 @@ class DirichletCalibration(AffineSoftmax):
         The diagonal of W, and b.
     rest_ : ndarray of shape (K, K) or (K, 32)
         W without its diagonal.
-    strength_ : float
-        The λ that was chosen.
 
     Notes
     -----
@@ -200,10 +190,8 @@ class DirichletCalibration(AffineSoftmax):
     but impossible. Vector and matrix scaling are drawn towards temperature scaling instead.
 
     With more than 64 classes, what is off the diagonal sees log p along its 32 principal directions
-    only. The most probable class can change.
-
-    A row of weight 2 is not two rows: of two equal rows each would help to predict the other in
-    cross-validation.
+    only. The most probable class can change. A row of weight 2 is not two rows, see
+    :class:`~lore_core.recalibration.VectorScaling`.
 
     References
     ----------
