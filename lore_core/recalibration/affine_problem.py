@@ -23,7 +23,7 @@ _MOST_CLASSES = 64
 #: Only beyond it exponentials, and sums of them, need their row's largest taken off first.
 _LARGEST_EXPONENT = 300.0
 #: Numbers held at a time, beside x itself.
-_BLOCK = 2**20
+BLOCK = 2**20
 #: Steps are taken in units of the curvature up to so many classes, which so many random rows tell.
 _MOST_CURVED, _CURVATURE_ROWS = 16, 5_000
 #: Steps until the curvature is told anew, and times it is at most.
@@ -96,7 +96,7 @@ class AffineProblem:
         w, b, rest = _parts(parameters, self.logs.shape[1])
         full = self._is_full(rest)
         matrix = (rest + np.diag(w)).T if full else rest.T
-        size = max(_BLOCK // self.logs.shape[1], 1)
+        size = max(BLOCK // self.logs.shape[1], 1)
         for start in range(0, len(self.logs), size):
             rows = slice(start, start + size)
             x = self.logs[rows]

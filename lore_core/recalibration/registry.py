@@ -122,7 +122,8 @@ _ADDRESSES = (*(method.address for method in METHODS.values()), *COMPOSED)
 _SAVED = {address.partition(":")[2]: address for address in _ADDRESSES}
 
 
-def _class_at(address: str) -> type[Recalibrator]:
+def class_at(address: str) -> type[Recalibrator]:
+    """Return the class at ``module:class``; its module is imported now."""
     module, _, name = address.partition(":")
     found: type[Recalibrator] = getattr(import_module(f"lore_core.recalibration.{module}"), name)
     return found
@@ -136,7 +137,7 @@ def saved_names() -> list[str]:
 def can_be_saved(kind: type[Recalibrator]) -> bool:
     """Whether a file can hold what this class fitted; no subclass inherits it."""
     address = _SAVED.get(kind.__name__)
-    return address is not None and _class_at(address) is kind
+    return address is not None and class_at(address) is kind
 
 
 def saved_class(name: str) -> type[Recalibrator]:
@@ -147,20 +148,20 @@ def saved_class(name: str) -> type[Recalibrator]:
         raise InputError(
             f"the file of a recalibrator must hold one of {', '.join(saved_names())}; got {name!r}."
         )
-    return _class_at(_SAVED[name])
+    return class_at(_SAVED[name])
 
 
 def named_recalibrator(
     name: str, gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> Recalibrator:
     """Return a method by its name in :data:`METHODS`, not yet fitted."""
-    return _class_at(METHODS[name].address).standard(gamma, n_bins, binning)
+    return class_at(METHODS[name].address).standard(gamma, n_bins, binning)
 
 
 def which_for_which_case() -> dict[str, list[str]]:
     """Return the methods of our own as columns of text: ``method, looks at, when``."""
     return {
-        "method": [_class_at(method.address).label for method in METHODS.values()],
+        "method": [class_at(method.address).label for method in METHODS.values()],
         "looks at": [method.group for method in METHODS.values()],
         "when": [method.when for method in METHODS.values()],
     }
@@ -169,7 +170,7 @@ def which_for_which_case() -> dict[str, list[str]]:
 @cache
 def color_numbers() -> dict[str, int]:
     """Return the number of every method's colour, by its label."""
-    kinds = [_class_at(method.address) for method in METHODS.values()]
+    kinds = [class_at(method.address) for method in METHODS.values()]
     return {kind.label: kind.color for kind in kinds if kind.color is not None}
 
 
@@ -198,7 +199,7 @@ def own_recalibrators(
 
 def installed_rivals() -> list[Recalibrator]:
     """Return one of each method of another library that is installed, not yet fitted."""
-    return [kind() for kind in map(_class_at, RIVALS) if kind.installed()]
+    return [kind() for kind in map(class_at, RIVALS) if kind.installed()]
 
 
 def offered_recalibrators(

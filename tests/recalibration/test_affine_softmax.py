@@ -50,7 +50,7 @@ def nll(data):
 
 @pytest.mark.parametrize(("k", "directions"), [(4, 0), (6, 3)])
 def test_gradient(monkeypatch, k, directions):
-    monkeypatch.setattr(affine, "_BLOCK", 7 * k)
+    monkeypatch.setattr(affine, "BLOCK", 7 * k)
     rng = np.random.default_rng(0)
     u = np.linalg.qr(rng.normal(size=(k, k)))[0][:, :directions]
     problem = affine.AffineProblem(rng.normal(size=(30, k)), rng.integers(0, k, 30), u)

@@ -8,11 +8,7 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
 from lore_core import Dataset, InputError, PlattScaling, negative_log_likelihood
-from lore_core.recalibration import (
-    BoostingRecalibration,
-    LogisticRecalibration,
-    logistic_regression,
-)
+from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration
 from lore_core.recalibration.logistic_regression import LogisticProblem
 
 
@@ -41,10 +37,9 @@ def test_gradient():
     assert value == pytest.approx(problem.loss(at) + 0.3 * (at[1:-1] ** 2).sum())
 
 
-def test_it_is_scikit_learns_regression(monkeypatch):
-    monkeypatch.setattr(logistic_regression, "_STRENGTHS", (1e-9,))
+def test_it_is_scikit_learns_regression():
     data = rows(4000, 1)
-    method = LogisticRecalibration().fit(data)
+    method = LogisticRecalibration(strength=1e-9).fit(data)
     c = data.confidence
     design = np.column_stack(
         [np.log(c / (1 - c)), data.features, *(data.predictions == k for k in (1, 2))]

@@ -73,7 +73,7 @@ from lore_core.recalibration import registry
 light = sorted({"numpy"} & set(sys.modules))
 own = [method.address for method in registry.METHODS.values()]
 for place in (*own, *registry.COMPOSED, *registry.RIVALS):
-    registry._class_at(place)
+    registry.class_at(place)
 print(json.dumps(light))
 """
 
