@@ -85,14 +85,10 @@ class Measured:
         """Share of right rows, by their weights."""
         return float(np.average(self.outcome, weights=self.weights))
 
-    def linearised(self, values: Floats) -> Floats:
-        """Return values whose plain mean and scatter are those of the weighted mean, shape (n,)."""
-        return linearised(values, self.weights)
-
     def by_row(self, measure: RowMean) -> Floats:
-        """Return a mean's values row by row, :meth:`linearised`; computed once."""
+        """Return a mean's values row by row, linearised; computed once."""
         if measure not in self._by_row:
-            self._by_row[measure] = self.linearised(measure.of_row(self))
+            self._by_row[measure] = linearised(measure.of_row(self), self.weights)
         return self._by_row[measure]
 
     @property
@@ -277,7 +273,7 @@ class Measured:
     def row_values(self) -> pd.DataFrame:
         """Metrics that are means of rows, row by row: shape (n, q), one column a metric.
 
-        Of weighted rows :meth:`linearised`, so that plain means and their errors are right.
+        Linearised, so that of weighted rows, too, plain means and their errors are right.
         """
         return pd.DataFrame(
             {
