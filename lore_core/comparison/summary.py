@@ -151,11 +151,12 @@ def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.Dat
     """
     table = reliability.frame()
     table = table[table["rows"] > 0].reset_index(drop=True)
-    inside = [local.bin_index == number for number in table["bin"]]
-    table["mean_lce"] = [
-        known_mean(local.absolute[rows], chosen_weights(local.weights, rows)) for rows in inside
-    ]
-    table["max_lce"] = [np.nanmax(local.absolute[rows]) for rows in inside]
+    error = pd.Series(local.absolute).groupby(local.bin_index)
+    table["mean_lce"] = error.mean().reindex(table["bin"]).to_numpy()
+    if local.weights is not None:
+        inside = [local.bin_index == number for number in table["bin"]]
+        table["mean_lce"] = [known_mean(local.absolute[k], local.weights[k]) for k in inside]
+    table["max_lce"] = error.max().reindex(table["bin"]).to_numpy()
     return table
 
 
