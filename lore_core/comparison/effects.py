@@ -76,7 +76,7 @@ def try_worst_parts(
 def closer_to_zero(
     accuracy_low: ArrayLike, accuracy_high: ArrayLike, before: ArrayLike, after: ArrayLike
 ) -> NDArray[np.int64]:
-    """Return whether a changed confidence is surely nearer to the accuracy, 1, or further off, −1.
+    """Return whether a confidence is significantly nearer to the accuracy, 1, or further off, −1.
 
     The accuracy is nearer to the one on whose side of their middle it lies; 0 where that is open or
     the gap changes by less than a point. As all methods are compared with one accuracy, its

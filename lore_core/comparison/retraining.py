@@ -24,7 +24,7 @@ STEPS = ("a curve of the confidence", "class and features beyond it", "both")
 
 @dataclass(frozen=True, eq=False)
 class GainEstimate:
-    """What calibration rows teach, said of other rows; every array has the shape (n,)."""
+    """What models of calibration rows predict for other rows; every array has the shape (n,)."""
 
     confidence: Floats
     outcome: Floats

@@ -143,7 +143,7 @@ def summarize(
 
 
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
-    """Each confidence bin's gap beside the local errors inside it.
+    """Return each confidence bin's gap and the local errors inside it.
 
     ``reliability``: global picture. ``local``: local picture of the same rows in the same bins.
     Returns one row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and
@@ -168,7 +168,7 @@ def describe_rows(
     *,
     target: str | int = TOP_LABEL,
 ) -> str:
-    """Say what these rows promised, what they got, and how far that differs from place to place.
+    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
 
     ``name``: what the rows are, for the start of the sentence. ``local``: of the rows of
     ``dataset``. ``rows`` (n,): mask of the rows meant; the range is that of those with 10 effective

@@ -62,7 +62,7 @@ class BandwidthCurve:
     alce_infinity: float
     mlce_supported_infinity: float
     min_effective_size: float  #: Support asked for by ``mlce_supported``
-    #: By summary: the curves (g,) it surely lies between, of sums over cells; None: it is exact.
+    #: By summary: guaranteed bounds (g,), of sums over cells; None: it is exact.
     bounds: Mapping[CurveKey, tuple[Floats, Floats]] | None = None
 
     def frame(self) -> pd.DataFrame:

@@ -29,7 +29,7 @@ FEWEST_GROUP_ROWS = 10
 
 @dataclass(frozen=True)
 class ReliabilityTable:
-    """What each confidence bin promised and what it got. Empty bins hold NaN."""
+    """Mean confidence and accuracy of each confidence bin. Empty bins hold NaN."""
 
     bins: ConfidenceBins  #: The partition
     count: Ints  #: (n_bins,); rows in each bin

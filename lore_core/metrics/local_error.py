@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # what is shipped has no pandas
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
-#: What is said of all classes at once instead, where rows have weights.
+#: Why nothing is tested for all classes at once where rows have weights.
 VECTOR_COUNTS_ALIKE = (
     "The whole vector's test lets every row count once: of weighted rows nothing is said of it."
 )
@@ -103,7 +103,7 @@ def describe_gaps(
     *,
     gamma: float,
 ) -> str:
-    """Say what rows promised, what they got, and how far that differs from place to place.
+    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
 
     ``signed``: errors where there are enough effective neighbours; ``left_out``: share of the
     other rows.
@@ -315,7 +315,7 @@ def average_local_calibration_error(
 class VectorErrors:
     """Local errors of the whole probability vector, row by row."""
 
-    #: (n, K); SLCE of every class: kernel mean of p_k − 1[y = k]; positive = promised too often.
+    #: (n, K); SLCE of every class: kernel mean of p_k − 1[y = k]; positive = predicted too often.
     signed: Floats
     #: (n,); squared length of that vector less its noise, unbiased: below 0 it is all noise.
     squared: Floats

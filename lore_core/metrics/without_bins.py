@@ -46,7 +46,7 @@ class IsotonicReliability:
     score: float
     miscalibration: float  #: What is lost because confidences are not these frequencies; ≥ 0
     discrimination: float  #: What the order of the confidences gains over one for all; ≥ 0
-    uncertainty: float  #: The score of the mean outcome, said of every row
+    uncertainty: float  #: The score if every row had the mean outcome
     #: Mean miscalibration of models whose every confidence is right, and P(as much or more) then.
     chance_miscalibration: float
     miscalibration_p: float

@@ -24,9 +24,9 @@ _MOST_CLASSES = 64
 _LARGEST_EXPONENT = 300.0
 #: Numbers held at a time, beside x itself.
 BLOCK = 2**20
-#: Steps are taken in units of the curvature up to so many classes, which so many random rows tell.
-_MOST_CURVED, _CURVATURE_ROWS = 16, 5_000
-#: Steps until the curvature is told anew, and times it is at most.
+#: Steps are in units of the curvature, of so many random rows, up to so many classes.
+_CURVATURE_ROWS, _MOST_CURVED = 5_000, 16
+#: Steps until the curvature is computed anew, and times it is at most.
 _STEPS, _TIMES = 12, 40
 #: Folds of the choice of penalties, and numbers of x and rows it is made on: of more, of random
 #: rows.
@@ -277,7 +277,7 @@ def fit_affine(
         best = best_candidate(problem.rows(some), start, candidates, fold, 1e-4)
     if len(some) < len(logs):  # Near the end already, steps over all rows are few.
         start = problem.rows(some).fit(start, candidates[best])
-    # Of many classes a tenth of a nat of all rows together is nothing beside their noise; logs that
+    # Of many classes a tenth of a nat of all rows is nothing compared with their noise; logs that
     # are not centred get there by far smaller steps.
     tolerance = 1e-6 if centred and problem.directions.size else 1e-7
     w, b, rest = _parts(problem.fit(start, candidates[best], tolerance=tolerance), k)

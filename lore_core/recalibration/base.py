@@ -75,7 +75,7 @@ class Recalibrator(ABC):
             Rows the method may look at, outcomes included.
         embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
             Their coordinates, for methods that are local. Of several maps a method uses the one
-            it was told to, or the first.
+            ``feature_map`` names, or the first.
         progress : callable, optional
             Called with the share done by methods that take their time; may raise ``Cancelled``.
 
@@ -164,7 +164,7 @@ class Recalibrator(ABC):
 
     @property
     def remark(self) -> str:
-        """What is to be said of the fit beside the method's name; empty where nothing is."""
+        """A remark on the fit after the method's name; empty where there is none."""
         return ""
 
     @classmethod

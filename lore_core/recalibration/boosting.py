@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _LEAVES, LEAF_ROWS = 8, 20
 #: What a leaf may add.
 LARGEST_STEP = 4.0
-#: Values of a column are told apart by so many cuts at most, one less.
+#: Parts that a column is cut into at most.
 _PARTS = 64
 #: Columns, chosen at random, that each cut is looked for in.
 _COLUMNS_A_CUT = 8

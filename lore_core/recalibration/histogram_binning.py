@@ -1,4 +1,4 @@
-"""Histogram binning: each confidence bin is told its accuracy."""
+"""Histogram binning: each confidence becomes the accuracy of its bin."""
 
 from __future__ import annotations
 

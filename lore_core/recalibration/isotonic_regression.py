@@ -100,7 +100,7 @@ def _steps(accuracy: Floats) -> Ints:
 
 
 class VennAbersState(TypedDict):
-    """What Venn–Abers fits: the calibration rows by confidence, and what a new one is told."""
+    """What Venn–Abers fits: the calibration rows by confidence, and p₀ and p₁ of new ones."""
 
     confidence: Annotated[
         Floats, Values(("m",), 0.0, 1.0, rising=True), "corners of the step function{cuts}"

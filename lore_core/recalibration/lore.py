@@ -1,4 +1,4 @@
-"""LoRe, local recalibration: each row is told the accuracy of its neighbours."""
+"""LoRe, local recalibration: each confidence becomes the accuracy of its neighbours."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class LoRe(Recalibrator):
         Never below 1/K: the largest of K probabilities cannot be.
     prior_strength : float
         s ≥ 0 pseudo-rows that a neighbourhood is mixed with: the accuracy of its bin or, with a
-        base, "no leftover error". ``inf`` leaves only what is pulled toward.
+        base, "no residual". ``inf`` leaves only what is pulled toward.
     base : Recalibrator, optional
         A global method fitted first; LoRe then corrects only what it leaves over nearby.
     feature_map : str, optional

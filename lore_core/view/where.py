@@ -203,7 +203,7 @@ def compositions_of(view: View, search: SubgroupSearch) -> dict[int, pd.DataFram
 def subgroup_table(
     view: View, search: SubgroupSearch, known: GainEstimate | None = None
 ) -> pd.DataFrame:
-    """Return subgroups as a table, one row each, with the sentences that are said of them."""
+    """Return subgroups as a table, one row each, with a sentence about each."""
     top_label = view.target == TOP_LABEL
     return search.frame().assign(
         sentence=[
