@@ -184,8 +184,8 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
 def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
     """Mean and population standard deviation over the first axis without NaN; NaN if all are."""
     known = np.ma.masked_invalid(values)
-    mean, sd = (np.ma.filled(of(axis=0), np.nan)[()] for of in (known.mean, known.std))
-    return mean, sd
+    mean, sd = known.mean(axis=0), known.std(axis=0)
+    return np.ma.filled(mean, np.nan)[()], np.ma.filled(sd, np.nan)[()]
 
 
 def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:

@@ -41,6 +41,9 @@ class AffineSoftmax(Recalibrator):
     def _check_params(self) -> None:
         check_flag(self.keep_class, "keep_class")
 
+    def _tried(self) -> Sequence[float]:
+        return self.strengths
+
     def _penalties(self, strength: float, n: int, k: int) -> Penalties:
         """Return what a strength means for ``n`` rows of ``k`` classes."""
         raise NotImplementedError
@@ -49,7 +52,7 @@ class AffineSoftmax(Recalibrator):
         n, k = calibration.probabilities.shape
         return fit_affine(
             calibration,
-            self.strengths,
+            self._tried(),
             lambda strength: self._penalties(strength, n, k),
             centred=self.centred,
             keep_class=self.keep_class,
@@ -148,6 +151,7 @@ class MatrixScaling(AffineSoftmax):
 
     label = "Matrix scaling"
     color = 8
+    strengths = (1e6, 1e4, 1e3, 1e2)
 
     def __init__(self, *, keep_class: bool = False, strength: float | None = None) -> None:
         self.strength = strength
@@ -158,10 +162,8 @@ class MatrixScaling(AffineSoftmax):
         if self.strength is not None:
             check_positive(self.strength, "strength")
 
-    @property
-    def strengths(self) -> Sequence[float]:  # type: ignore[override]
-        """Penalties tried."""
-        return (1e6, 1e4, 1e3, 1e2) if self.strength is None else (float(self.strength),)
+    def _tried(self) -> Sequence[float]:
+        return self.strengths if self.strength is None else (float(self.strength),)
 
     def _penalties(self, strength: float, n: int, k: int) -> Penalties:
         return Penalties(strength / 10, strength / 10, strength)
