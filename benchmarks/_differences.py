@@ -21,9 +21,8 @@ from lore_core.metrics.catalogue import ALCE_HELD_OUT, BRIER, ECE_HELD_OUT, MEAN
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.metrics.means import difference_range, joint_intervals
-from lore_core.metrics.measured import Measured
+from lore_core.metrics.measured import Measured, worst_parts
 from lore_core.metrics.metric import Metric, RowMean
-from lore_core.metrics.worst_parts import worst_parts
 
 Floats = NDArray[np.float64]
 

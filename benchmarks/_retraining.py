@@ -18,7 +18,7 @@ import lore_core as lore
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import decimal
-from lore_core.metrics.grouping_loss import cells_of
+from lore_core.metrics.gains import cells_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -52,8 +52,8 @@ from .mergeable.cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .metrics.bandwidth import (
     BandwidthCurve as BandwidthCurve,
     bandwidth_curve as bandwidth_curve,
+    suggest_bandwidth as suggest_bandwidth,
 )
-from .metrics.bandwidth_choice import suggest_bandwidth as suggest_bandwidth
 from .metrics.global_metrics import (
     expected_calibration_error as expected_calibration_error,
     groupwise_maximum_calibration_error as groupwise_maximum_calibration_error,
@@ -75,7 +75,7 @@ from .reading import (
     load as load,
     load_runs as load_runs,
 )
-from .recalibration.base import Recalibrator as Recalibrator
+from .recalibration.base import NoRecalibration as NoRecalibration, Recalibrator as Recalibrator
 from .recalibration.beta_calibration import BetaCalibration as BetaCalibration
 from .recalibration.classifier import LoReClassifier as LoReClassifier
 from .recalibration.group_wise import GroupWise as GroupWise
@@ -83,13 +83,14 @@ from .recalibration.histogram_binning import HistogramBinning as HistogramBinnin
 from .recalibration.isotonic_regression import IsotonicRegression as IsotonicRegression
 from .recalibration.lore import LoRe as LoRe
 from .recalibration.mcgrad_boosting import MCGrad as MCGrad
-from .recalibration.mmce_optimization import MMCEOptimization as MMCEOptimization
-from .recalibration.no_recalibration import NoRecalibration as NoRecalibration
 from .recalibration.platt_scaling import PlattScaling as PlattScaling
 from .recalibration.registry import standard_recalibrators as standard_recalibrators
 from .recalibration.saved import load_recalibrator as load_recalibrator
 from .recalibration.smooth_lore import SmoothLoRe as SmoothLoRe
-from .recalibration.temperature_scaling import TemperatureScaling as TemperatureScaling
+from .recalibration.temperature_scaling import (
+    MMCEOptimization as MMCEOptimization,
+    TemperatureScaling as TemperatureScaling,
+)
 from .regions.enrichment import (
     composition as composition,
     describe_composition as describe_composition,

@@ -35,7 +35,7 @@ def decisions(
     model, or more data. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
     from lore_core.cli.source import open_view
-    from lore_core.comparison.conclusions.retraining import conclude_retraining
+    from lore_core.comparison.conclusions import conclude_retraining
     from lore_core.comparison.effects import compare_rewards
     from lore_core.comparison.retraining import retraining_frame
     from lore_core.comparison.tables import stacked

@@ -1,10 +1,10 @@
 """Public names of this room."""
 
-from .conclusions.bandwidths import conclude_bandwidths as conclude_bandwidths
-from .conclusions.conclusion import Conclusion as Conclusion
-from .conclusions.groups import conclude_groups as conclude_groups
-from .conclusions.recalibration import conclude_recalibration as conclude_recalibration
-from .conclusions.retraining import (
+from .conclusions import (
+    Conclusion as Conclusion,
+    conclude_bandwidths as conclude_bandwidths,
+    conclude_groups as conclude_groups,
+    conclude_recalibration as conclude_recalibration,
     conclude_retraining as conclude_retraining,
     retraining_in_subgroup as retraining_in_subgroup,
 )

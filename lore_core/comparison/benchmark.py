@@ -58,17 +58,11 @@ class Benchmark:
         return [name for name in lower if not self.ranks(name).empty]
 
     def ranks(self, metric: str) -> pd.DataFrame:
-        """Return ranks from 1, the lowest: one row a dataset, one column a method.
-
-        Ties share the mean of their ranks. Datasets where a method has no value are left out.
-        """
+        """Return ranks from 1, the lowest: one row a dataset, one column a method."""
         return self.values.values(metric).dropna().rank(axis=1)
 
     def any_difference(self, metric: str) -> float:
-        """Return Friedman's p-value: whether ranks differ beyond chance at all; NaN of 1 dataset.
-
-        With fewer than three methods it is Wilcoxon's of the two.
-        """
+        """Return Friedman's p-value that ranks differ, of two methods Wilcoxon's."""
         wide = self.values.values(metric).dropna()
         if len(wide) < 2 or wide.shape[1] < 2:
             return float("nan")
@@ -152,12 +146,10 @@ def benchmark(
 ) -> Benchmark:
     """Fit every recalibrator on each dataset's calibration rows and measure it on the others.
 
-    ``sets``: datasets with a split, or a directory as :func:`~lore_core.load_runs` reads it.
-    ``recalibrators``: methods, of which copies are fitted. The rest is as
-    :func:`~lore_core.comparison.runs.compare_runs` takes it, but that PCA has fewer dimensions
-    where a dataset has fewer features, and that the worst cell is of the first group column, or of
-    the predicted classes where there are no groups. Raises InputError if a dataset lacks
-    calibration rows or features.
+    ``sets``: datasets with a split, or a directory as :func:`~lore_core.load_runs` reads it. The
+    rest is as in :func:`~lore_core.comparison.runs.compare_runs`, but PCA has no more dimensions
+    than a dataset has features, and the worst cell is of the first group column, or of the
+    predicted classes.
     """
     prepared = prepare_runs(
         sets,

@@ -34,16 +34,13 @@ def try_worst_parts(
 ) -> pd.DataFrame:
     """Compare the worst places before each method, and those that are worst after it.
 
-    ``summaries``: by method; the first is what the others are compared with. ``datasets``: the same
-    rows as each method left them. Returns one row a method but the first, a maximum, and what it
-    was the maximum of: ``method, metric``, ``worst``: "before" or "after", ``place`` in words, how
-    many ``rows`` of it were held out, and their gap: ``before``, and ``after`` with its 95 %
-    interval (Wilson) ``low, high``. ``change``: surely "nearer" to zero or "further" off, or
-    "open".
+    The first of the ``summaries`` is what the others are compared with. Returns one row a method
+    but the first, a maximum, and what it was the maximum of ("before" or "after"): the place, how
+    many of its rows were held out, their gaps with a 95 % interval (Wilson), and whether the
+    ``change`` is surely "nearer" to zero or "further" off, or "open".
 
     The difference of two maxima has no interval that holds: each is the luckiest of many. A place
-    that was found on other rows is one set of rows, and their outcomes are the same before and
-    after.
+    that was found on other rows is one set of rows, with the same outcomes before and after.
     """
     (first, before), *others = summaries.items()
     records: list[dict[str, Any]] = []
@@ -52,11 +49,11 @@ def try_worst_parts(
             for when, summary in (("before", before), ("after", after)):
                 if metric.name not in summary.worst_parts:
                     continue
-                place = summary.worst_parts[metric.name]
-                rows, n = place.held_out, len(place.held_out)
+                part = summary.worst_parts[metric.name]
+                rows, n = part.held_out, len(part.held_out)
                 weights = chosen_weights(datasets[first].weights, rows)
                 mean = partial(np.average, weights=weights)
-                got, low, high = share_interval(datasets[first].outcome[rows], weights)
+                accuracy, low, high = share_interval(datasets[first].outcome[rows], weights)
                 old, new = (float(mean(datasets[m].confidence[rows])) for m in (first, method))
                 change = int(closer_to_zero(low, high, old, new))
                 records.append(
@@ -64,10 +61,10 @@ def try_worst_parts(
                         "method": method,
                         "metric": metric.name,
                         "worst": when,
-                        "place": place.name,
+                        "place": part.name,
                         "rows": n,
-                        "before": old - got,
-                        "after": new - got,
+                        "before": old - accuracy,
+                        "after": new - accuracy,
                         "low": new - high,
                         "high": new - low,
                         "change": ("open", "nearer", "further")[change],
@@ -79,15 +76,11 @@ def try_worst_parts(
 def closer_to_zero(
     accuracy_low: ArrayLike, accuracy_high: ArrayLike, before: ArrayLike, after: ArrayLike
 ) -> NDArray[np.int64]:
-    """Return whether a changed confidence is surely nearer to the accuracy, 1, or further off, −1.
+    """Return whether a confidence is significantly nearer to the accuracy, 1, or further off, −1.
 
-    ``accuracy_low``, ``accuracy_high``: interval of the accuracy, which no recalibration changes.
-    ``before``, ``after``: mean confidence. 0 where that is open or the gap changes by less than a
-    point.
-
-    The accuracy is nearer to the one on whose side of their middle it lies. As all methods are
-    compared with one accuracy, an interval of it that holds is right about all of them at once: the
-    number of methods needs no correction.
+    The accuracy is nearer to the one on whose side of their middle it lies; 0 where that is open or
+    the gap changes by less than a point. As all methods are compared with one accuracy, its
+    interval is right about all of them at once: their number needs no correction.
     """
     low, high, old, new = map(np.asarray, (accuracy_low, accuracy_high, before, after))
     middle, change = (old + new) / 2, new - old
@@ -96,21 +89,12 @@ def closer_to_zero(
 
 
 def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
-    """Compare the most probable class of each row with the predicted one.
+    """Compare the most probable class of each row with the predicted one, one row a method.
 
-    ``datasets``: the same rows as each method left them. Returns one row a method: ``changed``, the
-    share of rows in which another class is more probable than the predicted one; ``accuracy`` of
-    the most probable classes; its ``difference`` to that of the predicted ones, from ``low`` to
-    ``high``.
-
-    With b rows set right and c set wrong the intervals are those of Agresti and Min for paired
-    shares, (b − c)/(n + 2) ± z √(b + c + 1 − (b − c)²/(n + 2)) / (n + 2), and hold for all methods
-    at once with 95 % (Bonferroni).
-
-    References
-    ----------
-    Agresti, Min, "Simple improved confidence intervals for comparing matched proportions",
-    Statistics in Medicine 24, 2005.
+    ``changed``: share of rows in which it is another; ``accuracy`` of the most probable classes;
+    its ``difference`` to that of the predicted ones, from ``low`` to ``high``: with b rows set
+    right and c wrong (b − c)/(n + 2) ± z √(b + c + 1 − (b − c)²/(n + 2)) / (n + 2) (Agresti, Min,
+    Statistics in Medicine 24, 2005), for all methods at once with 95 % (Bonferroni).
     """
     z = stats.norm.ppf(1 - 0.025 / max(len(datasets), 1))
 
@@ -132,10 +116,7 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
 
 
 def about_predictions(table: pd.DataFrame) -> str:
-    """Say whether the most probable class is another one than the predicted one.
-
-    ``table``: from :func:`most_probable_classes`.
-    """
+    """Say whether the most probable class is another one than the predicted one."""
     changed = table["changed"]
     if not (changed > 0).any():
         return "No method changes a row's most probable class, so the accuracy stays."

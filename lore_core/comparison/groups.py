@@ -39,23 +39,13 @@ def group_report(
 ) -> pd.DataFrame:
     """Mean gap, ECE and MCE of each group, with 95 % intervals.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    groups : array-like of shape (n,) or (n, g)
-        Group names; of several columns the intersections are taken.
-    n_bins, binning
-        Bins are chosen once on all rows.
-    small : int
-        Groups with fewer rows are marked: their numbers are mostly noise.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-    n_draws : int
-        Simulations for each true error tried by the intervals of ECE and MCE, at least 39
-        (:func:`~lore_core.inference.intervals.calibration_intervals`); 0 for none.
-    random_state : int
-        Seed of the draws.
+    ``confidence``, ``outcome`` (n,), ``weights`` (n,), ``n_bins``, ``binning``: see
+    :func:`~lore_core.metrics.global_metrics.reliability_table`; bins are chosen once on all rows.
+    ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken.
+    ``small``: groups with fewer rows are marked, as their numbers are mostly noise. ``n_draws``:
+    simulations for each true error tried by the intervals of ECE and MCE, at least 39
+    (:func:`~lore_core.inference.intervals.calibration_intervals`); 0 for none. ``random_state``:
+    their seed.
 
     Returns
     -------
@@ -99,16 +89,8 @@ def compare_groups(
 ) -> pd.DataFrame:
     """Name the group furthest off under every method, and the worst cells.
 
-    Parameters
-    ----------
-    datasets : mapping of str to Dataset
-        The same evaluation rows as each method left them.
-    groups : array-like of shape (n,) or (n, g)
-        Group names; of several columns the intersections are taken.
-    n_bins, binning
-        Bins are chosen once on all rows.
-    min_group_size : int
-        Groups with fewer rows are left out.
+    ``datasets``: the same evaluation rows as each method left them. ``groups``, ``n_bins``,
+    ``binning``: see :func:`group_report`. ``min_group_size``: smaller groups are left out.
 
     Returns
     -------
@@ -126,14 +108,7 @@ def compare_groups(
         rows = Measured(
             dataset, n_bins=n_bins, binning=binning, groups=groups, min_group_size=min_group_size
         )
-        table = groupwise_calibration_error(
-            rows.confidence,
-            rows.outcome,
-            groups,
-            n_bins=n_bins,
-            binning=binning,
-            weights=rows.weights,
-        )
+        table = rows.of_groups
         worst = table[table["rows"] >= min_group_size].sort_values("mce").iloc[-1]
         furthest = rows.counted_gaps.iloc[int(rows.counted_gaps["gap"].abs().argmax())]
         cell = {"cell_gap": np.nan, "cell": "", "cell_rows": 0}

@@ -305,10 +305,7 @@ def _side_by_side(
     methods: Sequence[Recalibrator],
     progress: Progress | None,
 ) -> list[_Found]:
-    """Do the work of all methods, as many at a time as there are threads, and one thread each.
-
-    Those of many settings, which lists name last, are begun first: nothing then waits for them.
-    """
+    """Do the work of all methods in threads, beginning with the last, which are the slowest."""
     threads = min(thread_count(None), len(methods))
     with ThreadPoolExecutor(threads) as pool, limited_threads(1) if threads > 1 else nullcontext():
         begun = {pool.submit(work, method): method for method in reversed(methods)}
@@ -325,19 +322,13 @@ def _side_by_side(
 
 def _with_remark(method: Recalibrator, before: Dataset, after: Dataset) -> str:
     remark = method.remark
-    if not isinstance(method, NoRecalibration) and _is_same(before, after):
+    is_same = (
+        np.allclose(getattr(before, of), getattr(after, of), rtol=0, atol=1e-12)
+        for of in ("confidence", "probabilities")
+    )
+    if not isinstance(method, NoRecalibration) and all(is_same):
         remark = "changed nothing"
     return f"{method.label} ({remark})" if remark else method.label
-
-
-def _is_same(before: Dataset, after: Dataset) -> bool:
-    return all(
-        np.allclose(one, other, rtol=0, atol=1e-12)
-        for one, other in (
-            (before.confidence, after.confidence),
-            (before.probabilities, after.probabilities),
-        )
-    )
 
 
 def _bound(summaries: Mapping[str, Summary], side: str) -> pd.DataFrame:

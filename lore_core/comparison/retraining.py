@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,7 @@ import pandas as pd
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError
-from lore_core.metrics.grouping_loss import LossParts, are_enough, loss_parts
-from lore_core.metrics.regret import RewardParts, reward_parts
+from lore_core.metrics.gains import LossParts, RewardParts, are_enough, loss_parts, reward_parts
 from lore_core.recalibration.beta_calibration import BetaCalibration
 
 #: Calibration rows that trees are fitted on, and features looked at in each split, at most.
@@ -24,7 +24,7 @@ STEPS = ("a curve of the confidence", "class and features beyond it", "both")
 
 @dataclass(frozen=True, eq=False)
 class GainEstimate:
-    """What calibration rows teach, said of other rows; every array has the shape (n,)."""
+    """What models of calibration rows predict for other rows; every array has the shape (n,)."""
 
     confidence: Floats
     outcome: Floats
@@ -64,20 +64,17 @@ def retraining_frame(losses: LossParts, rewards: RewardParts | None = None) -> p
     ``brier, brier_low, brier_high`` (of the features a lower bound) and, given ``rewards``, what
     the fitted curve and trees gain: ``reward, reward_low, reward_high, changed``.
     """
-    parts = (losses.calibration, losses.grouping, losses.both)
-    table = pd.DataFrame(
-        {
-            "brier": [part.value for part in parts],
-            "brier_low": [part.low for part in parts],
-            "brier_high": [part.high for part in parts],
-        },
-        index=pd.Index(STEPS, name="step"),
-    )
+    columns: dict[str, tuple[Any, ...]] = {
+        "brier": (losses.calibration, losses.grouping, losses.both)
+    }
     if rewards is not None:
-        gains = (rewards.recalibrated, rewards.improved, rewards.both)
-        for name, of in (("reward", "value"), ("reward_low", "low"), ("reward_high", "high")):
-            table[name] = [getattr(gain, of) for gain in gains]
-        table["changed"] = [gain.changed for gain in gains]
+        columns["reward"] = (rewards.recalibrated, rewards.improved, rewards.both)
+    table = pd.DataFrame(index=pd.Index(STEPS, name="step"))
+    for name, parts in columns.items():
+        for suffix, end in (("", "value"), ("_low", "low"), ("_high", "high")):
+            table[f"{name}{suffix}"] = [getattr(part, end) for part in parts]
+    if rewards is not None:
+        table["changed"] = [gain.changed for gain in columns["reward"]]
     return table
 
 
@@ -119,13 +116,13 @@ def estimate_gains(
         random_state=random_state,
     ).fit(inputs[chosen], (known.outcome - before)[chosen])
     # (Block by block: the trees want other numbers than the rows are, and copy them.)
-    told = np.concatenate(
+    explained = np.concatenate(
         [
             trees.predict(_inputs(rows, slice(start, start + _BLOCK)))
             for start in range(0, len(rows), _BLOCK)
         ]
     )
-    return GainEstimate(new.confidence, new.outcome, after, told)
+    return GainEstimate(new.confidence, new.outcome, after, explained)
 
 
 def _two_classes(target: Target) -> Dataset:

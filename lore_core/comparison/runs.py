@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from operator import attrgetter
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -96,7 +97,7 @@ def compare_runs(
         binning=binning,
         min_group_size=min_group_size,
     )
-    tables = prepared.each(_table_of, n_jobs, progress)
+    tables = prepared.each(attrgetter("table"), n_jobs, progress)
     labelled = [
         table.rename_axis("method").reset_index().assign(run=name)
         for name, table in zip(prepared.names, tables, strict=True)
@@ -177,16 +178,18 @@ def prepare_runs(
         # What no metric needs is not sent to other processes.
         datasets=[dataclasses.replace(item, images=None, metadata=None) for item in datasets],
         names=names_of_runs,
-        rows=_rows(datasets, names_of_runs),
+        rows=pd.DataFrame(
+            {
+                "run": names_of_runs,
+                "calibration_rows": [int(item.in_split(CALIBRATION).sum()) for item in datasets],
+                "evaluation_rows": [len(item.evaluation) for item in datasets],
+            }
+        ),
         methods=list(recalibrators),
         maps=maps,
         by=by,
         options=options,
     )
-
-
-def _table_of(result: Comparison) -> pd.DataFrame:
-    return result.table
 
 
 def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], Taken]) -> Taken:
@@ -251,18 +254,6 @@ def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
             raise InputError(
                 f"'group_column' must be one of {known} in run '{dataset.name}'; got {name!r}."
             )
-
-
-def _rows(datasets: list[Dataset], names: list[str]) -> pd.DataFrame:
-    """How many rows each run was fitted and measured on."""
-    calibrations = [dataset.calibration for dataset in datasets]
-    return pd.DataFrame(
-        {
-            "run": names,
-            "calibration_rows": [0 if item is None else len(item) for item in calibrations],
-            "evaluation_rows": [len(dataset.evaluation) for dataset in datasets],
-        }
-    )
 
 
 def _names(datasets: list[Dataset]) -> list[str]:

@@ -20,8 +20,7 @@ from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors, describe_gaps, known_mean
 from lore_core.metrics.means import mean_interval
-from lore_core.metrics.measured import Measured
-from lore_core.metrics.worst_parts import WorstPart, worst_parts
+from lore_core.metrics.measured import Measured, WorstPart, worst_parts
 
 
 @dataclass(frozen=True)
@@ -91,20 +90,17 @@ def summarize(
         See :meth:`~lore_core.data.dataset.Dataset.target`.
     gamma, n_bins, binning
         See :func:`~lore_core.metrics.local_error.local_errors`.
-    groups : array-like of shape (n,) or (n, g), optional
-        Adds the largest gap and the maximum group-wise MCE over groups of ``min_group_size`` rows
-        or more (the gap: of :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS` at least).
-    min_group_size : int
-        See ``groups``.
-    n_draws : int
+    groups, min_group_size
+        Names (n,) or (n, g) add the largest gap and the maximum group-wise MCE over groups of
+        so many rows (the gap: of
+        :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS` at least).
+    n_draws, random_state
         Simulations of each true error tried for the intervals of the calibration errors, 39 or
-        more; 0 for none. The other intervals need none.
+        more, and their seed; 0 for none. The other intervals need none.
     local_intervals : bool
         Simulate those of the local metrics too: on many rows they cost far more than all else.
     local : LocalErrors, optional
         Local errors of these rows, bins and γ, where they are known already.
-    random_state : int
-        Seed of the draws.
     """
     rows = Measured(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
@@ -147,7 +143,7 @@ def summarize(
 
 
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
-    """Each confidence bin's gap beside the local errors inside it.
+    """Return each confidence bin's gap and the local errors inside it.
 
     ``reliability``: global picture. ``local``: local picture of the same rows in the same bins.
     Returns one row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and
@@ -172,7 +168,7 @@ def describe_rows(
     *,
     target: str | int = TOP_LABEL,
 ) -> str:
-    """Say what these rows promised, what they got, and how far that differs from place to place.
+    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
 
     ``name``: what the rows are, for the start of the sentence. ``local``: of the rows of
     ``dataset``. ``rows`` (n,): mask of the rows meant; the range is that of those with 10 effective
@@ -183,11 +179,11 @@ def describe_rows(
         return f"{name}: no rows."
     target_rows = dataset.target(target)
     weights = chosen_weights(target_rows.weights, rows)
-    promised, got = (
+    confidence, accuracy = (
         float(np.average(v[rows], weights=weights))
         for v in (target_rows.confidence, target_rows.outcome)
     )
     usable = rows & local.supported()
     left_out = 1 - usable.sum() / n
     signed = local.signed[usable]
-    return describe_gaps(name, n, promised, got, signed, left_out, gamma=local.gamma)
+    return describe_gaps(name, n, confidence, accuracy, signed, left_out, gamma=local.gamma)

@@ -1,4 +1,4 @@
-"""Two sets of sums side by side: every metric, and at how many rows an error surely differs."""
+"""Two sets of sums side by side: every metric, and on how many rows an error must differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SumsComparison:
     #: A row a metric: ``metric, value, other, difference, at_least, at_most``; the last two hold
     #: other − value of all rows that were summed.
     table: pd.DataFrame
-    #: Share of the first rows that are in cells at whose mean place the other's LCE is surely
+    #: Share of the first rows that are in cells at whose mean place the other's LCE is certainly
     #: larger, or smaller.
     larger: float
     smaller: float

@@ -39,10 +39,7 @@ def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def long_table(
     columns: Mapping[str, pd.DataFrame | None], methods: list[str], metrics: list[str]
 ) -> pd.DataFrame:
-    """One row a method and metric: ``method, metric, unit``, then the columns.
-
-    ``columns``: by their names values of methods × metrics; NaN where there are none.
-    """
+    """Return one row a method and metric: ``method, metric, unit``, then the columns."""
     order = pd.MultiIndex.from_product([methods, metrics], names=["method", "metric"])
     units = [unit_of(metric).in_files for _, metric in order]
     table = pd.DataFrame({"unit": units}, index=order)
@@ -56,24 +53,17 @@ def long_table(
 
 
 def beyond_chance(low: float, high: float) -> Literal["better", "worse", ""]:
-    """Say on which side of 0 a difference lies beyond chance; of an error, less is better.
-
-    ``low``, ``high``: its 95 % interval; NaN where there is none.
-    """
+    """Say on which side of 0 the interval of a difference lies; of an error, less is better."""
     return "better" if high < 0 else "worse" if low > 0 else ""
 
 
 def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFrame:
-    """Check metrics of one model against limits.
+    """Check metrics of one model against limits, one row each.
 
-    ``table``: from :func:`metric_table`. ``limits``: by names of
-    metrics, in the table's own units (shares 0 to 1, not points): the largest value allowed, or the
-    smallest where more is better. Returns one row a limit, in their order: ``check, limit, value,
-    low, high, result, where``. ``result`` is "exceeded" where the value is beyond the limit and the
-    whole interval is, "not sure" where the interval reaches back to the limit, else "met". Of a
-    metric without an interval the value alone decides. ``where`` is empty. Raises InputError if a
-    metric is unknown, the data have no value of it, no value of it is better than another, or a
-    limit is no number.
+    ``table``: from :func:`metric_table`. ``limits``: the largest value allowed, in the table's own
+    units, or the smallest where more is better. ``result`` is "exceeded" where the value and its
+    whole interval are beyond the limit, "not sure" where the interval reaches back to it, else
+    "met"; without an interval the value alone decides.
     """
     known = table.set_index("metric")
     rows = []
@@ -95,12 +85,10 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 
 
 def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """Check the gaps of places against a limit.
+    """Check gaps of places, on held-out rows, against the largest allowed in either direction.
 
-    ``subgroups``: from :func:`~lore_core.view.where.subgroup_table`: significant ones, with
-    their gaps on rows that did not take part in finding them. ``limit``: largest gap allowed, in
-    either direction: a share, 0 to 1. Returns one row as of :func:`check_metrics`, for the place
-    whose gap has the bound furthest from 0; without a value where there is none.
+    ``subgroups``: from :func:`~lore_core.view.where.subgroup_table`. Returns one row as of
+    :func:`check_metrics`, for the place whose gap has the bound furthest from 0.
     """
     if not len(subgroups):
         rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]

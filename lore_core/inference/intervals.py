@@ -73,26 +73,12 @@ def calibration_intervals(
 ) -> pd.DataFrame:
     """Confidence intervals of the calibration errors these rows truly have.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    embedding : Embedding or array-like of shape (n, d), optional
-        Adds ALCE and MLCE, and the MLCE of supported rows where there are any.
-    gamma, n_bins, binning
-        See :func:`~lore_core.metrics.local_error.local_errors`.
-    bins : ConfidenceBins, optional
-        Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0; the simulated outcomes count for the same.
-    level : float
-        Confidence level in (0, 1).
-    n_draws : int
-        Simulations for each true error tried; at least 2/(1 − level) − 1, or the tails have none.
-    random_state : int
-        Seed.
-    progress : callable, optional
-        Called with the share done.
+    ``confidence``, ``outcome``, ``gamma``, ``n_bins``, ``binning``, ``weights``, ``progress``: see
+    :func:`~lore_core.metrics.local_error.local_errors`; simulated outcomes count for the weights,
+    too. ``embedding`` (n, d): adds ALCE and MLCE, and the MLCE of supported rows where there are
+    any. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``level``: confidence
+    level in (0, 1). ``n_draws``: simulations for each true error tried; at least 2/(1 − level) − 1,
+    or the tails have none. ``random_state``: their seed.
 
     Returns
     -------
@@ -178,10 +164,7 @@ def _global_parts(
     rng: np.random.Generator,
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
-    """Return ECE and MCE of accuracies, and the patterns of true error.
-
-    ``few``: rows of the bins that are drawn row by row, with ``uniform`` of shape (n_draws, rows).
-    """
+    """Return ECE and MCE of accuracies, and patterns of true error; ``few``: drawn row by row."""
     count, mass = np.bincount(index), np.bincount(index, weights=weights)
     each = np.ones(len(c)) if weights is None else weights
     member = sparse.csr_array(
@@ -190,13 +173,13 @@ def _global_parts(
     )
     deviate = rng.standard_normal((len(count), len(uniform)))
     by_row = np.ascontiguousarray(uniform.T)  # (As the product takes it.)
-    promised, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
+    confidence_sum, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
 
     def total(values: Floats, power: int = 1) -> Floats:
         return np.asarray(np.bincount(index, weights=each**power * values), dtype=float)
 
     def metric(right: Floats) -> Floats:
-        gap = np.abs(promised[:, None] - right)
+        gap = np.abs(confidence_sum[:, None] - right)
         return np.stack([gap.sum(axis=0) / len(c), (gap / size[:, None]).max(axis=0)])
 
     def errors(accuracy: Floats) -> Floats:
@@ -230,10 +213,7 @@ def _local_parts(
     uniform: Floats,
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
-    """Return ALCE, MLCE and supported MLCE of accuracies, and the patterns of true error.
-
-    The last is not there where no row is supported. ``uniform``: shape (n_draws, n).
-    """
+    """Return ALCE, MLCE and supported MLCE (if any) of accuracies, and patterns of true error."""
     each = np.ones(len(c)) if weights is None else weights
     sums = laplacian_sums(
         z,

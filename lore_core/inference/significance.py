@@ -77,12 +77,8 @@ def local_significance(
 ) -> Significance:
     """Test every row's signed local error: standard error, z and p-value.
 
-    Parameters
-    ----------
-    confidence, outcome, embedding, gamma, n_bins, binning, weights, progress
-        See :func:`~lore_core.metrics.local_error.local_errors`.
-    min_effective_size : float
-        Rows with a smaller n_eff are not tested.
+    Arguments are those of :func:`~lore_core.metrics.local_error.local_errors`; rows with an n_eff
+    below ``min_effective_size`` are not tested.
 
     Notes
     -----
@@ -149,11 +145,9 @@ def local_significance(
 def two_sided_p_value(
     value: Floats, standard_error: Floats, skewness: Floats, effective_size: ArrayLike
 ) -> Floats:
-    """How surprising values of mean 0 are that come from few and skewed outcomes, shape (n,).
+    """Return p-values of values of mean 0 that come from few and skewed outcomes, shape (n,).
 
-    ``effective_size``: n_eff; one outcome moves the value by 1/n_eff. See the notes of
-    :func:`local_significance`. Without any variance only 0 is possible: then 1 for 0 and 0 for
-    anything else.
+    See the notes of :func:`local_significance`. Without variance only 0 is possible.
     """
     size = np.maximum(np.abs(value) - _STEP / np.maximum(effective_size, 1.0), 0.0)
     with np.errstate(all="ignore"):
@@ -179,8 +173,7 @@ def two_sided_p_value(
 def holm(p_values: Floats) -> Floats:
     """Adjust p-values after Holm: the smallest times their number, the next times one less.
 
-    ``p_values`` (m,): of tests that may depend on each other. Returns shape (m,): in [0, 1]; with
-    those up to α taken for real, the chance of any mistake is at most α.
+    Those up to α are real, with a chance of any mistake of at most α, however tests depend.
     """
     order = np.argsort(p_values, kind="stable")
     stepped = p_values[order] * np.arange(len(p_values), 0, -1)

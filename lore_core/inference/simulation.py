@@ -204,19 +204,10 @@ def null_errors(
 ) -> NullErrors:
     """All summaries, and the CDF of LCE, of a model whose confidences are these and right.
 
-    Parameters
-    ----------
-    confidence, embedding, n_bins, binning, n_draws, min_effective_size
-        See :func:`null_band`.
-    weights, random_state, progress
-        See :func:`null_band`.
-    gamma : float
-        The one bandwidth γ.
-    within : ndarray of shape (n,), optional
-        Mask of the rows whose CDF is wanted (one confidence bin); the summaries are of all rows.
-        Its shares are of rows, each counted once, with weights too.
-    n_shares : int
-        Points of the CDF.
+    At the one bandwidth ``gamma``; the other arguments are those of :func:`null_band`, and:
+    ``within`` (n,): mask of the rows whose CDF is wanted (one confidence bin); the summaries are of
+    all rows. Its shares are of rows, each counted once, with weights too. ``n_shares``: points of
+    the CDF.
     """
     c = as_confidence(confidence)
     grid = np.array([check_positive(gamma, "gamma")])
@@ -366,10 +357,9 @@ def drawn_means(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield residuals of outcomes drawn from what is predicted, and their kernel means.
 
-    Of the next b' draws, shape (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many
-    come at a time. ``predicted`` (n,) or (n, K): confidences, of which 0 or 1 is drawn, or
-    probabilities, of which a class is. ``z`` (n, d): coordinates. ``groups`` (n,): bins.
-    ``bandwidth`` (g,): divisors of distances. ``mass`` (g, n): kernel masses.
+    Of the next b' draws, (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many come at
+    a time. ``predicted``: confidences (n,), of which 0 or 1 is drawn, or probabilities (n, K), of
+    which a class is. ``mass`` (g, n): kernel masses.
     """
     n_draws = check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
@@ -405,10 +395,10 @@ def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
 def _quantiles(values: Floats, share: Floats) -> Floats:
     """Return np.quantile(values, share) of a million values in a fifth of its time."""
     ordered = np.sort(values)
-    place = share * (len(ordered) - 1)
-    low = np.floor(place).astype(np.int64)
+    position = share * (len(ordered) - 1)
+    low = np.floor(position).astype(np.int64)
     above = ordered[np.minimum(low + 1, len(ordered) - 1)]
-    return np.asarray(ordered[low] + (above - ordered[low]) * (place - low))
+    return np.asarray(ordered[low] + (above - ordered[low]) * (position - low))
 
 
 def _summaries(error: Floats, supported: Mask, weights: Floats | None) -> dict[str, Floats]:

@@ -164,10 +164,7 @@ def _drawn_squares(
     *,
     by_class: bool = True,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield ``squared`` (g, n, b') and ``class_squared`` (g, b', K) of b' simulated models.
-
-    ``groups`` (n,): bins. ``known`` (g, n): mask of the supported rows at each bandwidth.
-    """
+    """Yield ``squared`` (g, n, b') and ``class_squared`` (g, b', K) of b' simulated models."""
     h = scaled_bandwidth(gammas, z.shape[1])
     mass = laplacian_sums(z, None, np.ones(len(z)), bandwidth=h, target_groups=groups)
     shares = [
@@ -195,10 +192,9 @@ def _drawn_squares(
 
 
 def _own_and_furthest(values: Floats) -> tuple[Floats, Floats]:
-    """Divide columns (b, m) by their root mean square; what is 0 in all of them stays 0.
+    """Divide columns (b, m) by their root mean square; return the first row, and others' largest.
 
-    Returns the first row (m,), and the largest of every other row (b − 1,). Some columns at a
-    time: of a million rows all are 320 MB, and three times that in between.
+    Some columns at a time: of a million rows all are 320 MB, and three times that in between.
     """
     own, furthest = np.empty(values.shape[1]), np.full(len(values) - 1, -np.inf)
     edges = np.linspace(0, len(own), -(-values.size // _AT_ONCE) + 1).astype(int)
@@ -332,12 +328,12 @@ def class_table(
     """
     local = np.abs(errors.signed[errors.supported()])
     p, n_classes = dataset.probabilities, dataset.n_classes
-    promised = p.mean(axis=0)
+    mean = p.mean(axis=0)
     came = np.bincount(dataset.labels, minlength=n_classes) / len(dataset)
     columns = {
-        "promised": promised,
+        "promised": mean,
         "came": came,
-        "gap": promised - came,
+        "gap": mean - came,
         "ece": [
             expected_calibration_error(p[:, k], dataset.labels == k, n_bins=n_bins, binning=binning)
             for k in range(n_classes)

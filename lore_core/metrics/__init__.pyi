@@ -3,17 +3,21 @@
 from .bandwidth import (
     BandwidthCurve as BandwidthCurve,
     BandwidthSpread as BandwidthSpread,
+    BandwidthSuggestion as BandwidthSuggestion,
     VectorCurve as VectorCurve,
     bandwidth_curve as bandwidth_curve,
     default_gammas as default_gammas,
     mean_bandwidth_curve as mean_bandwidth_curve,
+    suggest_bandwidth as suggest_bandwidth,
     vector_curve as vector_curve,
 )
-from .bandwidth_choice import (
-    BandwidthSuggestion as BandwidthSuggestion,
-    suggest_bandwidth as suggest_bandwidth,
-)
 from .catalogue import CATALOGUE as CATALOGUE
+from .gains import (
+    LossParts as LossParts,
+    RewardParts as RewardParts,
+    loss_parts as loss_parts,
+    reward_parts as reward_parts,
+)
 from .global_metrics import (
     ReliabilityTable as ReliabilityTable,
     expected_calibration_error as expected_calibration_error,
@@ -23,7 +27,6 @@ from .global_metrics import (
     reliability_table as reliability_table,
     wilson_interval as wilson_interval,
 )
-from .grouping_loss import LossParts as LossParts, loss_parts as loss_parts
 from .local_error import (
     LocalErrors as LocalErrors,
     VectorErrors as VectorErrors,
@@ -42,7 +45,6 @@ from .proper_scores import (
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
 )
-from .regret import RewardParts as RewardParts, reward_parts as reward_parts
 from .rewards import (
     RewardCurve as RewardCurve,
     default_ratios as default_ratios,

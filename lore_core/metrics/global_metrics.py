@@ -29,7 +29,7 @@ FEWEST_GROUP_ROWS = 10
 
 @dataclass(frozen=True)
 class ReliabilityTable:
-    """What each confidence bin promised and what it got. Empty bins hold NaN."""
+    """Mean confidence and accuracy of each confidence bin. Empty bins hold NaN."""
 
     bins: ConfidenceBins  #: The partition
     count: Ints  #: (n_bins,); rows in each bin
@@ -125,11 +125,7 @@ def wilson_interval(
 
 
 def share_interval(outcome: Floats, weights: Floats | None = None) -> tuple[float, float, float]:
-    """Return the share of right rows with Wilson's 95 % interval.
-
-    ``outcome`` (n,), not empty. ``weights`` (n,): what each row counts for; the interval is then
-    that of the (Σw)²/Σw² equal rows they are worth (see :func:`reliability_table`).
-    """
+    """Return the share of right rows with Wilson's 95 % interval, by their weights."""
     share = float(np.average(outcome, weights=weights))
     n = effective_rows(weights, len(outcome))
     low, high = wilson_interval(outcome.sum() if weights is None else share * n, n)
@@ -169,10 +165,10 @@ def _set_means(
     """Return sizes of sets, mean confidence, accuracy and its 95 % interval; NaN without rows."""
     sizes = set_sizes(codes, size, weights)
     right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
-    promised = np.bincount(codes, weights=weighed(c, weights), minlength=size)
+    confidence_sum = np.bincount(codes, weights=weighed(c, weights), minlength=size)
     low, high = wilson_interval(right * sizes.per_mass, sizes.worth)
     with np.errstate(invalid="ignore"):
-        return sizes, promised / sizes.mass, right / sizes.mass, low, high
+        return sizes, confidence_sum / sizes.mass, right / sizes.mass, low, high
 
 
 def gap_table(
@@ -182,12 +178,10 @@ def gap_table(
     size: int,
     weights: Floats | None = None,
 ) -> pd.DataFrame:
-    """Mean confidence − accuracy of disjoint sets of rows, one line a set.
+    """Return mean confidence − accuracy of disjoint sets of rows, one line a set.
 
-    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. ``weights`` (n,): what each row counts
-    for; see :func:`reliability_table`. Columns: ``rows, confidence, accuracy,
-    gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round); NaN without
-    rows.
+    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy,
+    gap, gap_low, gap_high`` (95 %, by Wilson's interval of the accuracy); NaN without rows.
     """
     sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
     return pd.DataFrame(
@@ -205,11 +199,10 @@ def gap_table(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's interval of a share (1934): at least as often as ``level`` it holds.
+    """Return Clopper and Pearson's interval of a share (1934): it holds with ``level`` at least.
 
-    Wider than Wilson's, which near 0 and 1 holds the truth less often than it says. ``successes``
-    of ``count`` trials, one at least. If the trials' probabilities differ it holds their mean
-    (Hoeffding, "On the distribution of the number of successes in independent trials", 1956).
+    Wider than Wilson's, which near 0 and 1 holds less often than it says. Of trials with unlike
+    probabilities it holds their mean (Hoeffding, 1956).
     """
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(count, dtype=np.float64)
     tail = (1 - level) / 2
@@ -230,20 +223,12 @@ def reliability_table(
 ) -> ReliabilityTable:
     """Count, mean confidence and accuracy of each confidence bin.
 
-    Parameters
-    ----------
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    outcome : array-like of shape (n,)
-        1 where the prediction was right, else 0.
-    n_bins, binning
-        See :func:`~lore_core.data.binning.confidence_bins`.
-    within : ndarray of shape (n,), optional
-        Mask of the rows to count, in the bins of all; by default all.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0. The intervals of the accuracies are then those of
-        (Σw)²/Σw² equal rows (Korn, Graubard, "Confidence intervals for proportions with small
-        expected number of positive counts estimated from survey data", 1998).
+    ``confidence`` (n,): in [0, 1]. ``outcome`` (n,): 1 where the prediction was right, else 0.
+    ``n_bins``, ``binning``: see :func:`~lore_core.data.binning.confidence_bins`. ``within`` (n,):
+    mask of the rows to count, in the bins of all; by default all. ``weights`` (n,): what each row
+    counts for, above 0; the intervals of the accuracies are then those of (Σw)²/Σw² equal rows
+    (Korn, Graubard, "Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data", 1998).
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
@@ -324,17 +309,17 @@ def groupwise_calibration_error(
     difference = np.abs(sum_c - sum_a)
     sizes = set_sizes(member, n_groups, w)
     total, right = mass.sum(axis=1), sum_a.sum(axis=1)
-    promised = sum_c.sum(axis=1) / total
+    mean = sum_c.sum(axis=1) / total
     low, high = exact_interval(right * sizes.per_mass, sizes.worth, level=1 - 0.05 / n_groups)
     frame = pd.DataFrame(
         {
             "group": unique,
             "rows": sizes.rows,
             "accuracy": right / total,
-            "mean_confidence": promised,
-            "gap": promised - right / total,
-            "gap_low": promised - high,
-            "gap_high": promised - low,
+            "mean_confidence": mean,
+            "gap": mean - right / total,
+            "gap_low": mean - high,
+            "gap_high": mean - low,
             "ece": difference.sum(axis=1) / total,
             "mce": (difference / np.where(mass > 0, mass, 1)).max(axis=1),
         }
@@ -343,10 +328,7 @@ def groupwise_calibration_error(
 
 
 def counted_groups(rows: ArrayLike, min_group_size: int = 1) -> Mask:
-    """Return which groups, of so many ``rows`` (g,), are large enough for their gap to count.
-
-    Those with ``min_group_size`` rows and ten; where all are smaller the largest.
-    """
+    """Return which groups count: of ``min_group_size`` rows and ten, or else the largest, (g,)."""
     sizes = np.asarray(rows)
     return np.asarray(sizes >= min(max(min_group_size, FEWEST_GROUP_ROWS), sizes.max()))
 
@@ -374,14 +356,11 @@ def groupwise_maximum_calibration_error(
 
 
 def largest_group_error(frame: pd.DataFrame, min_group_size: int) -> float:
-    """Return the largest MCE of the groups that are large enough.
-
-    ``frame``: from :func:`groupwise_calibration_error`. Raises InputError if no group is.
-    """
-    kept = frame[frame["rows"] >= min_group_size]
-    if kept.empty:
+    """Return the largest MCE of the groups that are large enough; InputError if there is none."""
+    large = frame[frame["rows"] >= min_group_size]
+    if large.empty:
         raise InputError(
             f"'min_group_size' must leave at least one group; the largest has "
             f"{int(frame['rows'].max())} rows, got {min_group_size}."
         )
-    return float(kept["mce"].max())
+    return float(large["mce"].max())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # what is shipped has no pandas
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
-#: What is said of all classes at once instead, where rows have weights.
+#: Why nothing is tested for all classes at once where rows have weights.
 VECTOR_COUNTS_ALIKE = (
     "The whole vector's test lets every row count once: of weighted rows nothing is said of it."
 )
@@ -96,19 +96,19 @@ class LocalErrors:
 def describe_gaps(
     name: str,
     n_rows: int,
-    promised: float,
-    got: float,
+    confidence: float,
+    accuracy: float,
     signed: Floats,
     left_out: float,
     *,
     gamma: float,
 ) -> str:
-    """Say what rows promised, what they got, and how far that differs from place to place.
+    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
 
-    ``name``: what the rows are. ``signed``: errors where there are enough effective neighbours.
-    ``left_out``: share of the rows that have fewer.
+    ``signed``: errors where there are enough effective neighbours; ``left_out``: share of the
+    other rows.
     """
-    start = f"{name}: {n_rows:,} rows, promised {percent(promised)}, got {percent(got)}"
+    start = f"{name}: {n_rows:,} rows, promised {percent(confidence)}, got {percent(accuracy)}"
     if not len(signed):
         return (
             f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
@@ -137,8 +137,7 @@ def scaled_bandwidth(gamma: Floats, n_dimensions: int) -> Floats: ...
 def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats:
     """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)).
 
-    ``gamma`` (g,): one bandwidth γ > 0, or several. ``n_dimensions``: d. A product that no number
-    holds is the largest number: all weights are 1 there.
+    A product that no number holds is the largest number: all weights are 1 there.
     """
     if isinstance(gamma, np.ndarray):
         return np.array([scaled_bandwidth(float(one), n_dimensions) for one in np.ravel(gamma)])
@@ -166,18 +165,14 @@ def local_errors(
 
     Parameters
     ----------
-    confidence : array-like of shape (n,)
-        Confidences c in [0, 1].
-    outcome : array-like of shape (n,)
-        1 where the prediction was right, else 0.
+    confidence, outcome : array-like of shape (n,)
+        Confidences c in [0, 1]; 1 where the prediction was right, else 0.
     embedding : Embedding or array-like of shape (n, d)
         Coordinates z.
     gamma : float
         Bandwidth γ > 0, in units of the embedding's scale.
-    n_bins : int
-        Confidence bins.
-    binning : {"equal-width", "equal-mass"}
-        How the bins are chosen.
+    n_bins, binning
+        Confidence bins, and how they are chosen: ``"equal-width"`` or ``"equal-mass"``.
     exclude_self : bool
         Leave each row out of its own mean (the paper keeps it in).
     weights : array-like of shape (n,), optional
@@ -219,10 +214,7 @@ def local_errors_and_half(
     n_bins: int,
     binning: Binning,
 ) -> tuple[LocalErrors, KernelMeans]:
-    """Return :func:`local_errors`, and means of the gap c − a at all rows over some (a mask, (n,)).
-
-    Rows all count alike.
-    """
+    """Return :func:`local_errors`, and means of c − a over some rows, which all count alike."""
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
@@ -323,7 +315,7 @@ def average_local_calibration_error(
 class VectorErrors:
     """Local errors of the whole probability vector, row by row."""
 
-    #: (n, K); SLCE of every class: kernel mean of p_k − 1[y = k]; positive = promised too often.
+    #: (n, K); SLCE of every class: kernel mean of p_k − 1[y = k]; positive = predicted too often.
     signed: Floats
     #: (n,); squared length of that vector less its noise, unbiased: below 0 it is all noise.
     squared: Floats
@@ -413,10 +405,7 @@ def vector_errors(
 def vector_rows(
     dataset: Dataset, embedding: Points, n_bins: int, binning: Binning
 ) -> tuple[Floats, Floats, Ints]:
-    """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,).
-
-    Raises InputError if the lengths disagree, or rows have weights.
-    """
+    """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,)."""
     if dataset.weights is not None:
         raise InputError(
             f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
@@ -431,20 +420,13 @@ def vector_rows(
 
 
 def own_noise(z: Floats, squares: Floats, mass: Floats, groups: Ints, h: float | Floats) -> Floats:
-    """Return Σ_j w_ij² ‖r_j‖², what rows' products with themselves add, shape ([g,] n[, b]).
-
-    ``z`` (n, d): coordinates. ``squares`` (n[, b], K): of the residuals. ``mass`` ([g,] n): kernel
-    masses. ``groups`` (n,): bins. ``h`` ([g]): divisors of distances.
-    """
+    """Return Σ_j w_ij² ‖r_j‖², what rows' products with themselves add, shape ([g,] n[, b])."""
     sums = laplacian_sums(z, None, squares.sum(axis=-1), bandwidth=h / 2, target_groups=groups)
     return np.asarray(sums / np.square(mass if squares.ndim == 2 else mass[..., None]))
 
 
 def own_shares(z: Floats, known: Mask, mass: Floats, groups: Ints, h: float) -> Floats:
-    """Return c_j = Σ_i w_ij² / |S| over the supported rows i, shape (n,); NaN without any.
-
-    ``known`` (n,): mask of the supported rows S. The others: see :func:`own_noise`.
-    """
+    """Return c_j = Σ_i w_ij² / |S| over the supported rows i, shape (n,); NaN without any."""
     weight = np.where(known, 1.0 / mass**2, 0.0)
     sums = laplacian_sums(z, None, weight, bandwidth=h / 2, target_groups=groups)
     with np.errstate(invalid="ignore"):

@@ -77,10 +77,7 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
 
 
 def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
-    """Return upper bounds of the means of columns, 97.5 % for all at once, and p-values.
-
-    ``rows`` (n, m); ``worst`` (m,): the imaginary row. p-values are of a mean of 0 or more.
-    """
+    """Return upper bounds of columns' means, 97.5 % at once, and p-values of a mean from 0 on."""
     drawn = _weights(len(rows)) @ np.vstack([rows, worst])
     ordered = np.sort(drawn, axis=0)
     highest = np.sort(stats.rankdata(drawn, "min", axis=0).max(axis=1).astype(int) - 1)
@@ -102,12 +99,7 @@ def difference_range(
     other: Floats,
     weights: Floats | None = None,
 ) -> tuple[float, float]:
-    """Return the smallest and the largest difference of a score that any class of a row gives.
-
-    ``of_class``: from probabilities (n, K) to the score of each row had each class been the true
-    one. ``first``, ``other`` (n, K): probabilities of two methods; the difference is the other's to
-    the first's. ``weights`` (n,), of mean 1: a row's difference is as many times as large.
-    """
+    """Return the least and largest difference of a score, other − first, that any class gives."""
     low, high = np.inf, -np.inf
     step = max(1, _CHUNK // first.shape[1])
     for start in range(0, len(first), step):
@@ -121,8 +113,8 @@ def difference_range(
 def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
     """Return the limits between which a further draw lies with probability ``level``.
 
-    Order statistics at (b + 1)(1 ± level)/2 of the b draws along ``axis`` (Weibull's plotting
-    positions): of 100 draws the usual interpolated quantile would leave out 7 instead of 5 %.
+    At (b + 1)(1 ± level)/2 of the b draws along ``axis`` (Weibull): of 100 draws the usual quantile
+    would leave out 7 instead of 5 %.
     """
     tail = (1 - check_share(level, "level")) / 2
     low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")

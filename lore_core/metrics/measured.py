@@ -17,7 +17,7 @@ from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
 from lore_core.data.weights import chosen_weights, linearised, weighed
 from lore_core.kernel_sums import KernelMeans, laplacian_means
-from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
+from lore_core.metrics.catalogue import COMPARED, MCE, MIN_CELL_ROWS, MLCE_SUPPORTED, WORST_CELL
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
     counted_groups,
@@ -27,6 +27,7 @@ from lore_core.metrics.global_metrics import (
     share_interval,
 )
 from lore_core.metrics.local_error import (
+    MIN_EFFECTIVE_SIZE,
     LocalErrors,
     local_errors,
     local_errors_and_half,
@@ -84,17 +85,10 @@ class Measured:
         """Share of right rows, by their weights."""
         return float(np.average(self.outcome, weights=self.weights))
 
-    def linearised(self, values: Floats) -> Floats:
-        """Return values whose plain mean and scatter are those of the weighted mean, shape (n,).
-
-        See :func:`~lore_core.data.weights.linearised`.
-        """
-        return linearised(values, self.weights)
-
     def by_row(self, measure: RowMean) -> Floats:
-        """Return a mean's values row by row, :meth:`linearised`; computed once."""
+        """Return a mean's values row by row, linearised; computed once."""
         if measure not in self._by_row:
-            self._by_row[measure] = self.linearised(measure.of_row(self))
+            self._by_row[measure] = linearised(measure.of_row(self), self.weights)
         return self._by_row[measure]
 
     @property
@@ -137,10 +131,11 @@ class Measured:
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
         """Gaps of the groups that count, with intervals that all hold at once; needs groups."""
-        return self._of_groups[counted_groups(self._of_groups["rows"], self.min_group_size)]
+        return self.of_groups[counted_groups(self.of_groups["rows"], self.min_group_size)]
 
     @cached_property
-    def _of_groups(self) -> pd.DataFrame:
+    def of_groups(self) -> pd.DataFrame:
+        """Errors of all groups: :func:`groupwise_calibration_error`; needs groups."""
         return groupwise_calibration_error(
             self.confidence,
             self.outcome,
@@ -171,7 +166,7 @@ class Measured:
     @property
     def largest_group_error(self) -> float:
         """Largest MCE over the groups of ``min_group_size`` rows or more; needs groups."""
-        return largest_group_error(self._of_groups, self.min_group_size)
+        return largest_group_error(self.of_groups, self.min_group_size)
 
     @property
     def largest_cell_gap(self) -> float:
@@ -255,11 +250,7 @@ class Measured:
             self._half.append(half_means)
 
     def held_out_gap(self, *, local: bool) -> Floats:
-        """Gap of each held-out row in the direction the other half shows there, shape (n,).
-
-        ``local``: among neighbours in the confidence bin, else in all of the bin. NaN for the rows
-        that are not held out; 0 where the other half has no rows.
-        """
+        """Return gaps in the direction the other half shows; NaN where not held out."""
         gap, other_half = self.confidence - self.outcome, ~self.held_out
         if local:
             direction = np.sign(np.nan_to_num(self.half_means.mean))
@@ -282,7 +273,7 @@ class Measured:
     def row_values(self) -> pd.DataFrame:
         """Metrics that are means of rows, row by row: shape (n, q), one column a metric.
 
-        Of weighted rows :meth:`linearised`, so that plain means and their errors are right.
+        Linearised, so that of weighted rows, too, plain means and their errors are right.
         """
         return pd.DataFrame(
             {
@@ -292,3 +283,73 @@ class Measured:
             },
             index=pd.RangeIndex(len(self.dataset)),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class WorstPart:
+    """A bin, a cell or a neighbourhood that sets a maximum among the rows it was looked for in."""
+
+    name: str  #: In words
+    held_out: Ints  #: Rows of the other half that lie in it, in order
+
+
+def worst_parts(rows: Measured) -> dict[str, WorstPart]:
+    """Find the worst bin, cell and neighbourhood on one half of the rows, by their metric.
+
+    Only places of ten (effective) rows or more in both halves count. The neighbourhood is that of
+    the largest local error; its held-out rows are the nearest in its bin, as many as its n_eff.
+    """
+    bins, index = rows.reliability.bins, rows.bin_index
+    found: dict[str, WorstPart] = {}
+    if (worst := _worst_cell(rows, index)) is not None:
+        inside = rows.held_out & (index == worst)
+        found[MCE.name] = WorstPart(_words(rows, worst), np.flatnonzero(inside))
+    if rows.groups is not None:
+        names, member = np.unique(as_group_labels(rows.groups).astype(str), return_inverse=True)
+        large = np.bincount(member)[member] >= rows.min_group_size
+        cells = np.where(large, member * bins.n_bins + index, -1)
+        if (worst := _worst_cell(rows, cells)) is not None:
+            group, in_bin = divmod(worst, bins.n_bins)
+            inside = rows.held_out & (cells == worst)
+            words = f"{names[group]}, {_words(rows, in_bin)}"
+            found[WORST_CELL.name] = WorstPart(words, np.flatnonzero(inside))
+    if rows.embedding is not None:
+        part = _worst_neighbourhood(rows, as_coordinates(rows.embedding))
+        found |= {} if part is None else {MLCE_SUPPORTED.name: part}
+    return found
+
+
+def _words(rows: Measured, in_bin: int) -> str:
+    return f"confidence {rows.reliability.bins.name(in_bin)}"
+
+
+def _worst_cell(rows: Measured, cells: Ints) -> int | None:
+    """Return the cell of the largest |gap| among the rows that are not held out; −1 is no cell."""
+    other_half, own_half = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
+    size = int(cells.max(initial=0)) + 1
+    count, held = (np.bincount(cells[half], minlength=size) for half in (other_half, own_half))
+    weights = chosen_weights(rows.weights, other_half)
+    gap = weighed((rows.confidence - rows.outcome)[other_half], weights)
+    total = np.abs(np.bincount(cells[other_half], gap, minlength=size))
+    mass = np.bincount(cells[other_half], weights, minlength=size)
+    enough = np.minimum(count, held) >= MIN_CELL_ROWS
+    return (
+        int(np.argmax(np.where(enough, total / np.where(count > 0, mass, 1), -1.0)))
+        if enough.any()
+        else None
+    )
+
+
+def _worst_neighbourhood(rows: Measured, z: Floats) -> WorstPart | None:
+    """Return the neighbourhood of the largest supported local error among those not held out."""
+    size, index = rows.half_means.effective_size, rows.bin_index
+    held = np.bincount(index[rows.held_out], minlength=rows.reliability.bins.n_bins)[index]
+    enough = (size >= MIN_EFFECTIVE_SIZE) & (held >= size)
+    if not enough.any():
+        return None
+    middle = int(np.argmax(np.where(enough, np.abs(rows.half_means.mean), -1.0)))
+    others = np.flatnonzero(rows.held_out & (index == index[middle]))
+    far = np.abs(z[others] - z[middle]).sum(axis=1)
+    nearest = others[np.argsort(far, kind="stable")[: round(float(size[middle]))]]
+    words = f"around row {middle:,}, {_words(rows, int(index[middle]))}"
+    return WorstPart(words, np.sort(nearest))

@@ -45,18 +45,12 @@ def brier_score(
 
 
 def class_nll(probabilities: Floats) -> Floats:
-    """−log p of every class of each row, shape (n, K); see :func:`negative_log_likelihood`.
-
-    ``probabilities`` (n, K).
-    """
+    """Return −log p of every class of each row, shape (n, K)."""
     return -np.log(np.maximum(probabilities, PROBABILITY_FLOOR))
 
 
 def class_brier(probabilities: Floats) -> Floats:
-    """Brier score of each row had each class been true, shape (n, K); see :func:`brier_score`.
-
-    ``probabilities`` (n, K).
-    """
+    """Return the Brier score of each row had each class been true, shape (n, K)."""
     # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
     squares = np.einsum("ij,ij->i", probabilities, probabilities)
     total = squares[:, None] - 2 * probabilities + 1

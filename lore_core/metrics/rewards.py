@@ -83,21 +83,10 @@ def reward_curve(
 ) -> RewardCurve:
     """Reward of answering only above the threshold 1 − u/w, for many ratios w/u.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    ratios : array-like of shape (r,), optional
-        Cost ratios w/u ≥ 1; by default :func:`default_ratios`.
-    baseline : array-like of shape (n,), optional
-        Confidences of the same rows before recalibration, to compare with row by row.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-
-    Raises
-    ------
-    InputError
-        If a ratio is below 1 or the lengths disagree.
+    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``ratios`` (r,):
+    cost ratios w/u ≥ 1; by default :func:`default_ratios`. ``baseline`` (n,): confidences of the
+    same rows before recalibration, to compare with row by row. ``weights`` (n,): what each row
+    counts for, above 0.
 
     Notes
     -----
@@ -120,58 +109,43 @@ def reward_curves(
 
     The first is the baseline of the others.
     """
-    a, costs = as_outcome(outcome), _Costs.of(ratios)
+    a = as_outcome(outcome)
     w = as_weights(weights, len(a))
+    grid = default_ratios() if ratios is None else np.atleast_1d(np.asarray(ratios, np.float64))
+    if not (np.isfinite(grid).all() and (grid >= 1).all()):
+        bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
+        raise InputError(f"'ratios' must be finite and at least 1 (w ≥ u); got {bad:g}.")
+    order = np.argsort(1 - 1 / grid, kind="stable")
+    position, thresholds = np.argsort(order), (1 - 1 / grid)[order]
     first, *_ = names = list(confidences)
 
     def reached(name: str) -> Ints:
+        """Return how many thresholds each confidence reaches, shape (n,)."""
         c = as_confidence(confidences[name], name)
         check_lengths(**{"outcome": a, name: c})
-        return costs.reached(c)
+        return np.searchsorted(thresholds, c, side="right")
 
     before = reached(first)
 
     def curve(name: str) -> RewardCurve:
-        return _curve(costs, before if name == first else reached(name), before, a, w)
+        own = before if name == first else reached(name)
+        rows = _RowsAlike.of(own, before, a, w, n_thresholds=len(grid))
+        return _curve(grid, position, rows, len(a))
 
     with ThreadPoolExecutor(thread_count(None)) as threads:
         return dict(zip(names, threads.map(curve, names), strict=True))
 
 
-@dataclass(frozen=True)
-class _Costs:
-    """Cost ratios, and their thresholds."""
-
-    ratio: Floats  #: (r,)
-    position: Ints  #: (r,); of each threshold among all, in their order
-    thresholds: Floats  #: (r,); in their order
-
-    @classmethod
-    def of(cls, ratios: ArrayLike | None) -> _Costs:
-        grid = default_ratios() if ratios is None else np.atleast_1d(np.asarray(ratios, np.float64))
-        if not (np.isfinite(grid).all() and (grid >= 1).all()):
-            bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
-            raise InputError(f"'ratios' must be finite and at least 1 (w ≥ u); got {bad:g}.")
-        order = np.argsort(1 - 1 / grid, kind="stable")
-        return cls(grid, np.argsort(order), (1 - 1 / grid)[order])
-
-    def reached(self, confidence: Floats) -> Ints:
-        """Return how many thresholds each confidence reaches, shape (n,)."""
-        return np.searchsorted(self.thresholds, confidence, side="right")
-
-
-def _curve(costs: _Costs, own: Ints, before: Ints, a: Floats, w: Floats | None) -> RewardCurve:
-    """Return the curve of rows of which it is known how many thresholds they reach."""
-    n, grid = len(a), costs.ratio
+def _curve(grid: Floats, position: Ints, rows: _RowsAlike, n: int) -> RewardCurve:
+    """Return the curve of rows, given the position of each threshold among all in their order."""
     reward, answered, gain, error = (np.empty(len(grid)) for _ in range(4))
-    rows = _RowsAlike.of(own, before, a, w, n_thresholds=len(grid))
     total = rows.mass.sum()
     for k, ratio in enumerate(grid):
-        answers = rows.own > costs.position[k]
+        answers = rows.own > position[k]
         rewards = rows.rewards(answers, ratio)
         reward[k] = (rows.mass * rewards).sum() / total
         answered[k] = (rows.mass * answers).sum() / total
-        difference = rewards - rows.rewards(rows.before > costs.position[k], ratio)
+        difference = rewards - rows.rewards(rows.before > position[k], ratio)
         gain[k] = (rows.mass * difference).sum() / total
         # As of linearised values, whose scatter is the error of the weighted mean.
         scatter = (rows.squares * (difference - gain[k]) ** 2).sum() * (n / total) ** 2

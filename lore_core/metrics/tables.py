@@ -25,12 +25,10 @@ def table_of_metrics(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     chance: NullErrors | None = None,
 ) -> pd.DataFrame:
-    """Value, ends and chance of every metric of one model.
+    """Return ``metric, value, unit``, ends, ``p_value, rows`` of every metric of one model.
 
-    One row a metric: ``metric, value, unit``, then ``low, high``, the 95 % ``intervals``, or
-    ``at_least, at_most``, the ``bounds`` that surely hold the value of rows known by sums; then
-    ``p_value, rows``. NaN where not known. Values are not multiplied: ``unit`` says of what they
-    are, ``rows`` how many they rest on.
+    Ends are ``low, high``, the 95 % ``intervals``, or ``at_least, at_most``, ``bounds`` of rows
+    known by sums; NaN where not known. Values are not multiplied: ``unit`` says of what they are.
     """
     ends = ("low", "high") if bounds is None else ("at_least", "at_most")
     known = (intervals if bounds is None else bounds) or {}
@@ -47,10 +45,7 @@ def table_of_metrics(
 
 
 def metric_columns(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Write a table of metrics as columns of text; bounds only where the value is not exact.
-
-    ``table``: of :func:`table_of_metrics`, or of a comparison, with ``other, difference``.
-    """
+    """Write a table of metrics, or of a comparison, as columns of text; bounds where not exact."""
     metrics = [CATALOGUE[name] for name in table["metric"]]
     columns = {"metric": [metric.heading for metric in metrics]}
     for name in ("value", "other", "difference"):

@@ -46,7 +46,7 @@ class IsotonicReliability:
     score: float
     miscalibration: float  #: What is lost because confidences are not these frequencies; ≥ 0
     discrimination: float  #: What the order of the confidences gains over one for all; ≥ 0
-    uncertainty: float  #: The score of the mean outcome, said of every row
+    uncertainty: float  #: The score if every row had the mean outcome
     #: Mean miscalibration of models whose every confidence is right, and P(as much or more) then.
     chance_miscalibration: float
     miscalibration_p: float
@@ -54,7 +54,7 @@ class IsotonicReliability:
     @property
     def sentence(self) -> str:
         """The three parts of the score, in words."""
-        lost, chance, told, spread, score = (
+        lost, chance, discrimination, spread, score = (
             decimal(value, 4)
             for value in (
                 self.miscalibration,
@@ -66,8 +66,9 @@ class IsotonicReliability:
         )
         return (
             f"The squared error of the confidence, {score} a row, is {spread} (the outcome's own "
-            f"uncertainty) − {told} (discrimination: rows told apart) + {lost} (miscalibration; a "
-            f"calibrated model shows {chance} on average, {p_sentence(self.miscalibration_p)})."
+            f"uncertainty) − {discrimination} (discrimination: rows told apart) + {lost} "
+            f"(miscalibration; a calibrated model shows {chance} on average, "
+            f"{p_sentence(self.miscalibration_p)})."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -92,11 +93,11 @@ def isotonic_reliability(
 
     Notes
     -----
-    The frequencies r are the isotonic regression of the outcomes a on the confidences c (pool
-    adjacent violators): of all rising functions of c the one of least squared error. With S(p) the
-    mean of (p − a)² and ā the mean outcome, S(c) = (S(c) − S(r)) − (S(ā) − S(r)) + S(ā):
-    miscalibration, discrimination and uncertainty, none of which depends on a choice of bins. Where
-    confidences were taken together, S(c) is that of every row and the parts add up all the same.
+    The frequencies r are the isotonic regression of the outcomes a on the confidences c: of all
+    rising functions of c the one of least squared error. With S(p) the mean of (p − a)² and ā the
+    mean outcome, S(c) = (S(c) − S(r)) − (S(ā) − S(r)) + S(ā): miscalibration, discrimination and
+    uncertainty, none of which depends on a choice of bins. Where confidences were taken together,
+    S(c) is that of every row and the parts add up all the same.
 
     The band is of consistency and not of confidence: where the frequency lies outside, a model
     whose every confidence is right would be there in one of twenty cases, *at that level*; over all
@@ -108,7 +109,7 @@ def isotonic_reliability(
     w = as_weights(weights, len(c))
     level, count = _levels(c)
     mass: Floats = (count if w is None else np.bincount(level, weights=w)).astype(np.float64)
-    place = np.bincount(level, weights=weighed(c, w)) / mass
+    mean_confidence = np.bincount(level, weights=weighed(c, w)) / mass
     right = np.bincount(level, weights=weighed(a, w))
     frequency = _isotonic(right / mass, mass)
     mean = np.average(a, weights=w)
@@ -119,7 +120,7 @@ def isotonic_reliability(
     low, high = central_interval(drawn, 0.95)
     miscalibration = max(score - left, 0.0)
     return IsotonicReliability(
-        confidence=place,
+        confidence=mean_confidence,
         count=count,
         frequency=frequency,
         band_low=low,
@@ -158,8 +159,8 @@ def _simulated(
 ) -> tuple[Floats, Floats]:
     """Frequencies (n_draws, n_levels) and miscalibrations (n_draws,) where all are right."""
     rng = np.random.default_rng(random_state)
-    promised, square = (np.bincount(level, weights=weighed(v, weights)) for v in (c, c * c))
-    chance = np.clip(promised / mass, 0.0, 1.0)
+    confidence_sum, square = (np.bincount(level, weights=weighed(v, weights)) for v in (c, c * c))
+    chance = np.clip(confidence_sum / mass, 0.0, 1.0)
     drawn, lost = np.empty((n_draws, len(mass))), np.empty(n_draws)
     for k in range(n_draws):
         if weights is None:
@@ -189,9 +190,9 @@ def smooth_calibration_error(
     """
     c, a = as_rows(confidence, outcome)
     # Cells' middles, so that the reflection at 0 and 1 is that of the cosine transform.
-    place = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
-    left = np.minimum(place.astype(np.int64), _STEPS - 2)
-    share = place - left
+    position = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
+    left = np.minimum(position.astype(np.int64), _STEPS - 2)
+    share = position - left
     residual = weighed(a - c, as_weights(weights, len(c))) / len(c)
     sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
     sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)

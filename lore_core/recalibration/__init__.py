@@ -1,4 +1,4 @@
-"""Recalibrators: one module each, one interface, one list of them in ``registry.py``."""
+"""Recalibrators: one interface, and one list of them in ``registry.py``."""
 
 from __future__ import annotations
 

@@ -1,24 +1,25 @@
 """Public names of this room."""
 
-from .base import Recalibrator as Recalibrator
+from .affine_softmax import (
+    DirichletCalibration as DirichletCalibration,
+    MatrixScaling as MatrixScaling,
+    VectorScaling as VectorScaling,
+)
+from .base import NoRecalibration as NoRecalibration, Recalibrator as Recalibrator
 from .beta_calibration import BetaCalibration as BetaCalibration
 from .boosting import BoostingRecalibration as BoostingRecalibration
-from .dirichlet_calibration import DirichletCalibration as DirichletCalibration
 from .group_wise import GroupWise as GroupWise
 from .histogram_binning import HistogramBinning as HistogramBinning
-from .isotonic_regression import IsotonicRegression as IsotonicRegression
+from .isotonic_regression import (
+    IsotonicRegression as IsotonicRegression,
+    VennAbers as VennAbers,
+)
 from .logistic_regression import LogisticRecalibration as LogisticRecalibration
 from .lore import (
     LocalAccuracy as LocalAccuracy,
     LoRe as LoRe,
 )
-from .matrix_scaling import MatrixScaling as MatrixScaling
 from .mcgrad_boosting import MCGrad as MCGrad
-from .mmce_optimization import (
-    MMCEOptimization as MMCEOptimization,
-    maximum_mean_calibration_error as maximum_mean_calibration_error,
-)
-from .no_recalibration import NoRecalibration as NoRecalibration
 from .platt_scaling import PlattScaling as PlattScaling
 from .registry import (
     installed_rivals as installed_rivals,
@@ -30,6 +31,8 @@ from .smooth_lore import (
     LevelLoRe as LevelLoRe,
     SmoothLoRe as SmoothLoRe,
 )
-from .temperature_scaling import TemperatureScaling as TemperatureScaling
-from .vector_scaling import VectorScaling as VectorScaling
-from .venn_abers import VennAbers as VennAbers
+from .temperature_scaling import (
+    MMCEOptimization as MMCEOptimization,
+    TemperatureScaling as TemperatureScaling,
+    maximum_mean_calibration_error as maximum_mean_calibration_error,
+)

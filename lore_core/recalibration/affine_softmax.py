@@ -1,378 +1,31 @@
-"""softmax(W x + b) of the log-probabilities x: fitted with penalties, and applied.
-
-Vector scaling, matrix scaling and Dirichlet calibration are this with other penalties.
-"""
+"""Vector scaling, matrix scaling and Dirichlet calibration: softmax(W x + b) by its penalties."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import by_blocks, log_probabilities, log_share, softmax
+from lore_core.data.probabilities import by_blocks, softmax
 from lore_core.data.rows import Rows
-from lore_core.data.rules import STRENGTH, Number, Sizes, Values, refuse
-from lore_core.data.validation import check_flag
-from lore_core.data.weights import as_weights, chosen_weights, weighed
+from lore_core.data.rules import Sizes, refuse
+from lore_core.data.validation import check_flag, check_positive
+from lore_core.recalibration.affine_problem import Penalties, State, centred_logs, fit_affine
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
-#: With more classes, what is off the diagonal sees this many principal directions of x alone.
-_DIRECTIONS = 32
-_MOST_CLASSES = 64
-#: Only beyond it exponentials, and sums of them, need their row's largest taken off first.
-_LARGEST_EXPONENT = 300.0
-#: Numbers held at a time, beside x itself.
-_BLOCK = 2**20
-#: Steps are taken in units of the curvature up to so many classes, which so many random rows tell.
-_MOST_CURVED, _CURVATURE_ROWS = 16, 5_000
-#: Steps until the curvature is told anew, and times it is at most.
-_STEPS, _TIMES = 12, 40
-#: Folds of the choice of penalties, and numbers of x and rows it is made on: of more, of random
-#: rows.
-_FOLDS = 4
-_LARGEST_FOLDED, _MOST_FOLDED = 2**21, 30_000
-#: What is added to probabilities, tried in this order.
-_OFFSETS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2)
-#: Of the log-likelihood, what a larger one has to gain: one in twenty gains as much by chance.
-_LEAST_GAIN = 2.0
-
-
-class State(TypedDict):
-    """What is fitted: z = x ∘ diagonal + (x directions) restᵀ + bias, and then softmax(z)."""
-
-    centred: bool  #: whether the mean of each row's log-probabilities is taken off first
-    #: ε: x = log (p + ε); what a class is worth that got no probability
-    offset: Annotated[float, Number(0.0)]
-    diagonal: Annotated[Floats, Values(("K",)), "how each class weighs its own probability"]
-    bias: Annotated[Floats, Values(("K",)), "what is added to each class"]
-    #: r = 0: nothing
-    rest: Annotated[Floats, Values(("K", "r")), "what the other classes add to each"]
-    #: Orthonormal; u = 0: those of the classes
-    directions: Annotated[
-        Floats,
-        Values(("K", "u")),
-        "principal directions of the log-probabilities, from sums over all rows",
-    ]
-    strength: Annotated[float, STRENGTH]  #: of the penalties, which was chosen
-    keep_class: bool  #: whether no class may overtake the predicted one
-
-
-@dataclass(frozen=True)
-class Penalties:
-    """Precisions of normal priors; the total NLL plus ρ/2 times the squares is minimised."""
-
-    diagonal: float  #: ρ of each diagonal entry around their mean
-    bias: float  #: ρ of each bias around 0
-    rest: float = np.inf  #: ρ of each entry off the diagonal around 0; inf: there are none
-
-
-@dataclass(frozen=True)
-class AffineProblem:
-    """Rows that softmax(x ∘ w + (x U) Mᵀ + b) is fitted to."""
-
-    logs: Floats  #: x, (n, K)
-    labels: Ints  #: (n,)
-    #: U, (K, r); r = 0 the identity, and M then has an empty diagonal.
-    directions: Floats
-    weights: Floats | None = None  #: (n,) of mean 1; None: all rows count alike
-
-    @cached_property
-    def directed(self) -> Floats:
-        """Product x U, shape (n, r); x itself where U is the identity."""
-        return self.logs @ self.directions if self.directions.size else self.logs
-
-    def rows(self, chosen: Ints) -> AffineProblem:
-        """Return the problem of the chosen rows."""
-        return replace(
-            self,
-            logs=self.logs[chosen],
-            labels=self.labels[chosen],
-            weights=chosen_weights(self.weights, chosen),
-        )
-
-    def _blocks(self, parameters: Floats) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
-        """Yield rows, x, x U and z, a block at a time."""
-        w, b, rest = _parts(parameters, self.logs.shape[1])
-        whole = self._is_whole(rest)
-        matrix = (rest + np.diag(w)).T if whole else rest.T
-        size = max(_BLOCK // self.logs.shape[1], 1)
-        for start in range(0, len(self.logs), size):
-            rows = slice(start, start + size)
-            x = self.logs[rows]
-            u = self.directed[rows]
-            if whole:
-                z = x @ matrix
-            else:
-                z = x * w
-                if rest.size:
-                    z += u @ matrix
-            z += b
-            if max(z.max(), -z.min()) > _LARGEST_EXPONENT:
-                z -= z.max(axis=1, keepdims=True)
-            yield rows, x, u, z
-
-    def _is_whole(self, rest: Floats) -> bool:
-        """Whether W is one matrix of all classes."""
-        return bool(rest.size) and not self.directions.size
-
-    def loss(self, parameters: Floats) -> float:
-        """Return the total NLL."""
-        total = 0.0
-        for rows, _, _, z in self._blocks(parameters):
-            w = chosen_weights(self.weights, rows)
-            total += float(weighed(np.log(np.exp(z) @ np.ones(z.shape[1])), w).sum())
-            total -= float(weighed(z[np.arange(len(z)), self.labels[rows]], w).sum())
-        return total
-
-    def penalised(self, parameters: Floats, penalties: Penalties) -> tuple[float, Floats]:
-        """Return total NLL and penalties, and their gradient.
-
-        ``parameters``: w and b, and the rows of M where there is a rest.
-        """
-        w, b, rest = _parts(parameters, self.logs.shape[1])
-        apart = w - w.mean()
-        total = (penalties.diagonal * apart @ apart + penalties.bias * b @ b) / 2
-        of_w, of_b = penalties.diagonal * apart, penalties.bias * b
-        of_rest, whole = np.zeros_like(rest), self._is_whole(rest)
-        if rest.size:
-            total += penalties.rest * float((rest**2).sum()) / 2
-            of_rest = penalties.rest * rest
-        for rows, x, u, z in self._blocks(parameters):
-            index = np.arange(len(z))
-            counts = chosen_weights(self.weights, rows)
-            chosen = weighed(z[index, self.labels[rows]], counts).sum()
-            off = np.exp(z, out=z)
-            sums = off @ np.ones(off.shape[1])  # (Several times as fast as off.sum(axis=1).)
-            total += float(weighed(np.log(sums), counts).sum() - chosen)
-            off *= (1.0 / sums)[:, None]
-            off[index, self.labels[rows]] -= 1.0
-            if counts is not None:
-                off *= counts[:, None]
-            of_b += np.ones(len(off)) @ off
-            if rest.size:
-                of_rest += off.T @ u
-            if not whole:
-                of_w += np.einsum("ij,ij->j", off, x)
-        if whole:
-            of_w += np.diag(of_rest) - penalties.rest * np.diag(rest)
-            np.fill_diagonal(of_rest, 0.0)
-        return float(total), np.concatenate([of_w, of_b, of_rest.ravel()])
-
-    def curvature(self, parameters: Floats, penalties: Penalties) -> Floats:
-        """Return the second derivatives of :meth:`penalised`, told by random rows where many.
-
-        Shape (P, P), P the number of parameters; for problems without directions.
-        """
-        k = self.logs.shape[1]
-        some = self.rows(np.random.default_rng(0).permutation(len(self.labels))[:_CURVATURE_ROWS])
-        m = len(some.labels)
-        counts = np.ones(m) if some.weights is None else some.weights
-        counts = counts[:, None] * (len(self.labels) / m)
-        w, b, rest = _parts(parameters, k)
-        p = softmax(some.logs @ (np.diag(w) + rest if rest.size else np.diag(w)).T + b)
-        x = np.column_stack([some.logs, np.ones(m)])
-        # ∂²/∂A_jc ∂A_kd = Σ x_c x_d (p_j 1[j = k] − p_j p_k), of A = (W, b).
-        apart = (p[:, :, None] * x[:, None, :]).reshape(m, -1)
-        whole = -(apart.T @ (apart * counts))
-        of_class = whole.reshape(k, k + 1, k, k + 1)
-        for j in range(k):
-            of_class[j, :, j, :] += x.T @ (x * (p[:, j : j + 1] * counts))
-        entries = np.arange(k * (k + 1)).reshape(k, k + 1)
-        order = [np.diag(entries), entries[:, k]]
-        if len(parameters) > 2 * k:
-            order.append(entries[:, :k].ravel())
-        found = whole[np.ix_(*[np.concatenate(order)] * 2)]
-        found[:k, :k] -= penalties.diagonal / k
-        if len(parameters) > 2 * k:
-            idle = 2 * k + np.arange(k) * (k + 1)  # M has an empty diagonal.
-            found[idle] = found[:, idle] = 0.0
-        found[np.diag_indices_from(found)] += np.repeat(
-            [penalties.diagonal, penalties.bias, penalties.rest], [k, k, len(parameters) - 2 * k]
-        )
-        return np.asarray(found)
-
-    def fit(self, start: Floats, penalties: Penalties, *, tolerance: float = 1e-7) -> Floats:
-        """Minimise from a start; ``tolerance``: share of the loss a step has to gain.
-
-        Log-probabilities of one row go along with one another, so that the loss is a narrow valley
-        of W. In units of its curvature it is round, and a dozen steps do what takes hundreds.
-        """
-        k = self.logs.shape[1]
-        if np.isfinite(penalties.rest) and len(start) == 2 * k:
-            start = np.concatenate([start, np.zeros(self.directions.size or k * k)])
-        if self.directions.size or k > _MOST_CURVED:
-            return self._descended(start, penalties, np.eye(0), tolerance, 500)[0]
-        for _ in range(_TIMES):
-            curvature = self.curvature(start, penalties)
-            # (Rounding can make what is 0 a little less.)
-            curvature[np.diag_indices_from(curvature)] += 1e-9 * curvature.max()
-            units = np.linalg.inv(np.linalg.cholesky(curvature)).T
-            start, ended = self._descended(start, penalties, units, tolerance, _STEPS)
-            if ended:
-                break
-        return start
-
-    def _descended(
-        self, start: Floats, penalties: Penalties, units: Floats, tolerance: float, steps: int
-    ) -> tuple[Floats, bool]:
-        """Take some steps from a start; return where they lead, and whether that is the end.
-
-        ``units`` (P, P): steps are alike in its columns; empty: in parameters.
-        """
-        from scipy.optimize import minimize
-
-        def value(u: Floats) -> tuple[float, Floats]:
-            if not units.size:
-                return self.penalised(u, penalties)
-            total, gradient = self.penalised(start + units @ u, penalties)
-            return total, units.T @ gradient
-
-        found = minimize(
-            value,
-            np.zeros_like(start) if units.size else start,
-            jac=True,
-            method="L-BFGS-B",
-            options={
-                "maxiter": steps,
-                "ftol": tolerance,
-                "gtol": 1e-4 if units.size else 1e-6 * len(self.labels),
-            },
-        )
-        end = start + units @ found.x if units.size else found.x
-        return np.asarray(end), found.status != 1
-
-
-def _parts(parameters: Floats, k: int) -> tuple[Floats, Floats, Floats]:
-    return parameters[:k], parameters[k : 2 * k], parameters[2 * k :].reshape(k, -1)
-
-
-def fit_affine(
-    calibration: Dataset,
-    strengths: Sequence[float],
-    penalties: Callable[[float], Penalties],
-    *,
-    centred: bool,
-    keep_class: bool,
-) -> State:
-    """Fit with the strength that predicts held-out calibration rows best.
-
-    ``strengths``: from the strongest on. ``penalties``: what a strength means. ``centred``,
-    ``keep_class``: see :class:`State`.
-    """
-    offset = _best_offset(calibration) if centred else 0.0
-    logs = _logs(calibration.probabilities, offset, centred)
-    k = logs.shape[1]
-    # One unit for all of x, so that steps are alike in weights and biases.
-    unit = float(np.sqrt(np.mean(logs**2))) or 1.0
-    logs /= unit
-    candidates = [
-        replace(item, diagonal=item.diagonal / unit**2, rest=item.rest / unit**2)
-        for item in map(penalties, strengths)
-    ]
-    has_rest = np.isfinite(candidates[0].rest)
-    problem = AffineProblem(
-        logs,
-        calibration.labels,
-        _directions(logs) if has_rest else np.empty((k, 0)),
-        as_weights(calibration.weights),
-    )
-    start = np.concatenate([np.full(k, unit), np.zeros(k)])
-    some = _some(*logs.shape)
-    best = _chosen(problem.rows(some), start, candidates) if len(candidates) > 1 else 0
-    if len(some) < len(logs):  # Near the end already, steps over all rows are few.
-        start = problem.rows(some).fit(start, candidates[best])
-    # Of many classes a tenth of a nat of all rows together is nothing beside their noise; logs that
-    # are not centred get there by far smaller steps.
-    tolerance = 1e-6 if centred and problem.directions.size else 1e-7
-    w, b, rest = _parts(problem.fit(start, candidates[best], tolerance=tolerance), k)
-    return {
-        "centred": centred,
-        "offset": offset,
-        "diagonal": w / unit,
-        "bias": b,
-        "rest": rest / unit,
-        "directions": problem.directions,
-        "strength": strengths[best],
-        "keep_class": keep_class,
-    }
-
-
-def _logs(probabilities: Floats, offset: float, centred: bool) -> Floats:
-    logs = log_probabilities(probabilities + offset if offset else probabilities)
-    if centred:
-        logs -= logs.mean(axis=1, keepdims=True)
-    return logs
-
-
-def _best_offset(calibration: Dataset) -> float:
-    """Return the offset with which temperature scaling fits best; offsets grow while it gains."""
-    from scipy.optimize import minimize_scalar
-
-    probabilities, labels = calibration.probabilities, calibration.labels
-    some = _some(*probabilities.shape)
-    probabilities, labels = probabilities[some], labels[some]
-    weights = chosen_weights(as_weights(calibration.weights), some)
-    best, lowest = 0.0, np.inf
-    for offset in _OFFSETS:
-        logs = log_probabilities(probabilities + offset)
-
-        def loss(log_temperature: float, logs: Floats = logs) -> float:
-            true = log_share(logs, labels, np.exp(-log_temperature))
-            return -float(weighed(true, weights).sum())
-
-        found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 0.01})
-        if not found.fun < lowest - _LEAST_GAIN:
-            break
-        best, lowest = offset, float(found.fun)
-    return best
-
-
-def _directions(logs: Floats) -> Floats:
-    k = logs.shape[1]
-    if k <= _MOST_CLASSES:
-        return np.empty((k, 0))
-    mean = logs.mean(axis=0)
-    spread = logs.T @ logs - len(logs) * np.outer(mean, mean)
-    return np.asarray(np.linalg.eigh(spread)[1][:, : -_DIRECTIONS - 1 : -1])
-
-
-def _some(n: int, k: int) -> Ints:
-    """Return random rows to choose on, in random order; all where they are not too many."""
-    most = max(min(_LARGEST_FOLDED // k, _MOST_FOLDED), _FOLDS)
-    return np.random.default_rng(0).permutation(n)[:most]
-
-
-def _chosen(problem: AffineProblem, start: Floats, candidates: Sequence[Penalties]) -> int:
-    """Return which candidate predicts held-out rows best; rows are in random order."""
-    order = np.arange(len(problem.labels))
-    losses = np.zeros(len(candidates))
-    for left_out in range(_FOLDS):
-        held_out = np.arange(len(order)) % _FOLDS == left_out
-        if not held_out.any() or held_out.all():
-            continue
-        fitted, held = problem.rows(order[~held_out]), problem.rows(order[held_out])
-        found = start
-        for i, penalties in enumerate(candidates):
-            found = fitted.fit(found, penalties, tolerance=1e-4)
-            losses[i] += held.loss(found)
-    return int(np.argmin(losses))
-
 
 class AffineSoftmax(Recalibrator):
-    """Vector scaling, matrix scaling or Dirichlet calibration.
+    """What the three have in common."""
 
-    Parameters
-    ----------
-    keep_class : bool
-        Let no class become more probable than the predicted one.
-    """
+    #: Penalties tried, from the strongest on: those of the first two start at temperature scaling.
+    strengths: Sequence[float]
+    centred = True  #: Whether the mean of each row's log-probabilities is taken off first
 
     takes_weights = True
     state_type = State
@@ -387,6 +40,23 @@ class AffineSoftmax(Recalibrator):
 
     def _check_params(self) -> None:
         check_flag(self.keep_class, "keep_class")
+
+    def _tried(self) -> Sequence[float]:
+        return self.strengths
+
+    def _penalties(self, strength: float, n: int, k: int) -> Penalties:
+        """Return what a strength means for ``n`` rows of ``k`` classes."""
+        raise NotImplementedError
+
+    def _fit(self, calibration: Dataset) -> State:
+        n, k = calibration.probabilities.shape
+        return fit_affine(
+            calibration,
+            self._tried(),
+            lambda strength: self._penalties(strength, n, k),
+            centred=self.centred,
+            keep_class=self.keep_class,
+        )
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -403,8 +73,145 @@ class AffineSoftmax(Recalibrator):
             raise refuse(f"{name}: rest", f"0 or {wide} columns", sizes["r"])
 
 
+class VectorScaling(AffineSoftmax):
+    """p' = softmax(w ∘ x + b), x = log (p + ε) less its row's mean: temperatures of single classes.
+
+    ``keep_class``, ``strength_``: see :class:`~lore_core.recalibration.MatrixScaling`.
+
+    Attributes
+    ----------
+    diagonal_, bias_ : ndarray of shape (K,)
+        w and b; where all of w are 1 and all of b are 0 nothing changes.
+
+    Notes
+    -----
+    Minimises the total NLL of the calibration rows + ρ/2 (Σ (w_k − w̄)² + Σ b_k²): the stronger the
+    penalty, the nearer to temperature scaling. As published there is none, which costs where a
+    class has few rows. ρ is chosen by cross-validation, ε as
+    :class:`~lore_core.recalibration.MatrixScaling` does. The most probable class can change.
+
+    A row of weight 2 is not two rows: rows are of weight 1 on average, so that their number stands
+    against the penalty, and of two equal rows each would help to predict the other in
+    cross-validation.
+
+    References
+    ----------
+    Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.
+    """
+
+    label = "Vector scaling"
+    color = 10
+    strengths = (1e5, 1e2, 1e1, 1.0, 0.1)
+
+    def _penalties(self, strength: float, n: int, k: int) -> Penalties:
+        return Penalties(strength, strength)
+
+
+class MatrixScaling(AffineSoftmax):
+    """p' = softmax(w ∘ x + M x + b), x = log (p + ε) less its row's mean, M penalised most.
+
+    Parameters
+    ----------
+    keep_class : bool
+        Let no class become more probable than the predicted one.
+    strength : float, optional
+        ρ of the penalties below; by default chosen by cross-validation.
+
+    Attributes
+    ----------
+    diagonal_, bias_ : ndarray of shape (K,)
+        w and b.
+    offset_ : float
+        ε.
+    rest_ : ndarray of shape (K, K) or (K, 32)
+        M, of an empty diagonal.
+    strength_ : float
+        The penalty that was chosen.
+
+    Notes
+    -----
+    Minimises the total NLL of the calibration rows + ρ/2 Σ M_jk² + ρ/20 (Σ (w_k − w̄)² + Σ b_k²).
+    ρ is chosen by cross-validation, on 30,000 rows or some 2,000,000/K at most; the strongest gives
+    temperature scaling. Of more rows all are fitted from where these lead. Without a penalty M has
+    K² entries and fits noise.
+
+    With more than 64 classes M sees x along its 32 principal directions only: then time and memory
+    grow with K, not K². The most probable class can change.
+
+    ε is 0 unless temperature scaling fits the calibration rows better with more: where classes get
+    no probability at all, as from forests, log p tells little but that.
+
+    A row of weight 2 is not two rows, see :class:`~lore_core.recalibration.VectorScaling`.
+
+    References
+    ----------
+    Berta, Holzmüller, Jordan, Bach, "Structured matrix scaling for multi-class calibration", 2025.
+    Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.
+    """
+
+    label = "Matrix scaling"
+    color = 8
+    strengths = (1e6, 1e4, 1e3, 1e2)
+
+    def __init__(self, *, keep_class: bool = False, strength: float | None = None) -> None:
+        self.strength = strength
+        super().__init__(keep_class=keep_class)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.strength is not None:
+            check_positive(self.strength, "strength")
+
+    def _tried(self) -> Sequence[float]:
+        return self.strengths if self.strength is None else (float(self.strength),)
+
+    def _penalties(self, strength: float, n: int, k: int) -> Penalties:
+        return Penalties(strength / 10, strength / 10, strength)
+
+
+class DirichletCalibration(AffineSoftmax):
+    """p' = softmax(W log p + b): right where the p of each class are of a Dirichlet distribution.
+
+    ``keep_class``, ``strength_`` (λ): see :class:`~lore_core.recalibration.MatrixScaling`.
+
+    Attributes
+    ----------
+    diagonal_, bias_ : ndarray of shape (K,)
+        The diagonal of W, and b.
+    rest_ : ndarray of shape (K, K) or (K, 32)
+        W without its diagonal.
+
+    Notes
+    -----
+    Minimises the mean NLL of the calibration rows + λ Σ_j≠k W_jk² / (K (K − 1)) + λ Σ b_k² / K: off
+    diagonal and intercept regularisation (ODIR), both of one strength, chosen by cross-validation
+    on some 2,000,000/K rows at most. For two classes this is beta calibration without its
+    constraints.
+
+    The diagonal is free, as its authors have it: a class that no calibration row has becomes all
+    but impossible. Vector and matrix scaling are drawn towards temperature scaling instead.
+
+    With more than 64 classes, what is off the diagonal sees log p along its 32 principal directions
+    only. The most probable class can change. A row of weight 2 is not two rows, see
+    :class:`~lore_core.recalibration.VectorScaling`.
+
+    References
+    ----------
+    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, "Beyond temperature scaling: obtaining
+    well-calibrated multiclass probabilities with Dirichlet calibration", NeurIPS 2019.
+    """
+
+    label = "Dirichlet calibration"
+    color = 11
+    strengths = (1e4, 1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3)
+    centred = False
+
+    def _penalties(self, strength: float, n: int, k: int) -> Penalties:
+        return Penalties(0.0, 2 * n * strength / k, 2 * n * strength / (k * (k - 1)))
+
+
 def _corrected(state: State, probabilities: Floats, predicted: Ints) -> Floats:
-    x = _logs(probabilities, state["offset"], state["centred"])
+    x = centred_logs(probabilities, state["offset"], state["centred"])
     z = x * state["diagonal"] + state["bias"]
     if state["rest"].size:
         z += (x @ state["directions"] if state["directions"].size else x) @ state["rest"].T
@@ -415,8 +222,8 @@ def _corrected(state: State, probabilities: Floats, predicted: Ints) -> Floats:
 def kept_on_top(probabilities: Floats, predicted: Ints) -> Floats:
     """Let no class be more probable than the predicted one.
 
-    Classes above it give it what they have more, until all of them are equal: of all vectors in
-    which it is on top these have the least Kullback-Leibler divergence to the given ones.
+    Classes above it give what they have more until all are equal: of all vectors in which it is on
+    top these have the least Kullback-Leibler divergence to the given ones.
     """
     index = np.arange(len(predicted))
     own = probabilities[index, predicted]

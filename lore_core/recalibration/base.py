@@ -75,7 +75,7 @@ class Recalibrator(ABC):
             Rows the method may look at, outcomes included.
         embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
             Their coordinates, for methods that are local. Of several maps a method uses the one
-            it was told to, or the first.
+            ``feature_map`` names, or the first.
         progress : callable, optional
             Called with the share done by methods that take their time; may raise ``Cancelled``.
 
@@ -92,25 +92,23 @@ class Recalibrator(ABC):
                 '(mapping={"weight": ""}, --column weight=).'
             )
         self._check_params()
-        self._state = self._fit(calibration, embedding, progress)
+        self._state = self._fit_on(calibration, embedding, progress)
         self.n_rows_ = len(calibration)
         self.fitted_on_ = FittedOn.of(calibration, embedding)
         return self
 
-    @abstractmethod
-    def _fit(
+    def _fit_on(
         self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
     ) -> Mapping[str, Any]:
+        """Return the state; for methods that use a map or report progress."""
+        return self._fit(calibration)
+
+    def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
         """Return the state."""
+        raise NotImplementedError
 
     def _check_params(self) -> None:  # noqa: B027 - few have any
-        """Refuse parameters that the class does not take: when one is made, and when it is fitted.
-
-        Raises
-        ------
-        InputError
-            If one is refused.
-        """
+        """Refuse parameters the class does not take, when one is made and when it is fitted."""
 
     def state(self) -> Mapping[str, Any]:
         """Return what was fitted: the values :meth:`apply` needs, by name.
@@ -151,12 +149,7 @@ class Recalibrator(ABC):
     def recalibrate(self, evaluation: Dataset, embedding: OnMaps = None) -> Dataset:
         """Return ``evaluation`` with corrected probabilities; its labels are not looked at.
 
-        Parameters
-        ----------
-        evaluation : Dataset
-            Rows to correct.
-        embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
-            Their coordinates in the embedding the method was fitted on.
+        ``embedding``: coordinates of these rows in the embedding the method was fitted on.
         """
         rows = rows_of(evaluation, embedding, type(self).label or self.label)
         corrected = self.applied_to(rows)
@@ -171,7 +164,7 @@ class Recalibrator(ABC):
 
     @property
     def remark(self) -> str:
-        """What is to be said of the fit beside the method's name; empty where nothing is."""
+        """A remark on the fit after the method's name; empty where there is none."""
         return ""
 
     @classmethod
@@ -185,10 +178,7 @@ class Recalibrator(ABC):
         return cls()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the class with their values, as scikit-learn asks for them.
-
-        ``deep``: also those of recalibrators among them, as ``base__bounds``.
-        """
+        """Return parameters with their values; ``deep``: also those of recalibrators among them."""
         params = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         nested = {
             f"{name}__{inner}": setting
@@ -201,12 +191,8 @@ class Recalibrator(ABC):
     def set_params(self, **params: Any) -> Self:
         """Change parameters, those of a recalibrator among them as ``base__bounds=…``.
 
-        What was fitted stays until ``fit`` is called again.
-
-        Raises
-        ------
-        InputError
-            If there is no such parameter, or the class refuses its value.
+        What was fitted stays until ``fit`` is called again. Raises InputError if there is no such
+        parameter, or the class refuses its value.
         """
         settings = self.get_params(deep=False)
         own_label = self.label != type(self)(**settings).label
@@ -288,19 +274,14 @@ class Recalibrator(ABC):
         """Return the fitted method with means over cells in place of its calibration rows.
 
         For confidential data. Its confidences differ somewhat from those of the method itself;
-        methods that hold a few numbers anyway do not change.
+        methods that hold a few numbers anyway do not change, and those made of others that hold
+        rows are refused: cells of both, subtracted, could tell single rows apart.
 
         Parameters
         ----------
         cell_size : int
             Rows of a cell at least, from 3. Rows that are alone in their confidence bin with fewer
             others are left out: a confidence that falls there stays as it is.
-
-        Raises
-        ------
-        InputError
-            If the method is made of others that hold rows: cells of both, subtracted, could tell
-            single rows apart.
 
         Notes
         -----
@@ -316,9 +297,9 @@ class Recalibrator(ABC):
                     "cells of both, subtracted, could tell single rows apart. Use a part that is a "
                     "few numbers, such as temperature scaling."
                 )
-        kept, cell = self.in_cells(state, size)
+        of_cells, cell = self.in_cells(state, size)
         made = self.restored(
-            self.get_params(deep=False), kept, label=self.label, n_rows=self.n_rows_
+            self.get_params(deep=False), of_cells, label=self.label, n_rows=self.n_rows_
         )
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made
@@ -417,6 +398,23 @@ class Recalibrator(ABC):
         A local method consists of its calibration rows: treat its file like those rows.
         """
         write_bytes(path, self.to_bytes(maps=maps, rows=rows, key=key))
+
+
+class NoRecalibration(Recalibrator):
+    """Leaves every probability as it is. Its state is empty."""
+
+    takes_weights = True
+    label = "No recalibration"
+    color = 0
+    numbers_in_words = "nothing: it changes no confidence"
+
+    def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
+        return {}
+
+    @staticmethod
+    def apply(state: Any, rows: Rows) -> Rows:
+        """Return the rows."""
+        return rows
 
 
 def _recalibrators_in(value: Any) -> Iterator[Recalibrator]:

@@ -10,14 +10,12 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import SMALLEST, by_blocks, expit, log_probabilities
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Sizes, Values, refuse
-from lore_core.data.validation import OnMaps
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.platt_scaling import smoothed_targets
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 
 class State(TypedDict):
@@ -57,7 +55,7 @@ class BetaCalibration(Recalibrator):
     state_type = State
     coefficients_: Floats
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         from scipy.optimize import minimize
 
         of_class, weights = calibration.n_classes == 2, as_weights(calibration.weights)
@@ -112,11 +110,7 @@ def _ends_of_top(probabilities: Floats, predicted: Ints) -> Floats:
 def total_loss(
     coefficients: Floats, ends: Floats, targets: Floats, weights: Floats | None = None
 ) -> tuple[float, Floats]:
-    """Return the NLL of soft targets, and its gradient.
-
-    ``ends`` (n, q): what the coefficients (q,) weigh. ``targets`` (n,): in [0, 1]. ``weights``
-    (n,): what each row counts for; None: all alike.
-    """
+    """Return the NLL of soft targets (n,), and its gradient; ``ends`` (n, q) make the log-odds."""
     odds = ends @ coefficients
     loss = np.logaddexp(0.0, odds) - targets * odds
     off = weighed(expit(odds) - targets, weights)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import expit, top_log_odds
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.rows import Rows
-from lore_core.data.rules import Sizes, refuse
+from lore_core.data.rules import Sizes, Values, refuse
 from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
@@ -26,22 +27,137 @@ from lore_core.recalibration.logistic_regression import (
 )
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.platt_scaling import smoothed_targets
-from lore_core.recalibration.tree_sums import (
-    LARGEST_STEP,
-    LEAF_ROWS,
-    TreeSum,
-    as_codes,
-    check_trees,
-    cuts_of,
-    grown,
-    joined,
-    sum_of_trees,
-)
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
 
     from lore_core.data.dataset import Dataset
+
+
+#: Leaves of a tree at most, and rows of a leaf at least.
+_LEAVES, LEAF_ROWS = 8, 20
+#: What a leaf may add.
+LARGEST_STEP = 4.0
+#: Parts that a column is cut into at most.
+_PARTS = 64
+#: Columns, chosen at random, that each cut is looked for in.
+_COLUMNS_A_CUT = 8
+#: Pairs of row and tree that are worked on at a time.
+_PAIRS = 2**20
+
+_NODES = Values(("m",), 0, whole=True, below="m")
+_NODES_OF_TREES = Values(("t",), 0, whole=True, below="m")
+
+
+class TreeSum(TypedDict):
+    """Trees, one after the other; a leaf is its own child, and other children come later."""
+
+    left: Annotated[Ints, _NODES, "where rows up to a threshold go on"]
+    right: Annotated[Ints, _NODES, "where the others go on"]
+    root: Annotated[Ints, _NODES_OF_TREES, "where each tree starts"]
+    column: Annotated[Ints, Values(("m",), 0, whole=True), "which feature is looked at there"]
+    threshold: Annotated[Floats, Values(("m",)), "thresholds, halfway between values of two rows"]
+    #: 0 where rows go on
+    step: Annotated[
+        Floats,
+        Values(("m",), -LARGEST_STEP, LARGEST_STEP),
+        "what each leaf adds, from sums over 20 rows or more",
+    ]
+
+
+def check_trees(trees: TreeSum, name: str, n_columns: int) -> None:
+    """Refuse trees that share nodes, or in which a way leads back; InputError."""
+    root, m = trees["root"], len(trees["left"])
+    if (np.diff(root, prepend=-1) <= 0).any() or (m > 0) != (len(root) > 0) or root[:1].any():
+        raise refuse(f"{name}: root", f"the first nodes of trees, from 0 to {m:,}", root)
+    if trees["column"].max(initial=0) >= n_columns:
+        raise refuse(f"{name}: column", f"one of {n_columns}", trees["column"].max())
+    own = np.arange(m)
+    end = np.append(root[1:], m)[np.searchsorted(root, own, side="right") - 1]
+    for side, child in (("left", trees["left"]), ("right", trees["right"])):
+        if ((child < own) | (child >= end)).any():
+            raise refuse(f"{name}: {side}", "later nodes of the same tree", child)
+    if ((trees["left"] == own) != (trees["right"] == own)).any():
+        raise refuse(f"{name}: left", "two children, or none", trees["left"])
+
+
+def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
+    """Return what trees add to each row of values (n, p), shape (n,), level by level."""
+    total = np.zeros(len(values))
+    at_once = max(1, _PAIRS // max(1, len(trees["root"])))
+    for start in range(0, len(values), at_once):
+        some = values[start : start + at_once]
+        row = np.arange(len(some))[:, None]
+        node = np.broadcast_to(trees["root"], (len(some), len(trees["root"])))
+        while True:
+            low = some[row, trees["column"][node]] <= trees["threshold"][node]
+            below = np.where(low, trees["left"][node], trees["right"][node])
+            if np.array_equal(below, node):
+                break
+            node = below
+        total[start : start + at_once] = trees["step"][node].sum(axis=1)
+    return total
+
+
+def cuts_of(column: Floats) -> Floats:
+    """Return where a column may be cut, rising: between values, at 63 quantiles at most."""
+    values = np.unique(column)
+    below = values[:-1]
+    if len(values) > _PARTS:
+        position = np.arange(1, _PARTS) * len(column) // _PARTS
+        below = np.setdiff1d(np.sort(column)[position], values[-1:])
+    above = values[np.searchsorted(values, below, side="right")]
+    return np.asarray(below / 2 + above / 2)
+
+
+def as_codes(values: Floats, cuts: Sequence[Floats]) -> NDArray[np.float32]:
+    """Return how many cuts lie below each value of (n, p): at most cut k where the code is ≤ k."""
+    codes = np.empty(values.shape, dtype=np.float32, order="F")
+    for j, known in enumerate(cuts):
+        codes[:, j] = np.searchsorted(known, values[:, j])
+    return codes
+
+
+def grown(
+    codes: NDArray[np.float32], target: Floats, weights: Floats, seed: int
+) -> DecisionTreeRegressor:
+    """Fit a tree of eight leaves at most, of 20 rows each at least, by weighted least squares."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    return DecisionTreeRegressor(
+        max_leaf_nodes=_LEAVES,
+        min_samples_leaf=LEAF_ROWS,
+        max_features=min(_COLUMNS_A_CUT, codes.shape[1]),
+        random_state=seed,
+    ).fit(codes, target, sample_weight=weights)
+
+
+def joined(
+    trees: Sequence[DecisionTreeRegressor], steps: Sequence[Floats], cuts: Sequence[Floats]
+) -> TreeSum:
+    """Return trees of codes as trees of values; ``steps``: what each node of each tree adds."""
+    sizes = [len(step) for step in steps]
+    root = np.cumsum([0, *sizes])[:-1].astype(np.int64)
+    made: TreeSum = {
+        "root": root,
+        "left": np.empty(sum(sizes), dtype=np.int64),
+        "right": np.empty(sum(sizes), dtype=np.int64),
+        "column": np.zeros(sum(sizes), dtype=np.int64),
+        "threshold": np.zeros(sum(sizes)),
+        "step": np.concatenate([np.empty(0), *steps]),
+    }
+    for start, size, tree in zip(root, sizes, trees, strict=True):
+        found, own = tree.tree_, np.arange(size)
+        leaf = found.children_left == -1
+        here = slice(start, start + size)
+        made["left"][here] = start + np.where(leaf, own, found.children_left)
+        made["right"][here] = start + np.where(leaf, own, found.children_right)
+        for node in start + np.flatnonzero(~leaf):
+            column = found.feature[node - start]
+            made["column"][node] = column
+            made["threshold"][node] = cuts[column][int(found.threshold[node - start])]
+    return made
+
 
 #: Share of its Newton step that a leaf adds.
 _RATE = 0.1
@@ -117,7 +233,7 @@ class BoostingRecalibration(Recalibrator):
         if self.n_trees is not None:
             check_integer(self.n_trees, "n_trees", minimum=0)
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         feature_table(calibration.features, calibration.name, self.label)
         wanted = None if self.n_trees is None else int(self.n_trees)
         base = LogisticRecalibration().fit(calibration)
@@ -154,10 +270,7 @@ class BoostingRecalibration(Recalibrator):
 
 
 def chosen_number(calibration: Dataset, strength: float, progress: Progress | None) -> int:
-    """Return how many trees are worth having, by fourfold cross-validation.
-
-    ``strength``: penalty of the regression in every part.
-    """
+    """Return how many trees are worth having, by fourfold cross-validation."""
     n = len(calibration)
     if n < 4 * LEAF_ROWS:
         return 0
@@ -169,17 +282,19 @@ def chosen_number(calibration: Dataset, strength: float, progress: Progress | No
         features = feature_table(known.features, known.name, BoostingRecalibration.label)
         fitted = fitted_regression(known, features, strength)
         growing = GrowingTrees.of(known, fitted)
-        parts.append((here, growing, _Watched.of(calibration.rows(here), fitted, growing.cuts)))
+        values, odds = _seen(fitted, rows_of(calibration.rows(here), None, "Boosting"))
+        parts.append((here, growing, as_codes(values, growing.cuts), odds))
     weights = as_weights(calibration.weights)
     targets = smoothed_targets(calibration.outcome, weights)
     losses: list[Floats] = []
     best = 0
     for number in range(_MOST_TREES + 1):
         loss = np.empty(n)
-        for here, growing, watched in parts:
+        for here, growing, codes, odds in parts:
             if number:
-                watched.follow(*growing.add())
-            loss[here] = np.logaddexp(0.0, watched.odds) - targets[here] * watched.odds
+                tree, step = growing.add()
+                odds[:] += step[tree.apply(codes)]
+            loss[here] = np.logaddexp(0.0, odds) - targets[here] * odds
         losses.append(weighed(loss, weights))
         if losses[-1].sum() < losses[best].sum():
             best = number
@@ -238,24 +353,6 @@ class GrowingTrees:
         self.trees.append(tree)
         self.steps.append(step)
         return tree, step
-
-
-@dataclass
-class _Watched:
-    """Rows that trees of others are tried on."""
-
-    codes: NDArray[np.float32]  #: (n, p)
-    odds: Floats  #: (n,)
-
-    @classmethod
-    def of(cls, rows: Dataset, fitted: Regression, cuts: list[Floats]) -> Self:
-        """Return the rows as a regression and the cuts of other rows see them."""
-        values, odds = _seen(fitted, rows_of(rows, None, BoostingRecalibration.label))
-        return cls(as_codes(values, cuts), odds)
-
-    def follow(self, tree: DecisionTreeRegressor, step: Floats) -> None:
-        """Add what a tree says."""
-        self.odds = self.odds + step[tree.apply(self.codes)]
 
 
 def _seen(fitted: Regression, rows: Rows) -> tuple[Floats, Floats]:

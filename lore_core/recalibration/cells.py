@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,8 @@ from lore_core.data.validation import InputError
 CELL_SIZE = 10
 
 
-class Weighted(TypedDict, total=False):
-    """What the state of a method that holds rows may say of them."""
-
-    #: Not there: all alike
-    row_weights: Annotated[Floats, Values(("n",), np.finfo(float).tiny), "what {who} count for"]
-
-
+#: None: all rows count alike.
+RowWeights = Annotated[Floats | None, Values(("n",), np.finfo(float).tiny), "what {who} count for"]
 #: Rows of each cell, all below their means; None: rows.
 Counts = Annotated[
     Ints | None, Values(("n",), 1, whole=True), "how many calibration rows these are of"
@@ -34,10 +29,7 @@ Outcomes = Annotated[Floats, Values(("n",), 0.0, 1.0), "outcomes (right or wrong
 
 
 def check_rows(state: Mapping[str, Any], name: str, n_rows: int) -> None:
-    """Refuse other single rows than a method was fitted on, or more in cells; InputError.
-
-    ``state``: with ``outcome`` and ``count``. ``n_rows``: it was fitted on.
-    """
+    """Refuse other single rows than the ``n_rows`` of the fit, or more in cells; InputError."""
     count, n = state["count"], len(state["outcome"])
     rows = n if count is None else int(count.sum())
     if rows > n_rows or (count is None and rows != n_rows):
@@ -53,13 +45,10 @@ def check_edges(edges: Floats, name: str) -> None:
 def cells_of(points: Floats, apart: Ints, size: int = CELL_SIZE) -> Ints:
     """Put rows into cells of rows that lie near one another, shape (n,); −1: in none.
 
-    ``points`` (n, d). ``apart`` (n,): rows of unlike numbers never share a cell. ``size``: rows of
-    a cell at least, 2·size − 1 at most; where fewer are alike they are in no cell. Raises
-    InputError if no cell is left.
-
-    Cut in two halves across the widest dimension, as long as both have enough rows: the cells of
-    LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006. They are
-    small where rows are dense. No row is in two cells, so that no difference of two is a row.
+    ``apart`` (n,): rows of unlike numbers never share a cell. A cell has ``size`` to 2·size − 1
+    rows; fewer alike are in none. Cut in halves across the widest dimension: LeFevre, DeWitt,
+    Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006. No row is in two cells, so
+    that no difference of two is a row.
     """
     cell = np.full(len(points), -1, dtype=np.int64)
     found = 0
@@ -90,39 +79,35 @@ def sizes_of(cell: Ints) -> Ints:
 
 
 def means_of(values: NDArray[Any], cell: Ints, weights: Floats | None = None) -> Floats:
-    """Return the mean of each cell's rows, shape (n_cells,) or (n_cells, m).
-
-    ``values`` (n,) or (n, m): of the rows. ``cell`` (n,): as :func:`cells_of` returns it.
-    ``weights`` (n,): what each row counts for; None: all alike.
-    """
+    """Return the mean of each cell's rows, from values of shape (n,) or (n, m)."""
     if weights is not None:
         return means_of((values.T * weights).T, cell) / (
             means_of(weights, cell).reshape(-1, *[1] * (values.ndim - 1))
         )
-    kept = cell >= 0
+    inside = cell >= 0
     count = sizes_of(cell)
     total = np.zeros((len(count), *values.shape[1:]))
-    np.add.at(total, cell[kept], values[kept])
+    np.add.at(total, cell[inside], values[inside])
     return np.asarray(total / count.reshape(-1, *[1] * (values.ndim - 1)))
 
 
-def each_weight(weights: Floats | None, count: Ints | None) -> Floats | None:
-    """Return what each row counts for, as :func:`each_row` does; None: all alike."""
-    return None if weights is None else np.asarray(each_row(weights, count))
+def each_row(values: Any, count: Ints | None) -> Any:
+    """Return the values of cells once for each of their rows; those of rows, or None, as given."""
+    return values if count is None or values is None else np.repeat(values, count, axis=0)
 
 
-def each_row(values: NDArray[Any], count: Ints | None) -> NDArray[Any]:
-    """Return the values of cells once for each of their rows; those of rows as they are.
-
-    ``values`` (n, …): of rows or cells. ``count`` (n,): rows of each cell; None: these are rows.
-    """
-    return values if count is None else np.repeat(values, count, axis=0)
+def joined_steps(count: Ints, size: int) -> Ints:
+    """Join neighbours of so many rows until they are ``size``; return each one's number, (m,)."""
+    joined = np.empty(len(count), dtype=np.int64)
+    number, so_far = 0, 0
+    for position, n in enumerate(count):
+        joined[position], so_far = number, so_far + int(n)
+        if so_far >= size:
+            number, so_far = number + 1, 0
+    return np.minimum(joined, max(number - 1, 0))  # too few at the end join those before
 
 
 def rounded(confidence: Floats) -> Floats:
-    """Round the odds of confidences to 1 %, as the confidence of a single row is not to be read.
-
-    ``confidence`` (m,): in [0, 1]; 0 and 1 stay.
-    """
+    """Round the odds of confidences to 1 %, so that no single row's can be read; 0 and 1 stay."""
     with np.errstate(divide="ignore"):
         return expit(np.round(logit(confidence), 2))

@@ -323,10 +323,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         splits: list[Split] | None,
         fit_params: dict[str, Any],
     ) -> tuple[Ints, Floats]:
-        """Fit the classifier; return the calibration rows and their scores.
-
-        ``splits``: None where the classifier is fitted already.
-        """
+        """Fit the classifier, if not fitted yet; return calibration rows and their scores."""
         everyone = np.arange(len(y))
         if splits is None:
             check_is_fitted(estimator)
@@ -481,7 +478,7 @@ def _groups(method: Recalibrator, X: Any, rows: Ints | slice = slice(None)) -> A
 def _margin_temperature(margins: Floats, labels: Ints, weights: Floats | None) -> float:
     """Return what to divide margins by for the lowest NLL of their softmax.
 
-    Not below a fifth of their size: where all are right, they would grow without end.
+    At least a fifth of their size: where all are right they would grow without end.
     """
     behind = margins - margins.max(axis=1, keepdims=True)
     size = float(np.sqrt(np.mean(behind[np.isfinite(behind)] ** 2))) or 1.0

@@ -84,9 +84,7 @@ class FittedOn:
     def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
         """Return the maps a method uses, ``name`` and ``map``, in the order of ``fit``.
 
-        ``used``: their names; None: the first. ``maps``: whether they are wanted; or the maps,
-        where ``fit`` got only their coordinates. A map is None for plain coordinates. Raises
-        InputError if one is missing, holds other rows, or is of a kind that no file can hold.
+        ``maps``: whether they are wanted; or the maps, where ``fit`` got only their coordinates.
         """
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
         kinds = [type(item.projection) for item in found.values() if item is not None]
@@ -104,28 +102,26 @@ class FittedOn:
             return self.feature_maps[name] if maps else None
         if isinstance(maps, Mapping) and name is not None and name not in maps:
             raise InputError(f"'maps' must hold the map {name!r}; got {list(maps)}.")
-        kept = chosen_map(maps, name)
-        if not isinstance(kept, Embedding):
+        chosen = chosen_map(maps, name)
+        if not isinstance(chosen, Embedding):
             raise InputError(
                 "'maps' must be True, False, an Embedding or a dict of those; got "
-                f"{type(kept).__name__}."
+                f"{type(chosen).__name__}."
             )
-        if kept.known_rows not in (0, self.known_rows):
+        if chosen.known_rows not in (0, self.known_rows):
             raise InputError(
-                f"the {kept.name.title} map must hold the {self.known_rows:,} calibration rows (or "
-                f"cells) alone; it holds {kept.known_rows:,}. Pass embedding.rows(calibration)."
+                f"the {chosen.name.title} map must hold the {self.known_rows:,} calibration rows "
+                f"(or cells) alone; it holds {chosen.known_rows:,}. Pass "
+                "embedding.rows(calibration)."
             )
-        return kept.without_coordinates()
+        return chosen.without_coordinates()
 
 
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
-    """Return a dataset's rows; coordinates and group names are looked up when they are asked for.
-
-    Labels are not looked at. ``method``: how errors call the recalibrator.
-    """
+    """Return rows without labels; coordinates and groups are looked up when they are asked for."""
 
     @cache
-    def place(name: str | None, dimensions: int) -> Floats:
+    def coordinates(name: str | None, dimensions: int) -> Floats:
         points = coordinates_of(dataset, embedding, name, method)
         if points.shape[1] != dimensions:
             raise InputError(
@@ -137,7 +133,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     return Rows(
         dataset.probabilities,
         dataset.predictions,
-        place,
+        coordinates,
         lambda columns: group_names(dataset, columns),
         dataset.features,
         dataset.name,
@@ -145,11 +141,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
 
 
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:
-    """Return where a dataset's rows lie on a map, shape (n, d).
-
-    ``name``: which of several maps; None: the first. ``method``: how errors call the recalibrator.
-    Raises InputError if there is no such map, or it has other rows.
-    """
+    """Return where a dataset's rows lie on one of the maps, by default the first, shape (n, d)."""
     if embedding is None:
         raise InputError(
             f"{method} must be given an embedding of the rows; got None. Pass "
@@ -161,11 +153,7 @@ def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method
 
 
 def group_names(dataset: Dataset, columns: Sequence[str] | None) -> NDArray[np.object_]:
-    """Return the group of every row; of several columns the intersection.
-
-    ``columns``: group columns; None: the dataset's only one. Raises InputError if the dataset has
-    no such groups.
-    """
+    """Return the group of every row; of several columns the intersection. None: the only column."""
     frame = dataset.groups
     if frame is None:
         raise InputError(f"GroupWise needs the group of every row; '{dataset.name}' has no groups.")

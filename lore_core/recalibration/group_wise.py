@@ -131,7 +131,7 @@ class GroupWise(Recalibrator):
             return None
         return [self.column] if isinstance(self.column, str) else list(self.column)
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         names = group_names(calibration, self.columns).astype(str)
         everyone = self.recalibrator.clone().fit(calibration, embedding)
         groups: list[Group] = []
@@ -172,8 +172,8 @@ class GroupWise(Recalibrator):
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, None]:
         """Return the state without the names of groups that nothing was fitted on."""
-        kept = [group for group in state["groups"] if group["calibration_rows"] >= size]
-        return {**state, "groups": kept}, None
+        large = [group for group in state["groups"] if group["calibration_rows"] >= size]
+        return {**state, "groups": large}, None
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:

@@ -1,4 +1,4 @@
-"""Histogram binning: each confidence bin is told its accuracy."""
+"""Histogram binning: each confidence becomes the accuracy of its bin."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from lore_core.data.binning import (
 from lore_core.data.defaults import N_BINS
 from lore_core.data.rows import Rows
 from lore_core.data.rules import EDGES, Values
-from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 
 class State(TypedDict):
@@ -87,7 +85,7 @@ class HistogramBinning(Recalibrator):
         """Return the method with these bins."""
         return cls(n_bins, binning)
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         bins = confidence_bins(calibration.confidence, self.n_bins, self.binning)
         index = bins.assign(calibration.confidence)
         return {

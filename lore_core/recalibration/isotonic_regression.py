@@ -1,4 +1,4 @@
-"""Isotonic regression: the best step function that never falls as the confidence rises."""
+"""Isotonic regression, the best step function that never falls; Venn–Abers, which fits it twice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
-from lore_core.data.rules import Values
-from lore_core.data.validation import OnMaps
+from lore_core.data.rules import Sizes, Values, refuse
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import rounded
+from lore_core.recalibration.cells import joined_steps, rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 
 class State(TypedDict):
@@ -59,7 +57,7 @@ class IsotonicRegression(Recalibrator):
     confidence_: Floats
     accuracy_: Floats
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         from sklearn.isotonic import IsotonicRegression as Fit
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
@@ -84,13 +82,7 @@ class IsotonicRegression(Recalibrator):
         count = state["count"]
         step = _steps(state["accuracy"])
         starts = np.flatnonzero(np.diff(step, prepend=-1))
-        joined, so_far = [0], 0
-        for n in count[starts]:
-            joined.append(joined[-1] + (so_far >= size))
-            so_far = n if so_far >= size else so_far + n
-        if so_far < size:  # the last ones are too few: they join the step before
-            joined = [min(number, joined[-1] - 1) for number in joined]
-        step = np.array(joined[1:])[step].clip(0)
+        step = joined_steps(count[starts], size)[step]
         weight = np.where(np.isin(np.arange(len(count)), starts), count, 0)
         total = np.bincount(step, weights=weight)
         right = np.bincount(step, weights=weight * state["accuracy"])
@@ -105,3 +97,146 @@ class IsotonicRegression(Recalibrator):
 def _steps(accuracy: Floats) -> Ints:
     """Return the step of each corner, shape (m,): corners of one accuracy share one."""
     return np.asarray(np.cumsum(np.diff(accuracy, prepend=-1.0) > 0) - 1)
+
+
+class VennAbersState(TypedDict):
+    """What Venn–Abers fits: the calibration rows by confidence, and p₀ and p₁ of new ones."""
+
+    confidence: Annotated[
+        Floats, Values(("m",), 0.0, 1.0, rising=True), "corners of the step function{cuts}"
+    ]
+    accuracy: Annotated[Floats, Values(("m",), 0.0, 1.0), "accuracy of each level{smallest}"]
+    count: Annotated[Ints, Values(("m",), 1, whole=True), "how many calibration rows these are of"]
+    #: p₀, t = 2m + 1: below the first confidence, at it, between it and the next, at that, …
+    lower: Annotated[
+        Floats,
+        Values(("t",), 0.0, np.nextafter(1.0, 0.0)),
+        "what a row is told as a wrong one, at and between the confidences",
+    ]
+    upper: Annotated[Floats, Values(("t",), 0.0, 1.0), "the same as a right one"]  #: p₁
+
+
+class VennAbers(Recalibrator):
+    """Replaces the top-label confidence by p₁ / (1 − p₀ + p₁).
+
+    Attributes
+    ----------
+    lower_, upper_ : ndarray of shape (2m + 1,)
+        p₀ and p₁ below, at and above each of the m confidences of calibration rows.
+
+    Notes
+    -----
+    p₀ and p₁ are what isotonic regression says of a row that is added to the calibration rows as a
+    wrong and as a right one. One of the two is calibrated, whichever it is; they are apart by as
+    much as one row can change. p₁ / (1 − p₀ + p₁) loses least likelihood to the right one of both,
+    and is never 0 or 1. Rows with weights are refused: their places cannot be exchanged.
+
+    References
+    ----------
+    Vovk, Petej, Fedorova, "Large-scale probabilistic predictors with and without guarantees of
+    validity", NeurIPS 2015.
+    """
+
+    label = "Venn–Abers"
+    color = 15
+    state_type = VennAbersState
+    lower_: Floats
+    upper_: Floats
+
+    def _fit(self, calibration: Dataset) -> VennAbersState:
+        values, index = np.unique(calibration.confidence, return_inverse=True)
+        count = np.bincount(index)
+        right = np.bincount(index, weights=calibration.outcome)
+        return _state(np.asarray(values), np.asarray(right), count)
+
+    @staticmethod
+    def apply(state: VennAbersState, rows: Rows) -> Rows:
+        """Look both probabilities up, and merge them."""
+        known = state["confidence"]
+        before = np.searchsorted(known, rows.confidence, side="left")
+        upto = np.searchsorted(known, rows.confidence, side="right")
+        lower, upper = state["lower"][before + upto], state["upper"][before + upto]
+        return rows.with_confidence(upper / (1.0 - lower + upper))
+
+    @staticmethod
+    def check_state(state: VennAbersState, name: str, sizes: Sizes) -> None:
+        """Refuse other numbers than two for each confidence and one more."""
+        if sizes["t"] != 2 * sizes["m"] + 1:
+            raise refuse(f"{name}: lower", f"{2 * sizes['m'] + 1} numbers", sizes["t"])
+
+    @staticmethod
+    def in_cells(state: VennAbersState, size: int) -> tuple[VennAbersState, None]:
+        """Return the same of neighbouring confidences joined until they are of enough rows."""
+        count = state["count"]
+        joined = joined_steps(count, size)
+        total = np.bincount(joined, weights=count)
+        right = np.bincount(joined, weights=count * state["accuracy"])
+        centre = np.bincount(joined, weights=count * state["confidence"]) / total
+        values, index = np.unique(rounded(centre), return_inverse=True)
+        return _state(
+            values,
+            np.asarray(np.bincount(index, weights=right)),
+            np.bincount(index, weights=total).astype(np.int64),
+        ), None
+
+
+def _state(values: Floats, right: Floats, count: Ints) -> VennAbersState:
+    return {
+        "confidence": values,
+        "accuracy": right / count,
+        "count": count,
+        "lower": added(right, count, 0.0),
+        "upper": added(right, count, 1.0),
+    }
+
+
+def added(right: Floats, count: Ints, outcome: float) -> Floats:
+    """Return what isotonic regression says of one more row of an ``outcome``, shape (2m + 1,).
+
+    Below the first confidence, at it, between it and the next, … ``right``, ``count`` (m,): right
+    rows and rows of each confidence, from the lowest on.
+
+    The fits of all rows below and of all above are known (pool adjacent violators, from each end);
+    the new row pools with their nearest blocks as long as these violate the order.
+    """
+    m = len(count)
+    sums = np.concatenate([[0.0], np.cumsum(right)]).tolist()
+    sizes = np.concatenate([[0], np.cumsum(count)]).tolist()
+
+    def block(start: int, stop: int) -> tuple[float, int]:
+        return sums[stop] - sums[start], sizes[stop] - sizes[start]
+
+    # The last block of the fit of the first `stop` confidences starts at below[stop]; the one
+    # before it is the last of the first below[stop] confidences, and so on. Above likewise.
+    below, above = [0] * (m + 1), [m] * (m + 1)
+    for stop in range(1, m + 1):
+        start = stop - 1
+        while start > 0 and not _rises(block(below[start], start), block(start, stop)):
+            start = below[start]
+        below[stop] = start
+    for start in range(m - 1, -1, -1):
+        stop = start + 1
+        while stop < m and not _rises(block(start, stop), block(stop, above[stop])):
+            stop = above[stop]
+        above[start] = stop
+    found = np.empty(2 * m + 1)
+    for at in range(2 * m + 1):
+        start, stop = at // 2, (at + 1) // 2
+        total, size = block(start, stop)
+        own = (total + outcome, size + 1)
+        while True:
+            if start > 0 and not _rises(block(below[start], start), own):
+                start = below[start]
+            elif stop < m and not _rises(own, block(stop, above[stop])):
+                stop = above[stop]
+            else:
+                break
+            total, size = block(start, stop)
+            own = (total + outcome, size + 1)
+        found[at] = own[0] / own[1]
+    return found
+
+
+def _rises(one: tuple[float, int], two: tuple[float, int]) -> bool:
+    """Whether the mean of a block (sum, size) is below that of the next."""
+    return one[0] * two[1] < two[0] * one[1]

@@ -13,15 +13,15 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import by_blocks, expit, top_log_odds
 from lore_core.data.rows import Rows
 from lore_core.data.rules import STRENGTH, Values, rule_of_fields
-from lore_core.data.validation import InputError, OnMaps, check_positive
+from lore_core.data.validation import InputError, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, weighed
+from lore_core.recalibration.affine_problem import best_candidate
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.platt_scaling import smoothed_targets
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 #: Penalties tried, from Platt scaling on.
 _STRENGTHS = (1e6, 1e4, 1e3, 1e2, 1e1, 1.0)
@@ -92,7 +92,7 @@ class LogisticRecalibration(Recalibrator):
         if self.strength is not None:
             check_positive(self.strength, "strength")
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         features = feature_table(calibration.features, calibration.name, self.label)
         strength = None if self.strength is None else float(self.strength)
         return {
@@ -113,11 +113,7 @@ class LogisticRecalibration(Recalibrator):
 def fitted_regression(
     calibration: Dataset, features: Floats, strength: float | None = None
 ) -> Regression:
-    """Fit the regression alone, without the shares of the other classes.
-
-    ``features`` (n, p): of the rows, as :func:`feature_table` returns them. ``strength``: the
-    penalty; None: chosen by cross-validation.
-    """
+    """Fit the regression alone; without a strength one is chosen by cross-validation."""
     weights = as_weights(calibration.weights)
     centre, scale = features.mean(axis=0), features.std(axis=0)
     scale[~(scale > 0)] = 1.0
@@ -131,7 +127,9 @@ def fitted_regression(
         weights,
     )
     if strength is None:
-        strength = problem.best_strength()
+        fold = np.random.default_rng(0).permutation(len(odds)) % _FOLDS
+        best = best_candidate(problem, problem.start, _STRENGTHS, fold, 1e-6)
+        strength = _STRENGTHS[best]
     found = problem.fit(problem.start, strength, tolerance=1e-10)
     p = features.shape[1]
     return {
@@ -145,10 +143,7 @@ def fitted_regression(
 
 
 def regression_log_odds(state: Regression, rows: Rows, features: Floats) -> Floats:
-    """Return the log-odds that the regression gives each row, shape (n,).
-
-    ``features`` (n, p): of the rows, as :func:`feature_table` returns them.
-    """
+    """Return the log-odds that the regression gives each row, shape (n,)."""
     odds = state["slope"] * top_log_odds(rows.probabilities, rows.predicted)
     centre, scale, weights = state["centre"], state["scale"], state["weights"]
     odds += by_blocks(lambda some: (some - centre) / scale @ weights, features)
@@ -221,27 +216,11 @@ class LogisticProblem:
         )
         return np.asarray(found.x)
 
-    def best_strength(self) -> float:
-        """Choose a penalty by cross-validation."""
-        fold = np.random.default_rng(0).permutation(len(self.targets)) % _FOLDS
-        losses = np.zeros(len(_STRENGTHS))
-        for left_out in range(min(_FOLDS, len(fold))):
-            fitted, held = self.rows(fold != left_out), self.rows(fold == left_out)
-            found = self.start
-            for i, strength in enumerate(_STRENGTHS if len(fitted.targets) else ()):
-                found = fitted.fit(found, strength, tolerance=1e-6)
-                losses[i] += held.loss(found)
-        return _STRENGTHS[int(np.argmin(losses))]
-
 
 def feature_table(
     features: NDArray[Any] | None, name: str, method: str, count: int | None = None
 ) -> Floats:
-    """Return the features of rows as numbers, shape (n, p).
-
-    ``name``: of the rows. ``method``: what errors call the method that needs them. ``count``: p of
-    the rows it was fitted on. Raises InputError if there are none, or others.
-    """
+    """Return features as numbers (n, p), or refuse rows without any, or not ``count`` of them."""
     if features is None:
         raise InputError(f"{method} must have the features of every row; '{name}' has none.")
     table = np.asarray(features, dtype=np.float64).reshape(len(features), -1)

@@ -1,9 +1,9 @@
-"""LoRe, local recalibration: each row is told the accuracy of its neighbours."""
+"""LoRe, local recalibration: each confidence becomes the accuracy of its neighbours."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import numpy as np
 
@@ -30,20 +30,9 @@ from lore_core.data.validation import (
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import KernelMeans, laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.recalibration import cells
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import (
-    Counts,
-    Outcomes,
-    Weighted,
-    cells_of,
-    check_edges,
-    check_rows,
-    each_row,
-    each_weight,
-    means_of,
-    rounded,
-    sizes_of,
-)
+from lore_core.recalibration.cells import Counts, Outcomes, RowWeights
 from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
 
 if TYPE_CHECKING:
@@ -51,7 +40,7 @@ if TYPE_CHECKING:
     from lore_core.data.progress import Progress
 
 
-class State(Weighted):
+class State(TypedDict):
     """What LoRe fits: its settings, and the calibration rows others are compared with."""
 
     gamma: Annotated[float, POSITIVE]
@@ -61,6 +50,7 @@ class State(Weighted):
     binning: Binning  #: how the confidence bins were chosen
     edges: Annotated[Floats, EDGES, "edges of confidence bins{cuts}"]
     count: Counts
+    row_weights: RowWeights
     points: Annotated[Floats, Values(("n", "d")), "places of {who} on the map"]
     bin_index: Annotated[Ints, Values(("n",), 0, whole=True, below="b"), "confidence bins of {who}"]
     outcome: Outcomes
@@ -105,7 +95,7 @@ class LoRe(Recalibrator):
         Never below 1/K: the largest of K probabilities cannot be.
     prior_strength : float
         s ≥ 0 pseudo-rows that a neighbourhood is mixed with: the accuracy of its bin or, with a
-        base, "no leftover error". ``inf`` leaves only what is pulled toward.
+        base, "no residual". ``inf`` leaves only what is pulled toward.
     base : Recalibrator, optional
         A global method fitted first; LoRe then corrects only what it leaves over nearby.
     feature_map : str, optional
@@ -178,13 +168,12 @@ class LoRe(Recalibrator):
         """Return the paper's LoRe at this bandwidth and with these bins."""
         return cls(gamma, n_bins, binning)
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         points = coordinates_of(calibration, embedding, self.feature_map, type(self).label)
         confidence, outcome = calibration.confidence, calibration.outcome
         bins = confidence_bins(confidence, self.n_bins, self.binning)
         base = None if self.base is None else self.base.clone().fit(calibration)
-        weights = as_weights(calibration.weights)
-        state: State = {
+        return {
             "gamma": float(self.gamma),
             "floor": bool(self.floor),
             "prior_strength": as_number(self.prior_strength),
@@ -192,6 +181,7 @@ class LoRe(Recalibrator):
             "binning": bins.binning,
             "edges": bins.edges,
             "count": None,
+            "row_weights": as_weights(calibration.weights),
             "points": points,
             "bin_index": bins.assign(confidence),
             "outcome": outcome,
@@ -200,7 +190,6 @@ class LoRe(Recalibrator):
             else outcome - base.recalibrate(calibration).confidence,
             "base": base,
         }
-        return state if weights is None else {**state, "row_weights": weights}
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
@@ -212,8 +201,10 @@ class LoRe(Recalibrator):
         """Tell each row the accuracy of the calibration rows around it."""
         means = _around(state, rows, state["leftover"])
         bins = _bins(state)
-        index, outcome = (each_row(state[n], state["count"]) for n in ("bin_index", "outcome"))
-        weights = each_weight(state.get("row_weights"), state["count"])
+        index, outcome = (
+            cells.each_row(state[n], state["count"]) for n in ("bin_index", "outcome")
+        )
+        weights = cells.each_row(state["row_weights"], state["count"])
         accuracy = accuracy_by_bin(index, outcome, bins.n_bins, weights)
         here = accuracy[bins.assign(rows.confidence)]
         base = state["base"]
@@ -232,8 +223,8 @@ class LoRe(Recalibrator):
     @staticmethod
     def check_state(state: State, name: str, sizes: Sizes) -> None:
         """Refuse other rows than were fitted on, odd bins, and a base that needs a map."""
-        check_rows(state, name, sizes["calibration_rows"])
-        check_edges(state["edges"], name)
+        cells.check_rows(state, name, sizes["calibration_rows"])
+        cells.check_edges(state["edges"], name)
         base = state["base"]
         if base is not None and base.needs_embedding:
             raise refuse(f"{name}: base", "a method without a map", type(base).__name__)
@@ -243,21 +234,22 @@ class LoRe(Recalibrator):
         """Return means over cells of neighbours in one confidence bin; sparse bins are left out."""
         if state["count"] is not None:
             return state, None
-        cell = cells_of(state["points"], state["bin_index"], size)
-        edges, weights = state["edges"], state.get("row_weights")
-        outcome = leftover = means_of(state["outcome"], cell, weights)
+        cell = cells.cells_of(state["points"], state["bin_index"], size)
+        edges, weights = state["edges"], state["row_weights"]
+        outcome = residual = cells.means_of(state["outcome"], cell, weights)
         if state["base"] is not None:
-            leftover = means_of(state["leftover"], cell, weights)
-        kept: State = {
+            residual = cells.means_of(state["leftover"], cell, weights)
+        means: State = {
             **state,
-            "edges": edges if state["binning"] == "equal-width" else rounded(edges),
-            "count": sizes_of(cell),
-            "points": means_of(state["points"], cell),
-            "bin_index": means_of(state["bin_index"], cell).astype(np.int64),
+            "edges": edges if state["binning"] == "equal-width" else cells.rounded(edges),
+            "count": cells.sizes_of(cell),
+            "row_weights": None if weights is None else cells.means_of(weights, cell),
+            "points": cells.means_of(state["points"], cell),
+            "bin_index": cells.means_of(state["bin_index"], cell).astype(np.int64),
             "outcome": outcome,
-            "leftover": leftover,
+            "leftover": residual,
         }
-        return kept if weights is None else {**kept, "row_weights": means_of(weights, cell)}, cell
+        return means, cell
 
     def local_accuracy(self, evaluation: Dataset, embedding: OnMaps) -> LocalAccuracy:
         """Return the calibration accuracy around each row, and how many rows it rests on."""
@@ -281,12 +273,12 @@ def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
     d, count = state["points"].shape[1], state["count"]
     return laplacian_means(
         rows.place(state["feature_map"], d),
-        each_row(state["points"], count),
-        each_row(values, count),
-        each_weight(state.get("row_weights"), count),
+        cells.each_row(state["points"], count),
+        cells.each_row(values, count),
+        cells.each_row(state["row_weights"], count),
         bandwidth=scaled_bandwidth(state["gamma"], d),
         target_groups=_bins(state).assign(rows.confidence),
-        source_groups=each_row(state["bin_index"], count),
+        source_groups=cells.each_row(state["bin_index"], count),
     )
 
 
@@ -301,9 +293,8 @@ def corrected(
 ) -> Floats:
     """Return p' of LoRe, and of LoRe smooth, before it is clipped, shape (n,).
 
-    ``mean``: kernel mean of the neighbours' outcomes or, with a base, of what it leaves over; NaN
-    where the bin has none. ``mass``: Σk. ``confidence``: the rows' own. ``accuracy``: of their
-    bins; the confidence where that is empty. ``start``: confidences of the base.
+    ``mean``: kernel mean of outcomes or, with a base, of its residuals; NaN where the bin has none.
+    ``accuracy``: of the bins; the confidence where one is empty. ``start``: of the base.
     """
     if start is not None:
         return start + _pulled(mean, mass, np.zeros(len(start)), prior_strength)
@@ -312,10 +303,9 @@ def corrected(
 
 
 def _pulled(mean: Floats, mass: Floats, toward: Floats, prior_strength: float) -> Floats:
-    """(Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
+    """Return (Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
 
-    Where there is nothing to average (NaN) ``toward`` is returned. With s = 0 the mean is returned
-    to the last bit, also where the mass underflows.
+    ``toward`` where the mean is NaN; with s = 0 the mean itself, also where the mass underflows.
     """
     if prior_strength == 0:
         return np.where(np.isnan(mean), toward, mean)

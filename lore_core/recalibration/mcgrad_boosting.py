@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps, check_integer
+from lore_core.data.validation import InputError, check_integer
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.logistic_regression import feature_table
 from lore_core.recalibration.platt_scaling import PlattScaling
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 #: Folds of its own cross-validation: it needs as many rows of each outcome.
 _FOLDS = 5
@@ -85,7 +85,7 @@ class MCGrad(Recalibrator):
         """Whether its library can be found; nothing is imported."""
         return all(importlib.util.find_spec(name) is not None for name in cls.modules)
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         try:
             methods = importlib.import_module("mcgrad.methods")
         except (ImportError, OSError) as error:  # OSError: a shared object is not there
@@ -95,7 +95,8 @@ class MCGrad(Recalibrator):
             ) from error
         start = PlattScaling().fit(calibration)
         scaled = start.recalibrate(calibration).confidence
-        frame, names = _frame(calibration.features, scaled, calibration.name)
+        features = feature_table(calibration.features, calibration.name, self.label)
+        frame, names = _frame(features, scaled)
         right = int(calibration.outcome.sum())
         if min(right, len(calibration) - right) < _FOLDS:
             return {"n_features": len(names), "n_rounds": 0, "start": None, "model": None}
@@ -130,12 +131,8 @@ class MCGrad(Recalibrator):
             rows = state["start"].applied_to(rows)
         if state["model"] is None:
             return rows
-        frame, names = _frame(rows.features, rows.confidence, rows.name)
-        if len(names) != state["n_features"]:
-            raise InputError(
-                f"'{rows.name}' must have the {state['n_features']} features MCGrad was fitted "
-                f"on; got {len(names)}."
-            )
+        features = feature_table(rows.features, rows.name, MCGrad.label, state["n_features"])
+        frame, names = _frame(features, rows.confidence)
         with _quiet():
             found = state["model"].predict(
                 df=frame,
@@ -146,16 +143,11 @@ class MCGrad(Recalibrator):
         return rows.with_confidence(np.clip(found, 0.0, 1.0))
 
 
-def _frame(
-    features: NDArray[np.floating[Any]] | None, confidence: NDArray[np.float64], name: str
-) -> tuple[pd.DataFrame, list[str]]:
+def _frame(features: Floats, confidence: Floats) -> tuple[pd.DataFrame, list[str]]:
     import pandas as pd
 
-    if features is None:
-        raise InputError(f"MCGrad needs the features of every row; '{name}' has none.")
     names = [f"f{column}" for column in range(features.shape[1])]
-    # In float32 its log loss overflows and it gives back what it got.
-    frame = pd.DataFrame(np.asarray(features, dtype=np.float64), columns=names)
+    frame = pd.DataFrame(features, columns=names)
     frame["prediction"] = np.clip(confidence, _SMALLEST, 1 - _SMALLEST)
     return frame, names
 

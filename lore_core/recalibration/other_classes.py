@@ -28,15 +28,11 @@ class OtherClasses:
 
     Notes
     -----
-    With ŷ the predicted class and c its confidence, a probability vector is c and, for k ≠ ŷ,
-    (1 − c)·q_k with Σ q_k = 1. Its likelihood is a product,
-
-        log p_y = 1[y = ŷ] log c + 1[y ≠ ŷ] (log(1 − c) + log q_y),
-
-    so q can be fitted apart from c, on the wrong rows alone. Here
-    q_k = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T}, with the T and ε that minimise
-    −Σ_{wrong} log q_y + ρ (log T)²/2. The last term is a normal prior of log T, for few wrong
-    rows: standard normal for the shares of a classifier, narrower for recalibrated ones.
+    With ŷ the predicted class and c its confidence, a vector is c and, for k ≠ ŷ, (1 − c)·q_k. Its
+    likelihood is a product, log p_y = 1[y = ŷ] log c + 1[y ≠ ŷ] (log(1 − c) + log q_y), so q is
+    fitted apart from c, on wrong rows alone: q_k = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T}, with
+    the T and ε that minimise −Σ_{wrong} log q_y + ρ (log T)²/2. The last term is a normal prior for
+    few wrong rows: standard normal for a classifier's shares, narrower for recalibrated ones.
     """
 
     temperature: Annotated[float, POSITIVE] = 1.0  #: T; above 1 the shares become more alike

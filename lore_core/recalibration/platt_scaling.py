@@ -9,13 +9,11 @@ import numpy as np
 from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import expit, logit, top_log_odds
 from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps
 from lore_core.data.weights import effective_rows, weighed
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 #: Log-odds that differ less than this are one confidence, rounded differently.
 _SMALLEST_SPREAD = 1e-9
@@ -60,7 +58,7 @@ class PlattScaling(Recalibrator):
     slope_: float
     intercept_: float
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset) -> State:
         from sklearn.linear_model import LogisticRegression
 
         odds = top_log_odds(calibration.probabilities, calibration.predictions)
@@ -69,8 +67,8 @@ class PlattScaling(Recalibrator):
         centre, spread = float(odds.mean()), float(odds.std())
         if spread < _SMALLEST_SPREAD:
             # One confidence for all rows: nothing to draw a slope from.
-            told = float(np.average(share, weights=weights))
-            return {"slope": 1.0, "intercept": float(logit(told)) - centre}
+            mean = float(np.average(share, weights=weights))
+            return {"slope": 1.0, "intercept": float(logit(mean)) - centre}
         scaled = (odds - centre) / spread
         # A soft target is the row once as right and once as wrong, weighted.
         right_copy = np.repeat([1, 0], len(odds))
@@ -90,10 +88,7 @@ class PlattScaling(Recalibrator):
 
 
 def smoothed_targets(outcome: Floats, weights: Floats | None = None) -> Floats:
-    """Return Platt's targets for outcomes of 0 and 1: neither is quite certain.
-
-    ``weights`` (n,): N₊ and N₋ are then so many of the (Σw)²/Σw² equal rows they are worth.
-    """
+    """Return Platt's targets of outcomes; with weights N₊ + N₋ is the effective size (Σw)²/Σw²."""
     right = outcome.sum()
     wrong = len(outcome) - right
     if weights is not None:

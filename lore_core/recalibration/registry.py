@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Method(NamedTuple):
     """A recalibrator that a command names, a page offers and a file holds."""
 
-    place: str  #: its module and class
+    address: str  #: its module and class
     group: str  #: what it looks at
     when: str  #: in which case to take it
     standard: bool = True  #: whether it is compared until the reader says otherwise
@@ -32,7 +32,7 @@ _FEATURES, _PLACE = "features", "the place on a map"
 #: By what a command calls it, every recalibrator of our own. In the order of comparisons.
 METHODS = {
     "none": Method(
-        "no_recalibration:NoRecalibration",
+        "base:NoRecalibration",
         "nothing",
         "No other method is significantly better on NLL; it is what the others are held against.",
     ),
@@ -42,18 +42,18 @@ METHODS = {
         "Few rows, or many classes and few rows of each: one number cannot fit noise.",
     ),
     "vector": Method(
-        "vector_scaling:VectorScaling",
+        "affine_softmax:VectorScaling",
         _VECTOR,
         "Some classes are promised too much and others too little.",
         standard=False,
     ),
     "matrix": Method(
-        "matrix_scaling:MatrixScaling",
+        "affine_softmax:MatrixScaling",
         _VECTOR,
         "Classes are taken for one another, and there are some hundred rows or more.",
     ),
     "dirichlet": Method(
-        "dirichlet_calibration:DirichletCalibration",
+        "affine_softmax:DirichletCalibration",
         _VECTOR,
         "As matrix scaling, for forests and others whose probabilities are no softmax.",
         standard=False,
@@ -74,7 +74,7 @@ METHODS = {
         "A thousand rows or more, and a curve of no known shape.",
     ),
     "venn-abers": Method(
-        "venn_abers:VennAbers",
+        "isotonic_regression:VennAbers",
         _TOP,
         "As isotonic regression with fewer rows: it never says 0 or 1.",
         standard=False,
@@ -85,7 +85,7 @@ METHODS = {
         "A few confidences that each can be checked, and many rows in each bin.",
     ),
     "mmce": Method(
-        "mmce_optimization:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
+        "temperature_scaling:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
     ),
     "logistic": Method(
         "logistic_regression:LogisticRecalibration",
@@ -112,20 +112,19 @@ METHODS = {
         standard=False,
     ),
 }
-#: Those that are compared by default.
-STANDARD = {name: method for name, method in METHODS.items() if method.standard}
 #: Made of another recalibrator.
 COMPOSED = ("group_wise:GroupWise",)
 #: Of other libraries; offered where those are installed, and in no file.
 RIVALS = ("mcgrad_boosting:MCGrad",)
 
-_PLACES = (*(method.place for method in METHODS.values()), *COMPOSED)
-#: What a file can hold: a class's name, which is its name there too, and its place.
-_SAVED = {place.partition(":")[2]: place for place in _PLACES}
+_ADDRESSES = (*(method.address for method in METHODS.values()), *COMPOSED)
+#: What a file can hold: a class's name, and its address.
+_SAVED = {address.partition(":")[2]: address for address in _ADDRESSES}
 
 
-def _class_at(place: str) -> type[Recalibrator]:
-    module, _, name = place.partition(":")
+def class_at(address: str) -> type[Recalibrator]:
+    """Return the class at ``module:class``; its module is imported now."""
+    module, _, name = address.partition(":")
     found: type[Recalibrator] = getattr(import_module(f"lore_core.recalibration.{module}"), name)
     return found
 
@@ -137,39 +136,32 @@ def saved_names() -> list[str]:
 
 def can_be_saved(kind: type[Recalibrator]) -> bool:
     """Whether a file can hold what this class fitted; no subclass inherits it."""
-    place = _SAVED.get(kind.__name__)
-    return place is not None and _class_at(place) is kind
+    address = _SAVED.get(kind.__name__)
+    return address is not None and class_at(address) is kind
 
 
 def saved_class(name: str) -> type[Recalibrator]:
-    """Return the class of a name in a file.
-
-    Raises InputError if there is none of that name.
-    """
+    """Return the class of a name in a file."""
     from lore_core.data.validation import InputError
 
     if name not in _SAVED:
         raise InputError(
             f"the file of a recalibrator must hold one of {', '.join(saved_names())}; got {name!r}."
         )
-    return _class_at(_SAVED[name])
+    return class_at(_SAVED[name])
 
 
 def named_recalibrator(
     name: str, gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> Recalibrator:
-    """Return one method, not yet fitted.
-
-    ``name``: what a command calls it: a key of :data:`METHODS`. ``gamma``, ``n_bins``,
-    ``binning``: see :func:`standard_recalibrators`.
-    """
-    return _class_at(METHODS[name].place).standard(gamma, n_bins, binning)
+    """Return a method by its name in :data:`METHODS`, not yet fitted."""
+    return class_at(METHODS[name].address).standard(gamma, n_bins, binning)
 
 
 def which_for_which_case() -> dict[str, list[str]]:
     """Return the methods of our own as columns of text: ``method, looks at, when``."""
     return {
-        "method": [_class_at(method.place).label for method in METHODS.values()],
+        "method": [class_at(method.address).label for method in METHODS.values()],
         "looks at": [method.group for method in METHODS.values()],
         "when": [method.when for method in METHODS.values()],
     }
@@ -178,7 +170,7 @@ def which_for_which_case() -> dict[str, list[str]]:
 @cache
 def color_numbers() -> dict[str, int]:
     """Return the number of every method's colour, by its label."""
-    kinds = [_class_at(method.place) for method in METHODS.values()]
+    kinds = [class_at(method.address) for method in METHODS.values()]
     return {kind.label: kind.color for kind in kinds if kind.color is not None}
 
 
@@ -194,22 +186,20 @@ def standard_recalibrators(
     n_bins, binning
         Confidence bins of the methods that use them; LoRe smooth has its own.
     """
-    return [named_recalibrator(name, gamma, n_bins, binning) for name in STANDARD]
+    standard = [name for name, method in METHODS.items() if method.standard]
+    return [named_recalibrator(name, gamma, n_bins, binning) for name in standard]
 
 
 def own_recalibrators(
     gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
-    """Return one of every method that needs no other library, not yet fitted.
-
-    ``gamma``, ``n_bins``, ``binning``: see :func:`standard_recalibrators`.
-    """
+    """Return one of every method that needs no other library, not yet fitted."""
     return [named_recalibrator(name, gamma, n_bins, binning) for name in METHODS]
 
 
 def installed_rivals() -> list[Recalibrator]:
     """Return one of each method of another library that is installed, not yet fitted."""
-    return [kind() for kind in map(_class_at, RIVALS) if kind.installed()]
+    return [kind() for kind in map(class_at, RIVALS) if kind.installed()]
 
 
 def offered_recalibrators(

@@ -43,15 +43,8 @@ def load_recalibrator(
         What the file must have been signed with, by ``save(key=…)``. Without one a file is known
         to be undamaged and to make sense, and not who wrote it.
 
-    Returns
-    -------
-    Recalibrator
-        Fitted, giving the same numbers as the one that was saved.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, changed, of another kind or of another schema.
+    Returns the fitted method, giving the same numbers as the one that was saved. Raises InputError
+    if the file is damaged, changed, of another kind or of another schema.
 
     See Also
     --------

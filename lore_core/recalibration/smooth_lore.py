@@ -24,42 +24,12 @@ from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.embedding.result import maps_by_name
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.recalibration import cells, smooth_tuning as tuning
 from lore_core.recalibration.affine_softmax import kept_on_top
-from lore_core.recalibration.averaging import (
-    fewest_levels,
-    global_line,
-    on_line,
-    stacked_weights,
-)
-from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import (
-    Counts,
-    Outcomes,
-    Weighted,
-    cells_of,
-    check_edges,
-    check_rows,
-    each_row,
-    each_weight,
-    means_of,
-    rounded,
-    sizes_of,
-)
+from lore_core.recalibration.base import NoRecalibration, Recalibrator
+from lore_core.recalibration.cells import Counts, Outcomes, RowWeights
 from lore_core.recalibration.dataset_rows import coordinates_of
-from lore_core.recalibration.no_recalibration import NoRecalibration
 from lore_core.recalibration.other_classes import OtherClasses
-from lore_core.recalibration.smooth_tuning import (
-    Candidate,
-    Neighbours,
-    accuracy_of_parts,
-    confidence_within,
-    corrected_confidence,
-    default_tuning_gammas,
-    fitted_bases,
-    leave_one_out_smooth,
-    part_of,
-    ways_to_part,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,10 +75,11 @@ class Member(TypedDict):
     weight: Annotated[float, Number(0.0, 1.0, above=True)]  #: share of the average
 
 
-class State(Weighted):
+class State(TypedDict):
     """What LoRe smooth fits: global methods, the calibration rows, and what is averaged."""
 
     count: Counts
+    row_weights: RowWeights
     first: Recalibrator  #: fitted
     more: list[Recalibrator]  #: fitted on what the first makes of the rows
     outcome: Outcomes
@@ -153,7 +124,7 @@ class SmoothLoRe(Recalibrator):
     levels : bool
         Pool the corrected confidences to levels that are backed by many calibration rows: as few as
         cost at most 3 % of the NLL of "the prediction is right" on calibration rows
-        (:func:`~lore_core.recalibration.averaging.fewest_levels`). Lower maxima over bins and
+        (:func:`~lore_core.recalibration.smooth_tuning.fewest_levels`). Lower maxima over bins and
         places, at a somewhat higher NLL and Brier score.
     keep_class : bool
         Let no class become more probable than the predicted one.
@@ -185,9 +156,9 @@ class SmoothLoRe(Recalibrator):
     itself, the paper's LoRe, mixed with pseudo-rows.
 
     *Average.* Candidates are weighed by stacking on calibration rows that are corrected without
-    themselves (:func:`~lore_core.recalibration.averaging.stacked_weights`; one step for 50 rows, 20
-    at least), and the average is put on a line
-    (:func:`~lore_core.recalibration.averaging.global_line`).
+    themselves (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`; one step for 50
+    rows, 20 at least), and the average is put on a line
+    (:func:`~lore_core.recalibration.smooth_tuning.global_line`).
 
     *The other classes* share the rest 1 − p' as matrix scaling says, softened where the wrong
     calibration rows show that more is needed:
@@ -239,8 +210,8 @@ class SmoothLoRe(Recalibrator):
 
         return pd.DataFrame(self.state()["candidates"])
 
-    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        gammas = default_tuning_gammas()
+    def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+        gammas = tuning.default_tuning_gammas()
         if self.gammas is not None:
             gammas = np.asarray(self.gammas, dtype=np.float64)
         maps = {
@@ -253,12 +224,12 @@ class SmoothLoRe(Recalibrator):
             )
         if len(calibration) < 2:
             return _unchanging(calibration, maps)
-        first, more, changed, starts = fitted_bases(calibration)
-        ways = ways_to_part(changed, self.n_bins)
+        first, more, changed, starts = tuning.fitted_bases(calibration)
+        ways = tuning.ways_to_part(changed, self.n_bins)
         chosen = np.arange(len(calibration))
         if len(chosen) > self.max_rows:
             chosen = np.sort(np.random.default_rng(0).choice(chosen, self.max_rows, replace=False))
-        trial = leave_one_out_smooth(
+        trial = tuning.leave_one_out_smooth(
             {name: points[chosen] for name, points in maps.items()},
             changed.rows(chosen),
             starts[chosen],
@@ -269,36 +240,37 @@ class SmoothLoRe(Recalibrator):
         steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
         counts = as_weights(calibration.weights)
         looked_at = as_weights(chosen_weights(counts, chosen))
-        weights = stacked_weights(trial.log_likelihood, steps, looked_at)
+        weights = tuning.stacked_weights(trial.log_likelihood, steps, looked_at)
         weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
         weights /= weights.sum()
         left_out = weights @ trial.confidence
-        line = global_line(left_out, changed.outcome[chosen], looked_at)
+        line = tuning.global_line(left_out, changed.outcome[chosen], looked_at)
         level_edges, level_confidence = None, np.empty(0)
         if self.levels:
-            levels, level_confidence = fewest_levels(on_line(left_out, *line), _PRICE)
+            levels, level_confidence = tuning.fewest_levels(tuning.on_line(left_out, *line), _PRICE)
             level_edges = levels.edges
         members, names, used_ways = _members(trial.candidates, weights)
-        known = Neighbours.of(changed.outcome, starts)
+        known = tuning.Neighbours.of(changed.outcome, starts)
         called = {
             "within": [_in_words(way) for way in ways],
             "base": [first.label, *(item.label for item in more)],
         }
-        state: State = {
+        return {
             "count": None,
+            "row_weights": counts,
             "first": first,
             "more": more,
             "outcome": known.outcome,
-            "leftover": known.leftover,
+            "leftover": known.residual,
             "spread": known.spread,
             # Copies: the calibration rows, too, may be recalibrated, and are in other bins then.
             "maps": [{"name": name, "points": maps[name].copy()} for name in names],
             "partitions": [
                 {
-                    "edges": None if (way := ways[place]) is None else way.edges,
-                    "bin_index": part_of(way, changed.confidence, changed.predictions),
+                    "edges": None if (way := ways[number]) is None else way.edges,
+                    "bin_index": tuning.part_of(way, changed.confidence, changed.predictions),
                 }
-                for place in used_ways
+                for number in used_ways
             ],
             "members": members,
             "line": line,
@@ -308,12 +280,11 @@ class SmoothLoRe(Recalibrator):
             "keep_class": bool(self.keep_class),
             "candidates": trial.table(called, weights),
         }
-        return state if counts is None else {**state, "row_weights": counts}
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
         """Return the names of the maps that candidates of some weight use."""
-        return [kept["name"] for kept in state["maps"]]
+        return [used["name"] for used in state["maps"]]
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -322,25 +293,27 @@ class SmoothLoRe(Recalibrator):
             return rows
         changed = state["first"].applied_to(rows)
         own = [changed, *(item.applied_to(changed) for item in state["more"])]
-        starts = confidence_within(np.column_stack([item.confidence for item in own]))
+        starts = tuning.confidence_within(np.column_stack([item.confidence for item in own]))
         count = state["count"]
-        known = Neighbours(
-            *(each_row(state[name], count) for name in ("outcome", "leftover", "spread"))
+        known = tuning.Neighbours(
+            *(cells.each_row(state[name], count) for name in ("outcome", "leftover", "spread"))
         )
-        counts = each_weight(state.get("row_weights"), count)
+        counts = cells.each_row(state["row_weights"], count)
         averaged = np.zeros(len(rows))
         for (map_, partition), chosen in _by_partition(state["members"]).items():
-            kept, parted = state["maps"][map_], state["partitions"][partition]
+            on_map, parted = state["maps"][map_], state["partitions"][partition]
             way = _way(parted["edges"])
-            part = part_of(way, changed.confidence, rows.predicted)
-            known_part = each_row(parted["bin_index"], count)
+            part = tuning.part_of(way, changed.confidence, rows.predicted)
+            known_part = cells.each_row(parted["bin_index"], count)
             grid = sorted({member["gamma"] for member in chosen})
             at = [[member for member in chosen if member["gamma"] == gamma] for gamma in grid]
-            d = kept["points"].shape[1]
-            accuracy = accuracy_of_parts(part, known_part, known.outcome, starts[:, 0], counts)
+            d = on_map["points"].shape[1]
+            accuracy = tuning.accuracy_of_parts(
+                part, known_part, known.outcome, starts[:, 0], counts
+            )
             for g, means in means_by_bandwidth(
-                rows.place(kept["name"], d),
-                each_row(kept["points"], count),
+                rows.place(on_map["name"], d),
+                cells.each_row(on_map["points"], count),
                 known.values,
                 counts,
                 bandwidth=scaled_bandwidth(np.array(grid), d),
@@ -350,7 +323,7 @@ class SmoothLoRe(Recalibrator):
                 first=[known.first_value(member["base"] for member in some) for some in at],
             ):
                 for member in at[g]:
-                    averaged += member["weight"] * corrected_confidence(
+                    averaged += member["weight"] * tuning.corrected_confidence(
                         means.mean,
                         means.mass,
                         member["base"],
@@ -358,7 +331,7 @@ class SmoothLoRe(Recalibrator):
                         starts,
                         accuracy,
                     )
-        new = on_line(averaged, *state["line"])
+        new = tuning.on_line(averaged, *state["line"])
         if state["level_edges"] is not None:
             levels = ConfidenceBins(state["level_edges"], "equal-mass")
             new = state["level_confidence"][levels.assign(new)]
@@ -370,7 +343,7 @@ class SmoothLoRe(Recalibrator):
     @staticmethod
     def check_state(state: State, name: str, sizes: Sizes) -> None:
         """Refuse other rows than were fitted on, and members of what there is not."""
-        check_rows(state, name, sizes["calibration_rows"])
+        cells.check_rows(state, name, sizes["calibration_rows"])
         bases = (state["first"], *state["more"])
         for base in bases:
             if base.needs_embedding:
@@ -378,7 +351,7 @@ class SmoothLoRe(Recalibrator):
         for part in state["partitions"]:
             bins = sizes["K"]
             if part["edges"] is not None:
-                check_edges(part["edges"], name)
+                cells.check_edges(part["edges"], name)
                 bins = len(part["edges"]) - 1
             if part["bin_index"].max(initial=0) >= bins:
                 raise refuse(f"{name}: bin_index", f"{bins} parts", part["bin_index"].max())
@@ -406,26 +379,29 @@ class SmoothLoRe(Recalibrator):
         # One cut for everything: of two, the difference of two cells could be a row.
         index = np.column_stack([part["bin_index"] for part in state["partitions"]])
         apart = np.unique(index, axis=0, return_inverse=True)[1].ravel()
-        cell = cells_of(np.hstack([kept["points"] for kept in state["maps"]]), apart, size)
-        edges, weights = state["level_edges"], state.get("row_weights")
+        cell = cells.cells_of(np.hstack([item["points"] for item in state["maps"]]), apart, size)
+        edges, weights = state["level_edges"], state["row_weights"]
         made: State = {
             **state,
-            "count": sizes_of(cell),
-            "outcome": means_of(state["outcome"], cell, weights),
-            "leftover": means_of(state["leftover"], cell, weights),
-            "spread": means_of(state["spread"], cell, weights),
-            "maps": [{**kept, "points": means_of(kept["points"], cell)} for kept in state["maps"]],
+            "count": cells.sizes_of(cell),
+            "row_weights": None if weights is None else cells.means_of(weights, cell),
+            "outcome": cells.means_of(state["outcome"], cell, weights),
+            "leftover": cells.means_of(state["leftover"], cell, weights),
+            "spread": cells.means_of(state["spread"], cell, weights),
+            "maps": [
+                {**item, "points": cells.means_of(item["points"], cell)} for item in state["maps"]
+            ],
             "partitions": [
                 {
-                    "edges": None if part["edges"] is None else rounded(part["edges"]),
-                    "bin_index": means_of(part["bin_index"], cell).astype(np.int64),
+                    "edges": None if part["edges"] is None else cells.rounded(part["edges"]),
+                    "bin_index": cells.means_of(part["bin_index"], cell).astype(np.int64),
                 }
                 for part in state["partitions"]
             ],
-            "level_edges": None if edges is None else rounded(edges),
-            "level_confidence": rounded(state["level_confidence"]),
+            "level_edges": None if edges is None else cells.rounded(edges),
+            "level_confidence": cells.rounded(state["level_confidence"]),
         }
-        return made if weights is None else {**made, "row_weights": means_of(weights, cell)}, cell
+        return made, cell
 
 
 class LevelLoRe(SmoothLoRe):
@@ -453,6 +429,7 @@ def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> Stat
     nothing = np.empty((len(calibration), 0))
     return {
         "count": None,
+        "row_weights": None,
         "first": NoRecalibration().fit(calibration),
         "more": [],
         "outcome": calibration.outcome,
@@ -471,7 +448,7 @@ def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> Stat
 
 
 def _members(
-    candidates: Sequence[Candidate], weights: Floats
+    candidates: Sequence[tuning.Candidate], weights: Floats
 ) -> tuple[list[Member], list[str | None], list[int]]:
     """Return the candidates of some weight, and the maps and ways to part that they use."""
     names: dict[str | None, int] = {}

@@ -1,4 +1,4 @@
-"""What LoRe smooth weighs: local corrections of a global method, each row by the others."""
+"""What LoRe smooth weighs: corrections of a global method, each row by the others; and how."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from lore_core.data.binning import (
 )
 from lore_core.data.probabilities import PROBABILITY_FLOOR, expit, logit
 from lore_core.data.progress import Progress, tell
-from lore_core.data.weights import as_weights
+from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
 from lore_core.recalibration.lore import corrected
-from lore_core.recalibration.matrix_scaling import MatrixScaling
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
+
 
 #: Confidences stay this far from 0 and 1, so that their log-odds are finite.
 _MARGIN = 1e-4
@@ -56,7 +57,7 @@ class Neighbours:
     """Calibration rows, or cells of them: what local corrections are made of."""
 
     outcome: Floats  #: (n,) 1 where the prediction was right, else 0
-    leftover: Floats  #: (n, n_bases) a − b, the outcomes less each base's confidences
+    residual: Floats  #: (n, n_bases) a − b, the outcomes less each base's confidences
     spread: Floats  #: (n, n_bases) b(1 − b)
 
     @classmethod
@@ -67,11 +68,11 @@ class Neighbours:
     @property
     def values(self) -> Floats:
         """All of it, a column each, shape (n, 2 n_bases + 1)."""
-        return np.column_stack([self.leftover, self.spread, self.outcome])
+        return np.column_stack([self.residual, self.spread, self.outcome])
 
     def first_value(self, bases: Iterable[int | None]) -> int:
         """Return from which of the :attr:`values` on corrections of some bases need them."""
-        return 0 if any(base is not None for base in bases) else 2 * self.leftover.shape[1]
+        return 0 if any(base is not None for base in bases) else 2 * self.residual.shape[1]
 
 
 def corrected_confidence(
@@ -84,10 +85,8 @@ def corrected_confidence(
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
-    ``mean``: of :attr:`Neighbours.values` around the rows at its bandwidth, from
-    :meth:`Neighbours.first_value` on at least. ``mass`` (n,): of the kernel there. ``base``,
-    ``strength``: see :class:`Candidate`. ``starts`` (n, n_bases): confidences of the bases.
-    ``accuracy`` (n,): of the rows whose outcomes count.
+    ``mean``: of :attr:`Neighbours.values`, from :meth:`Neighbours.first_value` on at least, at its
+    bandwidth. ``starts`` (n, n_bases): confidences of the bases.
 
     With a base b, in log-odds, δ = Σ k (a − b) / (Σ k b(1 − b) + s): one Newton step, from 0, of
     the logistic regression on a constant with offset logit b, weights k and the penalty s δ²/2.
@@ -106,30 +105,18 @@ def corrected_confidence(
     if not np.isfinite(strength):
         return start
     # Where nobody counts the mean is NaN and the mass 0: nothing is corrected.
-    leftover, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))  # from the end
-    off, against = (np.nan_to_num(mean[:, column]) * mass for column in (leftover, spread))
+    residual, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))  # from the end
+    off, against = (np.nan_to_num(mean[:, column]) * mass for column in (residual, spread))
     return expit(logit(start) + off / (against + strength))
 
 
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
-    """Fit the global methods that local corrections start from.
+    """Fit the global methods that local corrections start from, on 50,000 rows at most.
 
-    Returns
-    -------
-    first : Recalibrator
-        Matrix scaling.
-    more : list of Recalibrator
-        Fitted on what it makes of the rows, each row's from a fit without it: a logistic
-        regression, where rows have features.
-    changed : Dataset
-        The rows with the probabilities of the first, each from a fit without it.
-    starts : ndarray of shape (n, 1 + len(more))
-        Confidences of the first and of the others, likewise.
-
-    Notes
-    -----
-    Cut into five parts as :func:`parts` does. Penalties are chosen
-    once, on all rows. Of more than 50,000 rows each method is fitted on so many random ones.
+    Returns matrix scaling; a logistic regression on what it makes of the rows, where they have
+    features; the rows with the probabilities of the first; and confidences of both,
+    (n, 1 + len(more)). The last two are each row's from a fit on the other of five :func:`parts`;
+    penalties are chosen once, on all rows.
     """
     first = MatrixScaling().fit(_some(calibration))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
@@ -184,10 +171,7 @@ def confidence_within(confidence: Floats) -> Floats:
 
 
 def ways_to_part(changed: Dataset, n_bins: Sequence[int]) -> list[ConfidenceBins | None]:
-    """Return whose outcomes count for a row: those of its confidence bin, or (None) of its class.
-
-    ``changed``: the calibration rows after the first method. ``n_bins``: of equal-mass bins.
-    """
+    """Return whose outcomes count for a row: of its equal-mass bin, or (None) of its class."""
     return [*(confidence_bins(changed.confidence, n, "equal-mass") for n in n_bins), None]
 
 
@@ -203,11 +187,7 @@ def accuracy_of_parts(
     alone: Floats,
     weights: Floats | None = None,
 ) -> Floats:
-    """Return the accuracy of the known rows in each row's part, shape (n,).
-
-    ``part`` (n,): of the rows. ``known_part``, ``outcome`` (m,): of the known rows. ``alone`` (n,):
-    what a row gets in whose part nothing is known. ``weights`` (m,): what known rows count for.
-    """
+    """Return the accuracy of the known rows in each row's part; ``alone`` where there are none."""
     count = 1 + int(max(part.max(initial=0), known_part.max(initial=0)))
     accuracy = accuracy_by_bin(known_part, outcome, count, weights)[part]
     return np.where(np.isnan(accuracy), alone, accuracy)
@@ -230,7 +210,7 @@ class SmoothTrial:
         """
         loss = -np.average(self.log_likelihood, axis=1, weights=self.weights)
         order = np.argsort(loss, kind="stable")
-        ordered = [self.candidates[place] for place in order]
+        ordered = [self.candidates[number] for number in order]
         bases = [item.base for item in ordered]
         return {
             "feature_map": [item.feature_map for item in ordered],
@@ -251,11 +231,7 @@ def leave_one_out_smooth(
     gammas: Floats,
     progress: Progress | None,
 ) -> SmoothTrial:
-    """Correct every row by the others, in every way.
-
-    ``maps``: coordinates (n, d) by name. ``changed``, ``starts``: see :func:`fitted_bases`.
-    ``ways``: see :func:`ways_to_part`.
-    """
+    """Correct every row by the others, in every way; see :func:`fitted_bases`, `ways_to_part`."""
     outcome, weights = changed.outcome, as_weights(changed.weights)
     values = Neighbours.of(outcome, starts).values
     bases = range(starts.shape[1])
@@ -290,5 +266,119 @@ def leave_one_out_smooth(
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)
-    kept = np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
-    return SmoothTrial(candidates, confidence, kept, weights)
+    log_likelihood = np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
+    return SmoothTrial(candidates, confidence, log_likelihood, weights)
+
+
+#: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.
+_N_RESAMPLES = 100
+#: Precision of the prior belief that no global line is needed: standard deviation 0.32.
+_LINE_STRENGTH = 10.0
+#: Levels for a cube root of rows.
+_LEVELS = 0.8
+#: Weight of a row whose outcome is certain, so that such rows alone can be cut too.
+_SMALLEST_SPREAD = 1e-9
+
+
+def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
+    """Return pseudo-BMA+ weights (n_candidates,) from leave-one-out log-likelihoods of rows.
+
+    ``log_likelihood`` (n_candidates, n). ``rows`` (n,): what each row counts for, of mean 1.
+    """
+    n = log_likelihood.shape[1]
+    rng = np.random.default_rng(0)
+    draws = rng.standard_exponential((n, _N_RESAMPLES))
+    draws *= n / draws.sum(axis=0)
+    draws = weighed(draws, rows)
+    total = log_likelihood @ draws
+    share = np.exp(total - total.max(axis=0))
+    return np.asarray((share / share.sum(axis=0)).mean(axis=1))
+
+
+def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
+    """Return weights (n_candidates,) of candidates whose *average* predicts left-out rows well.
+
+    Stacking maximises Σ_i log Σ_m w_m p_m(i); each step of EM, w_m ← w_m · n⁻¹ Σ_i p_m(i) / Σ_l w_l
+    p_l(i), raises it. From half pseudo-BMA+ and half equal weights, ``n_steps`` stay near both: run
+    to the end, the weights would be the ones luckiest together.
+    """
+    n_candidates, n = log_likelihood.shape
+    weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
+    # Only ratios within a row matter.
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
+    for _ in range(n_steps):
+        weights = weights * (likelihood @ weighed(1.0 / (weights @ likelihood), rows)) / n
+    return np.asarray(weights / weights.sum())
+
+
+def global_line(
+    confidence: Floats, outcome: Floats, rows: Floats | None = None
+) -> tuple[float, float]:
+    """Return slope α and intercept β of a logistic curve through left-out confidences (n,).
+
+    Minimises −Σ log-likelihood of 1/(1 + exp(−(α logit p + β))) plus 5·((α − 1)² + β²), a normal
+    prior around "leave it". It takes out what an average is biased by as a whole, by a clip at 1/K
+    or a base of the wrong shape.
+    """
+    from scipy.optimize import minimize
+
+    odds = logit(confidence_within(confidence))
+    sign = np.where(outcome == 1, 1.0, -1.0)
+
+    def loss(line: Floats) -> tuple[float, Floats]:
+        off = line - np.array([1.0, 0.0])
+        margin = sign * (line[0] * odds + line[1])
+        slope = weighed(-sign * expit(-margin), rows)
+        lost = weighed(np.logaddexp(0.0, -margin), rows)
+        value = lost.sum() + _LINE_STRENGTH * (off @ off) / 2
+        return float(value), np.array([slope @ odds, slope.sum()]) + _LINE_STRENGTH * off
+
+    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    return float(found[0]), float(found[1])
+
+
+def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:
+    """Draw confidences through a :func:`global_line`, shape (n,)."""
+    return expit(slope * logit(confidence_within(confidence)) + intercept)
+
+
+def confidence_levels(confidence: Floats, n_levels: int) -> tuple[ConfidenceBins, Floats]:
+    """Cut confidences into at most so many levels of equal weight; return the mean of each, too.
+
+    A row weighs √(p(1 − p)), its outcome's standard deviation: by numbers of rows, a classifier
+    that is nearly always right would spend its levels on telling 0.998 from 0.999.
+    """
+    ordered = np.sort(confidence)
+    weight = np.cumsum(np.sqrt(ordered * (1.0 - ordered)) + _SMALLEST_SPREAD)
+    shares = weight[-1] * np.arange(1, n_levels) / n_levels
+    starts = np.searchsorted(weight, shares) + 1
+    edges = np.unique(ordered[starts[starts < len(ordered)]])
+    edges = edges[edges > ordered[0]]
+    bins = ConfidenceBins(np.concatenate([[0.0], edges, [1.0]]), "equal-mass")
+    level = bins.assign(confidence)
+    count = np.bincount(level, minlength=bins.n_bins)
+    return bins, np.bincount(level, weights=confidence, minlength=bins.n_bins) / count
+
+
+def most_levels(n_rows: int) -> int:
+    """Return 0.8·∛n: ∛n is the rate at which a step function learns."""
+    return int(max(1, round(_LEVELS * n_rows ** (1 / 3))))
+
+
+def fewest_levels(confidence: Floats, price: float) -> tuple[ConfidenceBins, Floats]:
+    """Cut confidences into as few levels, 0.8·∛n at most, as cost a share ``price`` of their NLL.
+
+    Were confidences c right, other confidences q would have an expected NLL of
+    H(q) = −Σ c log q + (1 − c) log(1 − q): a level costs H(q) / H(c) − 1.
+    """
+    lowest = _expected_nll(confidence, confidence)
+    most = most_levels(len(confidence))
+    for n_levels in range(1, most):
+        levels, means = confidence_levels(confidence, n_levels)
+        if _expected_nll(confidence, means[levels.assign(confidence)]) <= lowest * (1 + price):
+            return levels, means
+    return confidence_levels(confidence, most)
+
+
+def _expected_nll(confidence: Floats, other: Floats) -> float:
+    return -float(confidence @ np.log(other) + (1.0 - confidence) @ np.log1p(-other))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from lore_core.comparison.conclusions.retraining import conclude_retraining
+from lore_core.comparison.conclusions import conclude_retraining
 from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.groups import compare_groups
 from lore_core.comparison.methods import Comparison

@@ -49,12 +49,11 @@ def chance_errors_of(
     n_draws: int | None = None,
     progress: Progress | None = None,
 ) -> NullErrors | None:
-    """All summaries at the view's γ if every confidence were right; None without simulations.
+    """Return all summaries at the view's γ if every confidence were right; None if not simulated.
 
-    ``bin_index``: confidence bin of the CDF; by default all rows. ``n_draws``: simulations; by
-    default 200, or what takes some seconds, which may be none; 99 of sums. Where those of each row
-    by itself take longer than that, rows are drawn together with those like them, up to three
-    dimensions.
+    ``bin_index``: bin of the CDF; by default all rows. ``n_draws``: by default 200, or what takes
+    some seconds, which may be none; 99 of sums. Where rows one by one take longer than that, they
+    are drawn together with those like them, up to three dimensions.
     """
     if isinstance(view, SumsView):
         wanted = _DRAWS_OF_SUMS if n_draws is None else n_draws
@@ -120,10 +119,7 @@ def affordable_band(view: View) -> int:
 def chance_band_of(
     view: View | SumsView, *, n_draws: int | None = None, progress: Progress | None = None
 ) -> NullBand | None:
-    """MLCE and ALCE over γ if every confidence were right; None without simulations, as of sums.
-
-    ``view``, ``n_draws``, ``progress``: see :func:`chance_errors_of`.
-    """
+    """Return MLCE and ALCE over γ if every confidence were right; None without simulations."""
     if isinstance(view, SumsView):
         return None
     n_draws = affordable_band(view) if n_draws is None else n_draws
@@ -142,20 +138,14 @@ def chance_band_of(
 
 
 def vector_errors_of(view: View, progress: Progress | None = None) -> VectorErrors:
-    """Local errors of the whole vector, of the evaluation rows.
-
-    Raises InputError if they have weights.
-    """
+    """Return local errors of the whole vector, of the evaluation rows."""
     return vector_errors(view.evaluation, view.points(), **view.local, progress=progress)
 
 
 def vector_chance_of(
     view: View, errors: VectorErrors | None = None, *, progress: Progress | None = None
 ) -> VectorChance:
-    """Test the whole vector's local errors.
-
-    ``errors``: from :func:`vector_errors_of`, where they are there.
-    """
+    """Test the whole vector's local errors; ``errors``: where they are known."""
     errors = vector_errors_of(view) if errors is None else errors
     return vector_chance(
         view.evaluation, view.points(), errors, random_state=view.seed, progress=progress
@@ -165,18 +155,14 @@ def vector_chance_of(
 def classes_of(
     view: View, errors: VectorErrors, chance: VectorChance | None = None
 ) -> pd.DataFrame:
-    """Return every class, the most wrong first, with what chance shows where that is known.
-
-    ``errors``, ``chance``: from :func:`vector_errors_of` and :func:`vector_chance_of`.
-    """
+    """Return every class, the most wrong first, with what chance shows where that is known."""
     return class_table(view.evaluation, errors, chance, **view.bins)
 
 
 def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:
-    """Average and largest local error of the whole vector over γ.
+    """Return average and largest local error of the whole vector over γ.
 
-    Of the evaluation rows, or where these are too many to be simulated within half a minute of as
-    many as are not: ``n_rows`` of the curve says how many.
+    Of as many evaluation rows as can be simulated within half a minute.
     """
     dataset, points = _curve_rows(view)
     return vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins, progress=progress)
@@ -185,10 +171,7 @@ def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve
 def vector_band_of(
     view: View, *, n_draws: int | None = None, progress: Progress | None = None
 ) -> VectorBand:
-    """Simulate :func:`vector_curve_of` for models whose every probability is right.
-
-    ``n_draws``: simulations; by default 99, of few of the rows 39.
-    """
+    """Simulate :func:`vector_curve_of` for models whose every probability is right."""
     dataset, points = _curve_rows(view)
     if n_draws is None:
         enough = len(points) >= min(_ENOUGH_ROWS, len(view.evaluation))

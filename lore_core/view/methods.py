@@ -50,10 +50,7 @@ def group_columns(dataset: Dataset) -> list[str]:
 
 
 def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]:
-    """Name the group of every row; of several columns the intersections.
-
-    ``columns``: some of :func:`group_columns`.
-    """
+    """Name the group of every row; of several columns the intersections."""
     frame = dataset.groups if dataset.groups is not None else pd.DataFrame()
     first, *others = (frame[column].astype(str) for column in columns)
     return np.asarray(reduce(lambda names, other: names + " × " + other, others, first), object)
@@ -80,10 +77,7 @@ def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None)
 
 
 def simulating_of(view: View, *, n_methods: int = 1, on: Embedding | None = None) -> dict[str, Any]:
-    """Return the intervals that can be waited for, as :func:`summary_of` takes them.
-
-    ``on``: map of the local metrics; by default the one the kernel works on.
-    """
+    """Return the intervals that can be waited for, as :func:`comparison_of` takes them."""
     embedding = view.embedding if on is None and view.is_local else on
     dimensions = None if embedding is None else embedding.n_components
     return affordable_intervals(len(view.evaluation), dimensions, n_methods=n_methods)
@@ -96,10 +90,10 @@ def summary_of(
     errors: LocalErrors | None = None,
     progress: Progress | None = None,
 ) -> Summary:
-    """Every metric of the evaluation rows; the local ones where there is a map.
+    """Return every metric of the evaluation rows; the local ones where there is a map.
 
-    ``errors``: of the view, where they are kept. ``n_draws``: simulations of each true error tried,
-    behind the intervals of calibration errors; 0 for none. By default what takes some seconds.
+    ``n_draws``: simulations behind the intervals of calibration errors, 0 for none; by default what
+    takes some seconds.
     """
     simulating = simulating_of(view)
     if n_draws is not None:
@@ -119,10 +113,7 @@ def summary_of(
 def metrics_of(
     view: View | SumsView, *, n_draws: int | None = None, progress: Progress | None = None
 ) -> tuple[pd.DataFrame, NullErrors | None]:
-    """List every metric with its 95 % interval, of sums its bounds; and what chance makes of it.
-
-    ``n_draws``: see :func:`summary_of` and :func:`~lore_core.view.inference.chance_errors_of`.
-    """
+    """List every metric with its interval, of sums its bounds; and what chance makes of it."""
     if isinstance(view, SumsView):
         chance = chance_errors_of(view, n_draws=n_draws, progress=part_of(progress, 0.8, 0.9))
         measuring = part_of(progress, 0.9, 1.0)
@@ -136,10 +127,7 @@ def metrics_of(
 
 
 def recalibrators_of(view: View) -> dict[str, Recalibrator]:
-    """Every method on offer by its label, not yet fitted; without a map only global ones.
-
-    Of weighted rows only those that let rows count by their weights.
-    """
+    """Return every method on offer for these rows by its label, not yet fitted."""
     offered = offered_recalibrators(**view.local)
     if view.dataset.weights is not None:
         offered = [item for item in offered if item.takes_weights]
@@ -158,10 +146,9 @@ def comparison_of(
 ) -> Comparison:
     """Fit methods on the calibration rows and measure them on the evaluation rows.
 
-    Of several maps LoRe uses the first and LoRe smooth weighs all. Evaluation rows are placed as a
-    saved method will place new ones, so that what is measured is shipped. ``simulating``: from
-    :func:`simulating_of`. ``measured_on``: map of the local metrics, where it is not LoRe's.
-    ``methods``, ``map_array``: see :func:`~lore_core.comparison.methods.compare`.
+    Evaluation rows are placed as a saved method will place new ones, so that what is measured is
+    shipped. ``simulating``: from :func:`simulating_of`. ``measured_on``: map of the local metrics,
+    where it is not LoRe's.
     """
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)
@@ -191,10 +178,7 @@ def intervals_of(
 ) -> dict[str, pd.DataFrame] | None:
     """Simulate the intervals of calibration errors that can be waited for; None where none can.
 
-    For :meth:`~lore_core.comparison.methods.Comparison.with_simulated`.
-
-    ``confidences``: of the evaluation rows after each method, by its label. ``measured_on``: see
-    :func:`comparison_of`.
+    ``confidences``: of the evaluation rows after each method.
     """
     simulating = simulating_of(view, n_methods=len(confidences), on=measured_on)
     if not simulating["n_draws"]:
@@ -218,10 +202,7 @@ def intervals_of(
 
 
 def needs_calibration(dataset: Dataset) -> Dataset:
-    """Return the calibration rows.
-
-    Raises InputError if there are none.
-    """
+    """Return the calibration rows; InputError if there are none."""
     if dataset.calibration is None:
         raise InputError(
             f"'{dataset.name}' must have calibration rows to fit on; it has none. Add a "
@@ -231,10 +212,7 @@ def needs_calibration(dataset: Dataset) -> Dataset:
 
 
 def gains_of(view: View) -> GainEstimate | None:
-    """Learn on calibration rows what could be gained on the evaluation rows; None without any.
-
-    Nor of weighted rows: the bounds have not been tried on them.
-    """
+    """Learn on calibration rows what could be gained; None without any, or with weights."""
     if view.calibration is None or view.dataset.weights is not None:
         return None
     return estimate_gains(
@@ -252,11 +230,7 @@ def _on_maps(
 def group_reports_of(
     view: View, datasets: Mapping[str, Dataset], groups: Any, *, n_draws: int = N_SIMULATED
 ) -> dict[str, pd.DataFrame]:
-    """Each group's numbers under every method.
-
-    ``datasets``: the evaluation rows as each method left them. ``groups`` (n,): names of their
-    groups. ``n_draws``: see :func:`~lore_core.comparison.groups.group_report`.
-    """
+    """Return each group's numbers under every method."""
     options: dict[str, Any] = {**view.bins, "n_draws": n_draws, "random_state": view.seed}
     return {
         method: group_report(**scored(dataset), groups=groups, **options)

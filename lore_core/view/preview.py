@@ -93,11 +93,7 @@ class PreviewRows:
 def preview_rows(
     view: View, *, bin_index: int | None = None, on: Embedding, max_rows: int = MAX_ROWS
 ) -> PreviewRows:
-    """Take the rows of a view, whichever its γ.
-
-    ``bin_index``, ``on``: see :func:`~lore_core.view.where.field_of`. ``max_rows``: of more rows a
-    random sample is taken.
-    """
+    """Take the rows of a view, whichever its γ: of more than ``max_rows`` a random sample."""
     c, a, z, at = (
         view.target_rows.confidence,
         view.target_rows.outcome,

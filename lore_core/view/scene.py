@@ -1,4 +1,4 @@
-"""What of a view is seen on a map: which rows, the worst of them, and what is said of them."""
+"""What of a view is seen on a map: which rows, the worst of them, and a sentence."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Scene:
 
     @cached_property
     def sentence(self) -> str:
-        """What the rows promised, what they got, and how far that differs from place to place."""
+        """Mean confidence and accuracy of the rows, and how far the gap differs across the map."""
         return describe_rows(
             self.bin_name,
             self.view.evaluation,

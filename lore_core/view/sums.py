@@ -17,7 +17,7 @@ class SumsView:
     """Rows of files that were summed over the cells of a map: a View without single rows.
 
     What :mod:`lore_core.view` computes of it has the same form as of a
-    :class:`~lore_core.view.View`, with bounds that surely hold what the sums do not say exactly.
+    :class:`~lore_core.view.View`, with guaranteed bounds of what the sums do not say exactly.
     """
 
     run: Run  #: The sums, their map and columns

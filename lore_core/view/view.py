@@ -18,7 +18,7 @@ from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.data.weights import effective_rows
 from lore_core.embedding.result import Embedding
 
-#: What a number can depend on, beside the rows.
+#: What a number can depend on besides the rows.
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
 #: Rows up to which curves have every bandwidth of the sliders.
 _MOST_ROWS_AT_EVERY_STEP = 300_000
@@ -228,8 +228,8 @@ class View:
     def key(self, *parts: Part) -> tuple[Hashable, ...]:
         """Name what is looked at, for caches: equal only where every number is.
 
-        ``*parts``: what the number depends on beside the rows; all of it by default.
+        ``*parts``: what the number depends on besides the rows; all of it by default.
         """
         maps = tuple((name, embedding.digest) for name, embedding in self.maps.items())
-        kept = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)
-        return (self.dataset.digest, *kept)
+        values = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)
+        return (self.dataset.digest, *values)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison.conclusions.retraining import retraining_in_subgroup
+from lore_core.comparison.conclusions import retraining_in_subgroup
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
@@ -17,8 +17,13 @@ from lore_core.data.progress import Progress, part_of
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
-from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
-from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
+from lore_core.metrics.bandwidth import (
+    BandwidthCurve,
+    BandwidthSuggestion,
+    bandwidth_curve,
+    has_pairs,
+    suggest_bandwidth,
+)
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
@@ -49,10 +54,7 @@ from lore_core.view.view import View, scored
 
 
 def reliability_of(view: View | SumsView, within: Mask | None = None) -> ReliabilityTable:
-    """Confidence bins of the evaluation rows.
-
-    ``within`` (n,): mask of the rows to count; by default all.
-    """
+    """Return confidence bins of the evaluation rows; ``within``: mask of those to count."""
     if isinstance(view, SumsView):
         return view.sums.reliability
     return reliability_table(**view.scored, **view.bins, within=within)
@@ -70,10 +72,7 @@ def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -
 
 
 def isotonic_of(view: View, recalibrated: Dataset | None = None) -> IsotonicReliability:
-    """Reliability of the evaluation rows without bins.
-
-    ``recalibrated``: these rows as a method left them; by default as they are.
-    """
+    """Return reliability of the evaluation rows, perhaps recalibrated, without bins."""
     rows = view.target_rows if recalibrated is None else recalibrated
     return isotonic_reliability(**scored(rows), random_state=view.seed)
 
@@ -90,7 +89,7 @@ def curve_of(
     confidence: Floats | None = None,
     on: Embedding | None = None,
 ) -> BandwidthCurve:
-    """MLCE and ALCE of the evaluation rows over γ.
+    """Return MLCE and ALCE of the evaluation rows over γ.
 
     ``confidence`` (n,): as a method left them; by default those of the target. ``on``: map to
     measure on; by default the one the kernel works on.
@@ -134,12 +133,10 @@ def field_of(
     only: Mask | None = None,
     resolution: int = 200,
 ) -> Field:
-    """Signed local error at every point of a 2-D map: ``on``, or the one the kernel works on.
+    """Return the signed local error at every point of a 2-D map, by default the kernel's.
 
     Exact for one confidence bin on the kernel's own map; else the rows' own errors, averaged.
-    ``only`` is a mask of rows: where none of them is the nearest row there is no value. With
-    :meth:`SubgroupSearch.inside <lore_core.regions.SubgroupSearch.inside>` that leaves what is
-    significant.
+    ``only``: mask of rows; where none of them is the nearest row there is no value.
     """
     rows = None if bin_index is None else errors.bin_index == bin_index
     if rows is not None and (on is None or on is view.embedding):
@@ -162,10 +159,7 @@ def field_of(
 
 
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
-    """Halve the evaluation rows to be searched: what depends neither on the map nor on γ.
-
-    ``against``: see :func:`~lore_core.regions.subgroups.find.find_subgroups`.
-    """
+    """Halve the evaluation rows to be searched: what depends neither on the map nor on γ."""
     return halves_of(view.evaluation, target=view.target, against=against, random_state=view.seed)
 
 
@@ -178,9 +172,7 @@ def subgroups_of(
 ) -> SubgroupSearch:
     """Find where the confidence of the evaluation rows is worse than on average.
 
-    ``view``: what is looked at; without a map only columns are searched. ``against``, ``progress``:
-    see :func:`~lore_core.regions.find_subgroups`. ``halves``: from :func:`view_halves`, where they
-    are kept.
+    Without a map only columns are searched. ``halves``: from :func:`view_halves`, if known.
     """
     halves = view_halves(view, against=against) if halves is None else halves
     return halves.search(view.points_if_any, gamma=view.gamma, progress=progress)
@@ -194,11 +186,7 @@ def overall_of(view: View) -> Overall:
 def verdict_of(
     view: View, search: SubgroupSearch | None, *, overall: Overall | None = None
 ) -> Verdict:
-    """Say what the evaluation rows come to.
-
-    ``search``: from :func:`subgroups_of`; None where subgroups were not looked for. ``overall``:
-    from :func:`overall_of`, where it is kept.
-    """
+    """Say what the evaluation rows come to; ``search``: None if subgroups were not looked for."""
     overall = overall_of(view) if overall is None else overall
     return conclude(overall, search, top_label=view.target == TOP_LABEL)
 
@@ -215,10 +203,7 @@ def compositions_of(view: View, search: SubgroupSearch) -> dict[int, pd.DataFram
 def subgroup_table(
     view: View, search: SubgroupSearch, known: GainEstimate | None = None
 ) -> pd.DataFrame:
-    """Return subgroups as a table, one row each, with the sentences that are said of them.
-
-    ``known``: from :func:`~lore_core.view.methods.gains_of`, to say what recalibration can gain.
-    """
+    """Return subgroups as a table, one row each, with a sentence about each."""
     top_label = view.target == TOP_LABEL
     return search.frame().assign(
         sentence=[
@@ -230,20 +215,14 @@ def subgroup_table(
 
 
 def retraining_words(subgroup: Subgroup, known: GainEstimate | None) -> str:
-    """Say what recalibration can gain at a subgroup, and what it cannot; "" where that is open.
-
-    ``known``: see :func:`subgroup_table`.
-    """
+    """Say what recalibration can gain at a subgroup, and what not; "" where that is open."""
     return "" if known is None else retraining_in_subgroup(known.losses(subgroup.held_out))
 
 
 def outlines_of(
     search: SubgroupSearch, points: Floats, most: int | None = None
 ) -> list[tuple[str, Outline]]:
-    """Outline the first subgroups on a map, by their numbers; none of those that lie scattered.
-
-    ``points`` (n, 2): all rows on the map. ``most``: how many subgroups are looked at.
-    """
+    """Outline the first subgroups on a map, by their numbers; none of those that lie scattered."""
     drawn = []
     for number, subgroup in enumerate(search.subgroups[:most]):
         outline = rows_outline(points, search.mask(number))
@@ -255,8 +234,7 @@ def outlines_of(
 def calibration_rows_of(view: View, subgroup: Subgroup) -> Mask:
     """Find a subgroup's calibration rows, a mask of shape (n_cal,); empty where there are none.
 
-    By what its columns hold; of a region those whose nearest evaluation row on the map is one of
-    the subgroup.
+    By its columns; of a region those whose nearest evaluation row on the map is in it.
     """
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
@@ -267,11 +245,7 @@ def calibration_rows_of(view: View, subgroup: Subgroup) -> Mask:
 
 
 def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
-    """Rows that weigh most behind one evaluation row.
-
-    ``by_calibration``: whether calibration rows answer, as in LoRe, or evaluation rows, as in the
-    local error.
-    """
+    """Return rows that weigh most behind an evaluation row; calibration rows as in LoRe."""
     points = view.points()
     if by_calibration:
         points = points.copy()

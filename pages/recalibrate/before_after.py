@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison, region_report
 from lore_core.figures import cdf_figure
-from lore_core.figures.browser.landscape import Against, LiveLandscape
+from lore_core.figures.browser.landscape import LiveLandscape, SecondField
 from lore_core.metrics import LocalErrors
 from lore_core.regions import class_positions
 from lore_core.view import View
@@ -54,7 +54,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             live = LiveLandscape(
                 picture=charts[0].picture,
                 field=fields[0],
-                against=Against(pair, fields[1]),
+                against=SecondField(pair, fields[1]),
                 n_shown=int(rows.sum()),
                 map_key=map_key(view.dataset, on_map),
                 gamma=view.gamma,

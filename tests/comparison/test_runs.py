@@ -1,5 +1,4 @@
 import dataclasses
-import json
 import re
 from concurrent.futures.process import BrokenProcessPool
 
@@ -177,27 +176,8 @@ def test_the_command_prints_a_table(directory, capsys):
     assert len(written) == 2 * len(standard_recalibrators())
     mean = written[written["method"] == "LoRe smooth"]["NLL"].mean()
     assert f"{mean:.3f}" in smooth
-
-
-def test_the_command_prints_json(directory, capsys):
-    assert main(["compare", str(directory), "--features", "none", "--jobs", "1", "--json"]) == 0
-    content = json.loads(capsys.readouterr().out)
-    assert content["runs"] == 2
-    assert set(content["mean"]) == set(content["sd"])
-    assert 0 < content["mean"]["No recalibration"]["ECE"] < 1
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--features", "lda"], "'--map' must be one of"),
-        (["--out", "table.txt"], "'--out' must be a .csv, .parquet or .json file"),
-        (["--group", "race"], "'--group' must be one of"),
-    ],
-)
-def test_the_command_says_what_is_wrong(directory, capsys, more, message):
-    assert main(["compare", str(directory), "--jobs", "1", *more]) == 1
-    assert message in capsys.readouterr().err
+    assert main(["compare", str(directory), "--jobs", "1", "--group", "race"]) == 1
+    assert "'--group' must be one of" in capsys.readouterr().err
 
 
 def test_intersections_of_groups_and_the_rows_of_each_run(runs):
@@ -217,7 +197,7 @@ def test_intersections_of_groups_and_the_rows_of_each_run(runs):
 
 def test_a_worker_that_is_ended_is_want_of_memory(runs):
     class Ended(TemperatureScaling):
-        def _fit(self, calibration, embedding, progress):
+        def _fit(self, calibration):
             raise BrokenProcessPool("a process was terminated abruptly")
 
     with pytest.raises(MemoryError, match="want of memory"):

@@ -50,15 +50,6 @@ def test_moments_are_those_of_the_weighted_sum(calibrated, gamma):
     assert np.isnan(found.p_value[~shown]).all()
 
 
-def test_moments_against_simulation(calibrated, rng):
-    c, _, z = calibrated
-    w = _weights(c, z, 0.3, 1)
-    found = lore.local_significance(c, np.ones(400), z, gamma=0.3, n_bins=1)
-    drawn = np.stack([w @ (c - (rng.random(400) < c)) for _ in range(4000)])
-    np.testing.assert_allclose(drawn.std(axis=0), found.standard_error, rtol=0.08)
-    assert np.abs(drawn.mean(axis=0) / found.standard_error).max() < 5 / np.sqrt(4000)
-
-
 def test_moments_of_weighted_rows_against_simulation(calibrated, rng):
     """S = Σ w k (c − a) / Σ w k of drawn outcomes: how it scatters, and how often p is small."""
     c, a, z = calibrated

@@ -10,7 +10,7 @@ import lore_core as lore
 from lore_core.comparison import estimate_gains
 from lore_core.data.dataset import Dataset
 from lore_core.metrics import loss_parts, reward_curve, reward_parts
-from lore_core.metrics.grouping_loss import cells_of
+from lore_core.metrics.gains import cells_of
 
 
 def world(seed, *, gap=0.0, side=0.0, n=4000):

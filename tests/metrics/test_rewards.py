@@ -50,12 +50,6 @@ def test_row_by_row(n, weighted):
         assert curve.gain_high[k] == pytest.approx(apart.mean() + half, abs=1e-12)
 
 
-def test_at_ratio_one_everything_is_answered():
-    curve = reward_curve([0.0, 0.3, 0.9], [0, 0, 1], [1.0])
-    assert curve.answered == pytest.approx([1.0])
-    assert curve.reward == pytest.approx([-2 / 3])
-
-
 def test_the_calibrated_confidence_earns_most():
     """1 − u/w is the best threshold for the true probability: no distortion beats it."""
     rng = np.random.default_rng(0)

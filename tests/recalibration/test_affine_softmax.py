@@ -13,8 +13,9 @@ from lore_core.recalibration import (
     DirichletCalibration,
     MatrixScaling,
     VectorScaling,
-    affine_softmax as affine,
+    affine_problem as affine,
 )
+from lore_core.recalibration.affine_softmax import kept_on_top
 
 KINDS = [VectorScaling, MatrixScaling, DirichletCalibration]
 NONE = affine.Penalties(0.0, 1e-9, 1e-9)
@@ -49,7 +50,7 @@ def nll(data):
 
 @pytest.mark.parametrize(("k", "directions"), [(4, 0), (6, 3)])
 def test_gradient(monkeypatch, k, directions):
-    monkeypatch.setattr(affine, "_BLOCK", 7 * k)
+    monkeypatch.setattr(affine, "BLOCK", 7 * k)
     rng = np.random.default_rng(0)
     u = np.linalg.qr(rng.normal(size=(k, k)))[0][:, :directions]
     problem = affine.AffineProblem(rng.normal(size=(30, k)), rng.integers(0, k, 30), u)
@@ -189,7 +190,7 @@ def test_a_class_that_is_to_stay_on_top_takes_no_more_than_it_needs():
     rng = np.random.default_rng(0)
     vectors = rng.dirichlet(np.ones(4), 6)
     predicted = rng.integers(0, 4, 6)
-    kept = affine.kept_on_top(vectors, predicted)
+    kept = kept_on_top(vectors, predicted)
     np.testing.assert_allclose(kept.sum(axis=1), 1)
     for p, q, top in zip(vectors, kept, predicted, strict=True):
         assert q[top] == q.max()

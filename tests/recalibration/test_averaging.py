@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lore_core.recalibration.averaging import (
+from lore_core.recalibration.smooth_tuning import (
     confidence_levels,
     fewest_levels,
     global_line,
@@ -32,14 +32,6 @@ def test_stacking_steps_are_em_from_half_way():
         shares = np.array([weights * likelihood[:, i] for i in range(40)])
         weights = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
     np.testing.assert_allclose(stacked_weights(logs, 4), weights, atol=1e-12)
-
-
-def test_stacking_steps_raise_the_likelihood_of_the_average():
-    rng = np.random.default_rng(1)
-    logs = np.log(rng.uniform(0.05, 1, size=(20, 100)))
-    reached = [np.log(stacked_weights(logs, k) @ np.exp(logs)).sum() for k in (0, 5, 20, 200)]
-    assert (np.diff(reached) > 0).all()
-    assert stacked_weights(logs, 20).sum() == pytest.approx(1)
 
 
 def test_two_half_right_candidates_are_both_kept():

@@ -47,15 +47,6 @@ def test_it_is_a_logistic_regression_on_both_logarithms():
     np.testing.assert_allclose(found, [*model.coef_[0], model.intercept_[0]], atol=0.01)
 
 
-def test_the_package_of_its_authors_agrees():
-    betacal = pytest.importorskip("betacal")
-    data, _ = told(3000, 3)
-    p = data.probabilities[:, 1]
-    theirs = betacal.BetaCalibration(parameters="abm").fit(p, data.labels).predict(p)
-    ours = BetaCalibration().fit(data).recalibrate(data).probabilities[:, 1]
-    np.testing.assert_allclose(ours, theirs, atol=2e-3)
-
-
 def test_a_slope_below_zero_is_none():
     data, _ = told(4000, 4, (1.5, -0.5, 0.0))
     a, b, _ = BetaCalibration().fit(data).coefficients_

@@ -50,9 +50,8 @@ def test_histogram_binning_is_the_calibration_accuracy_of_the_bin():
 
 
 @pytest.mark.parametrize("gamma", [1e-7, 0.2, 3.0, 1e7])
-def test_lore_matches_brute_force(gamma):
-    calibration, cal_z = make(250, seed=1)
-    evaluation, z = make(150, seed=2)
+def test_lore_matches_brute_force(rows, gamma):
+    calibration, cal_z, evaluation, z = rows
     method = LoRe(gamma=gamma, n_bins=8).fit(calibration, cal_z)
     after = method.recalibrate(evaluation, z)
     expected = brute_lore(
@@ -64,9 +63,8 @@ def test_lore_matches_brute_force(gamma):
 
 
 @pytest.mark.parametrize("gamma", [1e10, 1e308])  # the double of which is no number
-def test_lore_at_large_bandwidth_is_histogram_binning(gamma):
-    calibration, cal_z = make(250, seed=1)
-    evaluation, z = make(150, seed=2)
+def test_lore_at_large_bandwidth_is_histogram_binning(rows, gamma):
+    calibration, cal_z, evaluation, z = rows
     far = LoRe(gamma).fit(calibration, cal_z).recalibrate(evaluation, z)
     bins = HistogramBinning().fit(calibration).recalibrate(evaluation)
     np.testing.assert_allclose(far.confidence, bins.confidence, atol=1e-8)
@@ -121,9 +119,8 @@ def test_misuse(act, message):
         act(data, z)
 
 
-def test_compare_puts_methods_side_by_side():
-    calibration, cal_z = make(300, seed=1)
-    evaluation, z = make(200, seed=2)
+def test_compare_puts_methods_side_by_side(rows):
+    calibration, cal_z, evaluation, z = rows
     result = compare(
         calibration,
         evaluation,
@@ -133,12 +130,8 @@ def test_compare_puts_methods_side_by_side():
         n_bins=5,
         n_draws=39,
     )
-    assert list(result.table.index) == [
-        "No recalibration",
-        "Temperature scaling",
-        "Histogram binning",
-        "LoRe",
-    ]
+    labels = ["No recalibration", "Temperature scaling", "Histogram binning", "LoRe"]
+    assert list(result.table.index) == labels
     assert result.table.loc["No recalibration", "NLL"] == pytest.approx(
         negative_log_likelihood(evaluation.probabilities, evaluation.labels)
     )

@@ -76,9 +76,8 @@ def test_isotonic_by_hand():
     assert new.tolist() == pytest.approx([0.0, 0.5, 0.5, 0.75, 1.0])
 
 
-def test_isotonic_is_scikit_learns():
-    calibration, _ = overconfident(400, seed=1)
-    evaluation, _ = overconfident(300, seed=2)
+def test_isotonic_is_scikit_learns(rows):
+    calibration, _, evaluation, _ = rows
     theirs = SklearnIsotonic(y_min=0, y_max=1, out_of_bounds="clip")
     theirs.fit(calibration.confidence, calibration.outcome)
     ours = IsotonicRegression().fit(calibration).recalibrate(evaluation)

@@ -92,7 +92,6 @@ def test_labels_and_clones():
             lambda d: GroupWise(PlattScaling()).fit(with_groups(d, ["a"] * 300, ["b"] * 300)),
             "'column' must name one of",
         ),
-        (lambda d: GroupWise(PlattScaling(), "region", 0).fit(d), "'min_group_size' must be"),
     ],
 )
 def test_misuse(rows, act, message):

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
 from lore_core import Dataset, InputError, PlattScaling, negative_log_likelihood
-from lore_core.recalibration import LogisticRecalibration, logistic_regression
+from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration
 from lore_core.recalibration.logistic_regression import LogisticProblem
 
 
@@ -37,10 +37,9 @@ def test_gradient():
     assert value == pytest.approx(problem.loss(at) + 0.3 * (at[1:-1] ** 2).sum())
 
 
-def test_it_is_scikit_learns_regression(monkeypatch):
-    monkeypatch.setattr(logistic_regression, "_STRENGTHS", (1e-9,))
+def test_it_is_scikit_learns_regression():
     data = rows(4000, 1)
-    method = LogisticRecalibration().fit(data)
+    method = LogisticRecalibration(strength=1e-9).fit(data)
     c = data.confidence
     design = np.column_stack(
         [np.log(c / (1 - c)), data.features, *(data.predictions == k for k in (1, 2))]
@@ -69,18 +68,24 @@ def test_where_features_say_nothing_it_is_platt_scaling():
     np.testing.assert_allclose(method.recalibrate(evaluation).confidence, platt, atol=0.03)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_few_rows(n):
-    after = LogisticRecalibration().fit(rows(n, 6)).recalibrate(rows(50, 7))
+METHODS = [LogisticRecalibration(), BoostingRecalibration()]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("n", [1, 2, 5, 60, 81])
+def test_few_rows(method, n):
+    after = method.clone().fit(rows(n, 6)).recalibrate(rows(50, 7))
     assert ((after.confidence > 0) & (after.confidence < 1)).all()
 
 
-def test_it_needs_the_features_of_the_fit():
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_it_needs_the_features_of_the_fit(method):
     data = rows(50, 8)
-    method = LogisticRecalibration().fit(data)
+    fitted = method.clone().fit(data)
     bare = Dataset(data.probabilities, data.labels)
-    with pytest.raises(InputError, match="must have the features of every row; 'data' has none"):
-        method.recalibrate(bare)
+    for act in (method.clone().fit, fitted.recalibrate):
+        with pytest.raises(InputError, match="must have the features of every row; 'data' has"):
+            act(bare)
     fewer = Dataset(data.probabilities, data.labels, features=data.features[:, :2])
-    with pytest.raises(InputError, match="must have the 4 features Logistic regression was"):
-        method.recalibrate(fewer)
+    with pytest.raises(InputError, match=f"must have the 4 features {method.label} was"):
+        fitted.recalibrate(fewer)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from brute import bin_index
-from synthetic import overconfident
 
 from lore_core import (
     Dataset,
@@ -30,13 +29,6 @@ def slow(c, z, cal_c, cal_a, cal_z, *, gamma, n_bins, s=0.0, b=None, cal_b=None,
             else:
                 result[i] = b[i] + k @ (cal_a[rows] - cal_b[rows]) / (k.sum() + s)
     return np.clip(result, lowest, 1.0)
-
-
-@pytest.fixture
-def rows():
-    calibration, cal_z = overconfident(250, seed=1)
-    evaluation, z = overconfident(150, seed=2)
-    return calibration, cal_z, evaluation, z
 
 
 def test_by_hand():

@@ -92,7 +92,7 @@ class TestMCGrad:
     def test_it_needs_features(self):
         rows = overconfident(60, 0)
         bare = Dataset(rows.probabilities, rows.labels)
-        with pytest.raises(InputError, match="MCGrad needs the features of every row"):
+        with pytest.raises(InputError, match="MCGrad must have the features of every row"):
             MCGrad().fit(bare)
         fewer = Dataset(rows.probabilities, rows.labels, features=rows.features[:, :2])
         method = MCGrad().fit(overconfident(1500, 1))

@@ -64,9 +64,8 @@ def test_nested_settings_are_reached():
     assert not method.needs_embedding
 
 
-def test_settings_are_those_of_the_next_fit():
-    calibration, z = overconfident(200, seed=1)
-    evaluation, at = overconfident(100, seed=2)
+def test_settings_are_those_of_the_next_fit(rows):
+    calibration, z, evaluation, at = rows
     method = LoRe(0.1).fit(calibration, z)
     before = method.recalibrate(evaluation, at).confidence
     after = method.set_params(gamma=2.0).recalibrate(evaluation, at).confidence

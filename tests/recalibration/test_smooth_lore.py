@@ -11,11 +11,11 @@ from synthetic import overconfident
 from lore_core import Dataset, InputError, Predictor, SmoothLoRe
 from lore_core.data.probabilities import expit, logit
 from lore_core.recalibration import LevelLoRe, LogisticRecalibration, MatrixScaling
-from lore_core.recalibration.averaging import on_line
 from lore_core.recalibration.smooth_tuning import (
     default_tuning_gammas,
     fitted_bases,
     leave_one_out_smooth,
+    on_line,
     part_of,
     parts,
     ways_to_part,

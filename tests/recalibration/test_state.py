@@ -71,9 +71,9 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from lore_core.recalibration import registry
 light = sorted({"numpy"} & set(sys.modules))
-own = [method.place for method in registry.METHODS.values()]
+own = [method.address for method in registry.METHODS.values()]
 for place in (*own, *registry.COMPOSED, *registry.RIVALS):
-    registry._class_at(place)
+    registry.class_at(place)
 print(json.dumps(light))
 """
 

@@ -51,7 +51,7 @@ from lore_core import (
     negative_log_likelihood,
 )
 from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration
-from lore_core.recalibration.venn_abers import VennAbers
+from lore_core.recalibration.isotonic_regression import VennAbers
 
 #: Of LoRe smooth alone, by its definition: docs/decisions.md.
 NOT_REPEATED = {

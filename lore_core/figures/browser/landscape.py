@@ -25,7 +25,7 @@ MAX_ROWS_WITH_ERRORS = 50_000
 
 
 @dataclass(frozen=True)
-class Against:
+class SecondField:
     """Another field over the same map: a handle parts the two."""
 
     names: tuple[str, str]  #: What is shown on the left, and what on the right
@@ -38,7 +38,7 @@ class LiveLandscape:
 
     picture: LandscapePicture  #: Worst rows, places, names and colours
     field: Field | None  #: The error over the map; None in space, where rows have it
-    against: Against | None = None  #: What stands beside it, in the same picture
+    against: SecondField | None = None  #: What stands beside it, in the same picture
     rows: EveryRow | None = None  #: All rows of the map; without them the field alone is drawn
     rows_key: str = ""  #: Names these columns: equal only where they are, but for errors.
     n_shown: int  #: How many rows are shown

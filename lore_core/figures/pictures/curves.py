@@ -28,8 +28,12 @@ from lore_core.figures.pictures.picture import (
 from lore_core.figures.style import Mode, method_color
 from lore_core.inference.simulation import NullBand
 from lore_core.inference.whole_vector import VectorBand
-from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread, VectorCurve
-from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
+from lore_core.metrics.bandwidth import (
+    BandwidthCurve,
+    BandwidthSpread,
+    BandwidthSuggestion,
+    VectorCurve,
+)
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
 

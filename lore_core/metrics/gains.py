@@ -1,7 +1,8 @@
-"""What of the squared error of a confidence recalibration can gain, and what it cannot.
+"""What recalibration can gain of squared error, and of rewards at given costs, and what it cannot.
 
 Perez-Lebel, Le Morvan, Varoquaux, "Beyond calibration: estimating the grouping loss of modern
-neural networks", ICLR 2023.
+neural networks", ICLR 2023. Perez-Lebel, Varoquaux, Koyejo, Doutreligne, Le Morvan, "Decision from
+suboptimal classifiers: excess risk pre- and post-calibration", AISTATS 2025.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.validation import InputError, as_confidence, as_rows, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
+from lore_core.metrics.means import joint_intervals
 
 #: Fewer rows, or fewer right or wrong ones among them, say nothing.
 MIN_ROWS, MIN_OF_EACH = 50, 10
@@ -23,12 +25,15 @@ _MOST_BINS, _MOST_PARTS, _PART_ROWS = 15, 4, 25
 
 
 @dataclass(frozen=True)
-class LossPart:
-    """A part of the squared error, with its 95 % interval; below 0 an estimate is noise."""
+class Gain:
+    """A mean gain a row with its 95 % interval; below 0 that of a squared error is noise."""
 
     value: float
-    low: float  #: ≥ 0
+    #: NaN where too few rows are answered otherwise to tell.
+    low: float
     high: float
+    #: Of a reward: share of the rows that are answered by one and not by the other.
+    changed: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -36,22 +41,13 @@ class LossParts:
     """Mean (c − a)² of some rows, and what of it can be gained."""
 
     score: float  #: Mean (c − a)²
-    calibration: LossPart  #: What the best function of the confidence alone would gain
+    calibration: Gain  #: What the best function of the confidence alone would gain
     #: What the features gain beyond it, at least.
-    grouping: LossPart
-    both: LossPart  #: Their sum: what a better model gains on these features, at least
+    grouping: Gain
+    both: Gain  #: Their sum: what a better model gains on these features, at least
     n_rows: int
     n_bins: int  #: Bins of confidence
     n_cells: int  #: Their parts altogether
-
-    def frame(self) -> pd.DataFrame:
-        """Return the parts as a DataFrame, one row each."""
-        parts = {
-            "calibration loss": self.calibration,
-            "grouping loss, at least": self.grouping,
-            "both, at least": self.both,
-        }
-        return pd.DataFrame({name: vars(part) for name, part in parts.items()}).T
 
 
 def are_enough(outcome: Floats) -> bool:
@@ -114,10 +110,7 @@ def loss_parts(
 
 
 def cells_of(confidence: Floats, predicted: Floats) -> tuple[Ints, Ints]:
-    """Cut rows into bins of confidence, and these into parts by what was predicted of them.
-
-    Returns each row's bin and its part among all parts, from 0.
-    """
+    """Return each row's bin of confidence, and its part of that by what was predicted."""
     one = np.zeros(len(confidence), np.int64)
     bins = _equal_parts(confidence, one, _PART_ROWS * _MOST_PARTS, _MOST_BINS)
     return bins, _equal_parts(predicted, bins, _PART_ROWS, _MOST_PARTS)
@@ -134,20 +127,20 @@ class _Squares:
     def plus(self, other: _Squares) -> _Squares:
         """Return the sum of two that have no noise in common."""
         value = self.value + other.value
-        whole = max(self.value, 0.0) + max(other.value, 0.0)
+        total = max(self.value, 0.0) + max(other.value, 0.0)
         growth = (
-            (max(self.value, 0.0) * self.growth + max(other.value, 0.0) * other.growth) / whole
-            if whole
+            (max(self.value, 0.0) * self.growth + max(other.value, 0.0) * other.growth) / total
+            if total
             else max(self.growth, other.growth)
         )
         return _Squares(value, self.constant + other.constant, growth)
 
-    def part(self) -> LossPart:
+    def part(self) -> Gain:
         """Return it with the θ for which (value − θ)² ≤ 1.96² (constant + growth θ)."""
         z = NORMAL_95**2
         middle = self.value + z * self.growth / 2
         half = np.sqrt(max(middle**2 - self.value**2 + z * self.constant, 0.0))
-        return LossPart(self.value, float(max(middle - half, 0.0)), float(max(middle + half, 0.0)))
+        return Gain(self.value, float(max(middle - half, 0.0)), float(max(middle + half, 0.0)))
 
 
 def _calibration(residual: Floats, a: Floats, bins: Ints) -> _Squares:
@@ -177,13 +170,13 @@ def _squares(
 ) -> _Squares:
     """Sum squared means; ``unit``: variance of an outcome of each over n."""
     square = share * mean**2
-    whole = float(square.sum())
+    total = float(square.sum())
     # (Which rows come, and so how many of each cell, varies too.)
-    among = max(float((share * mean**4).sum()) - whole**2, 0.0) / n
+    among = max(float((share * mean**4).sum()) - total**2, 0.0) / n
     return _Squares(
-        value=float(whole - noise),
+        value=float(total - noise),
         constant=constant,
-        growth=(4 * float(square @ unit) + among) / whole if whole else 0.0,
+        growth=(4 * float(square @ unit) + among) / total if total else 0.0,
     )
 
 
@@ -202,10 +195,7 @@ def _variance(a: Floats, bins: Ints) -> Floats:
 
 
 def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
-    """Cut each set of rows into parts of about equal number by some values; equal ones together.
-
-    ``within`` (n,): the set; ``least``: rows of a part; ``most``: parts of a set.
-    """
+    """Cut each set of rows into parts of about equal number by values; equal ones together."""
     code = np.empty(len(values), np.int64)
     first = 0
     for rows in np.split(np.argsort(within, kind="stable"), np.cumsum(np.bincount(within))[:-1]):
@@ -216,3 +206,105 @@ def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
         code[rows] = first + part
         first += len(found)
     return code
+
+
+#: Thresholds tried, and draws behind the bound on the best of them.
+_LEVELS, _DRAWS = 40, 2000
+#: Rows answered otherwise of which fewer are expected to be right, or wrong, give no interval.
+_MIN_EXPECTED = 5
+
+
+@dataclass(frozen=True)
+class RewardParts:
+    """Rewards a row, in units of the cost u of being unsure, at one ratio of costs."""
+
+    ratio: float  #: w/u
+    #: More than this no other threshold on the confidence gains, and so no recalibration that keeps
+    #: its order (one-sided, 95 %).
+    at_most: float
+    recalibrated: Gain  #: The curve learnt on other rows, over the confidence
+    improved: Gain  #: The model learnt on other rows, over that curve
+    both: Gain  #: That model over the confidence
+    n_rows: int
+
+
+def reward_parts(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    recalibrated: ArrayLike,
+    improved: ArrayLike,
+    ratio: float,
+) -> RewardParts:
+    """Measure what a recalibrated confidence and a model of the features gain at given costs.
+
+    Every row counts once: there are no weights.
+
+    ``confidence``, ``outcome`` (n,): confidences c in [0, 1] and outcomes 0 or 1. ``recalibrated``,
+    ``improved`` (n,): a function of the confidence, and a model's probability of being right from
+    the features, both in [0, 1] and learnt on *other* rows. ``ratio``: w/u ≥ 1: a wrong answer
+    costs so many times what "unsure" costs.
+
+    Notes
+    -----
+    An answer instead of "unsure" gains ratio · (a − t) units of u, t = 1 − 1/ratio. So a policy
+    that answers where p ≥ t gains over another the mean of that over the rows on which they differ:
+    a mean of rows, whose interval covers. Of the fitted two it is the gain; the best possible
+    recalibration and the best possible model gain as much at least (their regret: Perez-Lebel et
+    al. 2025, section 3).
+
+    The upper bound is on max_s of the mean gain of the threshold s over t: with the standard error
+    e(s), max_s (mean(s) + q e(s)), q the 95 % quantile of the largest standardised deviation over
+    s (the sums over levels of the confidence are simulated as normal).
+    """
+    c, a = as_rows(confidence, outcome)
+    g, f = as_confidence(recalibrated, "recalibrated"), as_confidence(improved, "improved")
+    n = check_lengths(confidence=c, recalibrated=g, improved=f)
+    if not (np.isfinite(ratio) and ratio >= 1):
+        raise InputError(f"'ratio' must be finite and at least 1 (w ≥ u); got {ratio:g}.")
+    t = 1 - 1 / ratio
+    value = ratio * (a - t)
+    answers = {"c": c >= t, "g": g >= t, "f": f >= t}
+
+    def gain(one: str, other: str) -> Gain:
+        apart = answers[one].astype(np.float64) - answers[other]
+        changed = apart != 0
+        found = joint_intervals(pd.DataFrame({"gain": value * apart})).iloc[0]
+        right = g[changed].sum()
+        if min(right, changed.sum() - right) < _MIN_EXPECTED:
+            found[["low", "high"]] = np.nan
+        mean, low, high = (float(found[name]) for name in ("difference", "low", "high"))
+        return Gain(mean, low, high, float(changed.mean()))
+
+    return RewardParts(
+        ratio=float(ratio),
+        at_most=_most(c, value, t),
+        recalibrated=gain("g", "c"),
+        improved=gain("f", "g"),
+        both=gain("f", "c"),
+        n_rows=n,
+    )
+
+
+def _most(c: Floats, value: Floats, t: float) -> float:
+    """Bound the gain of the best threshold on the confidence."""
+    n = len(c)
+    edges = np.unique([t, *np.quantile(c, np.arange(1, _LEVELS) / _LEVELS)])
+    level = np.searchsorted(edges, c, side="right")
+    size = len(edges) + 1
+    total = np.bincount(level, value, size) / n
+    square = np.bincount(level, value**2, size) / n**2
+    at = int(np.searchsorted(edges, t)) + 1
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(size=(_DRAWS, size)) * np.sqrt(square)
+
+    def sums(of: Floats) -> Floats:
+        """Gains of a lower threshold, level by level downwards, and of a higher one, upwards."""
+        down = np.cumsum(of[..., :at][..., ::-1], axis=-1)
+        return np.concatenate([down, -np.cumsum(of[..., at:], axis=-1)], axis=-1)
+
+    error = np.sqrt(np.concatenate([np.cumsum(square[:at][::-1]), np.cumsum(square[at:])]))
+    some = error > 0
+    if not some.any():
+        return 0.0
+    reach = np.quantile((sums(drawn)[:, some] / error[some]).max(axis=1), 0.95)
+    return float(max((sums(total)[some] + reach * error[some]).max(), 0.0))

@@ -1,14 +1,152 @@
-"""Does it help: on made-up rows whose paired t intervals are computed by scipy."""
+"""Conclusions: every claim follows from intervals computed here by hand or by scipy."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import lore_core as lore
-from lore_core.comparison import conclude_recalibration
+from lore_core import group_report
+from lore_core.comparison import (
+    conclude_bandwidths,
+    conclude_groups,
+    conclude_recalibration,
+    conclude_retraining,
+    retraining_in_subgroup,
+)
+from lore_core.comparison.conclusions import quoted
+from lore_core.comparison.effects import closer_to_zero
+from lore_core.inference import NullBand
+from lore_core.metrics.gains import Gain, LossParts, RewardParts
 from lore_core.regions import find_subgroups
+
+# ---- Which γ: the curve against the band of whole curves
+
+
+def made(draws, gammas):
+    draws = np.asarray(draws, dtype=float)
+    return NullBand(np.asarray(gammas), draws, draws, draws)
+
+
+def test_the_band_holds_whole_curves():
+    rng = np.random.default_rng(0)
+    curves = rng.gamma(4, [0.01, 0.02, 0.005], (4000, 3))
+    low, high = made(curves[:2000], [1, 2, 3]).band("alce", 0.9)
+    inside = ((curves[2000:] >= low) & (curves[2000:] <= high)).all(axis=1)
+    assert abs(inside.mean() - 0.9) < 0.025
+    assert made(curves[:50], [1, 2, 3]).excess("alce", curves[:50].mean(axis=0)).tolist() == [0] * 3
+
+
+def test_bandwidths_without_support_are_passed_over():
+    draws = [[np.nan, 0.1, 0.2], [np.nan, 0.2, 0.3], [np.nan, 0.3, 0.1]] * 20
+    low, high = made(draws, [0.1, 1, 10]).band("mlce_supported")
+    assert np.isnan(low[0])
+    assert np.isnan(high[0])
+    assert high[1] >= 0.3
+
+
+def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
+    for calibrated in (False, True):
+        rows = lore.demo.synthetic(3000, calibrated=calibrated).dataset.evaluation
+        points = np.asarray(rows.features)
+        curve = lore.bandwidth_curve(rows.confidence, rows.outcome, points)
+        band = lore.null_band(rows.confidence, points, n_draws=99)
+        said = conclude_bandwidths(curve, band, on="a map")
+        above = curve.mlce_supported > band.band("mlce_supported")[1]
+        assert said.is_significant == above.any() == (not calibrated)
+        if said.is_significant:
+            assert (
+                f"at {above.sum()} of {np.isfinite(curve.mlce_supported).sum()} band"
+                in said.sentence
+            )
+    assert "is open" in conclude_bandwidths(curve, None, on="a map").sentence
+
+
+def test_few_rows_have_no_neighbours():
+    curve = lore.bandwidth_curve([0.5] * 5, [1, 0, 1, 0, 1], np.arange(10.0).reshape(5, 2))
+    assert "nothing local can be told" in conclude_bandwidths(curve, None, on="a map").sentence
+
+
+# ---- For whom: every claim follows from intervals computed here by hand
+
+
+def report(**groups):
+    """Groups of (rows, mean confidence, share right)."""
+    c = np.concatenate([np.full(n, promised) for n, promised, _ in groups.values()])
+    a = np.concatenate([np.arange(n) < round(n * right) for n, _, right in groups.values()])
+    names = np.repeat(list(groups), [n for n, _, _ in groups.values()])
+    return group_report(c, a.astype(float), names, n_draws=0)
+
+
+def test_nobody_is_off():
+    said = conclude_groups({"No recalibration": report(a=(100, 0.8, 0.82), b=(50, 0.8, 0.7))}, 30)
+    assert not said.is_significant
+    assert said.sentence == (
+        "No sign beyond chance that any of the 2 groups tested together is promised too much or "
+        "too little; furthest off is “b” by +10.0 points (95 %: −3.5 to +26.6) on 50 rows."
+    )
+
+
+def test_a_fix_is_named_unless_it_harms_another_group():
+    before = report(a=(200, 0.9, 0.5), b=(2000, 0.9, 0.9))
+    fixes = {
+        "harmful": report(a=(200, 0.5, 0.5), b=(2000, 0.8, 0.9)),
+        "gentle": report(a=(200, 0.6, 0.5), b=(2000, 0.895, 0.9)),
+        "weak": report(a=(200, 0.75, 0.5), b=(2000, 0.9, 0.9)),
+    }
+    said = conclude_groups({"No recalibration": before, **fixes}, 30)
+    assert said.is_significant
+    assert said.sentence.startswith(
+        "1 of 2 groups is off beyond chance: “a” by +40.0 points (95 %: +31."
+    )
+    assert said.sentence.endswith(
+        "Of the methods that make no other group surely worse, “gentle” brings “a” nearest to "
+        "zero: +40.0 → +10.0 points (95 %: +1.9 to +18.1)."
+    )
+    fixes["rival"] = report(a=(200, 0.45, 0.5), b=(2000, 0.9, 0.9))
+    either = conclude_groups({"No recalibration": before, **fixes}, 30).sentence
+    # The middle of 0.6 and 0.45, 0.525, lies in the interval of the accuracy, 0.419 to 0.581; that
+    # of 0.75 and 0.45, 0.6, above it.
+    assert either.endswith(
+        "“rival” takes “a” from +40.0 to −5.0 points (95 %: −13.1 to +3.1); “gentle” may come as "
+        "near to zero."
+    )
+    only = conclude_groups({"No recalibration": before, "harmful": fixes["harmful"]}, 30).sentence
+    assert "“harmful” takes it to 0.0 points, and “b” from 0.0 to −10.0." in only
+    none = conclude_groups({"Platt scaling": before, "same": before}, 30).sentence
+    assert none.startswith("After “Platt scaling”: 1 of 2 groups")
+    assert none.endswith("No method brings “a” surely nearer to zero.")
+
+
+def test_small_groups_do_not_count():
+    off = report(a=(200, 0.9, 0.9), tiny=(9, 0.9, 0.0))
+    assert not conclude_groups({"No recalibration": off}, 1).is_significant
+    assert conclude_groups({"No recalibration": report(tiny=(9, 0.9, 0.0))}, 30).is_significant
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (0.9, 0.7, 1),  # the middle, 0.8, is right of the accuracy, 0.5 to 0.6
+        (0.9, 0.25, 0),  # the middle, 0.575, lies in it
+        (0.9, 0.05, -1),
+        (0.4, 0.3, -1),
+        (0.9, 0.895, 0),  # half a point is of no consequence
+    ],
+)
+def test_nearer_is_told_by_the_middle(before, after, verdict):
+    assert closer_to_zero(0.5, 0.6, before, after) == verdict
+
+
+def test_names_are_listed():
+    assert quoted(["A"]) == "“A”"
+    assert quoted(["A", "B", "C", "D"]) == "“A”, “B” and 2 others"
+
+
+# ---- Does it help: on made-up rows whose paired t intervals are computed by scipy
 
 
 class Told(lore.NoRecalibration):
@@ -179,3 +317,50 @@ def test_confidences_alone_have_no_proper_score():
     assert "no proper score" in conclusion.sentence
     alone = lore.compare(rows, rows, [lore.NoRecalibration()])
     assert "nothing to hold it against" in conclude_recalibration(alone).sentence
+
+
+# ---- Recalibrate, or retrain? in words: bounds are the ends of the intervals
+
+
+LOSSES = LossParts(
+    score=0.101,
+    calibration=Gain(0.0023, 0.0012, 0.0042),
+    grouping=Gain(0.0212, 0.01697, 0.0265),
+    both=Gain(0.0235, 0.019, 0.029),
+    n_rows=2443,
+    n_bins=15,
+    n_cells=60,
+)
+GAIN = Gain(0.5, 0.4, 0.6, 0.2)
+REWARDS = RewardParts(10.0, 0.06, Gain(0.0, float("nan"), float("nan"), 0.0), GAIN, GAIN, 2443)
+
+
+def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
+    conclusion = conclude_retraining(LOSSES, REWARDS, unsure_cost=2.0)
+    assert conclusion.is_significant
+    for words in (
+        "10.1 points, a curve of the confidence alone gains at most 0.42",
+        "apart by their class and features gains at least 1.70 more",
+        "gains at most 0.12 a row",
+        "gain 1 more than a fitted curve (95 %: 0.8 to 1.2)",
+    ):
+        assert words in conclusion.sentence
+
+
+def test_what_is_not_shown_is_not_said():
+    none = replace(LOSSES, grouping=Gain(0.001, 0.0, 0.004))
+    unknown = replace(REWARDS, improved=REWARDS.recalibrated)
+    sentence = conclude_retraining(none, unknown).sentence
+    assert "that class and features tell rows of one confidence apart is not shown." in sentence
+    assert "cannot be told on these rows." in sentence
+    small = replace(LOSSES, grouping=Gain(0.002, 0.0005, 0.004))
+    assert "not shown to be worth 0.10." in conclude_retraining(small).sentence
+    assert "takes 50 rows" in conclude_retraining(None).sentence
+
+
+@pytest.mark.parametrize(("score", "most"), [(0.101, "0.42"), (0.003, "0.30")])
+def test_at_a_place_no_more_can_be_gained_than_is_lost(score, most):
+    sentence = retraining_in_subgroup(replace(LOSSES, score=score))
+    assert f"gains at most {most} of their" in sentence
+    assert "at least 1.70 more, and takes a better model, or more rows like these." in sentence
+    assert retraining_in_subgroup(None) == ""

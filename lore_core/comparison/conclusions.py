@@ -1,0 +1,441 @@
+"""Conclusions about recalibration, groups, bandwidths and retraining: sentences that tests back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.comparison.effects import closer_to_zero
+from lore_core.comparison.methods import Comparison
+from lore_core.data.number_text import (
+    HUNDREDTHS,
+    decimal,
+    gap_words,
+    interval_words,
+    points_words,
+    rows_words,
+    signed_points,
+)
+from lore_core.data.weights import chosen_weights
+from lore_core.inference.simulation import NullBand
+from lore_core.inference.whole_vector import VectorBand
+from lore_core.metrics.bandwidth import BandwidthCurve, VectorCurve
+from lore_core.metrics.catalogue import MLCE_SUPPORTED
+from lore_core.metrics.gains import MIN_OF_EACH, MIN_ROWS, LossParts, RewardParts
+from lore_core.metrics.global_metrics import counted_groups, share_interval
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+from lore_core.metrics.metric import CurveKey, Metric
+from lore_core.recalibration import NoRecalibration
+from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
+from lore_core.regions.subgroups.verdict import name_of_subgroup
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What a page comes to."""
+
+    #: The most important thing that is true; more than one sentence where one does not do.
+    sentence: str
+    is_significant: bool = False  #: Whether anything is said to be beyond chance
+
+
+def quoted(names: Sequence[str], most: int = 2) -> str:
+    """List names in quotation marks: ``"“A” and “B”"``, ``"“A”, “B” and 3 others"``."""
+    parts = [f"“{name}”" for name in names[:most]]
+    if (more := len(names) - most) > 0:
+        parts.append(f"{more} other{'s' * (more > 1)}")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def nothing_done(first: str) -> str:
+    """Name the method the others are compared with, as a sentence does."""
+    return "doing nothing" if first == NoRecalibration().label else f"“{first}”"
+
+
+def conclude_bandwidths(
+    curve: BandwidthCurve | VectorCurve, chance: NullBand | VectorBand | None, *, on: str
+) -> Conclusion:
+    """Say at which γ local errors stand clear of chance the most.
+
+    That is the supported MLCE, or the average error of the whole vector.
+
+    ``curve``: of the data. ``chance``: what calibrated data with the same confidences show at the
+    same bandwidths; None where that was not simulated. ``on``: the feature map.
+
+    The curve is compared with the band that a whole curve of a calibrated model stays in with 95 %
+    (:meth:`~lore_core.inference.simulation.NullBand.band`), so where every confidence is right at
+    most 5 % of such sentences say that it stands clear.
+    """
+    of_vector = isinstance(curve, VectorCurve)
+    key: CurveKey = "average" if of_vector else "mlce_supported"
+    name = f"{'average error of the whole vector' if of_vector else MLCE_SUPPORTED.label} on {on}"
+    model = "a model whose every probability is right" if of_vector else "a calibrated model"
+    value = getattr(curve, key)
+    known = np.isfinite(value)
+    if not known.any():
+        least = MIN_EFFECTIVE_SIZE if isinstance(curve, VectorCurve) else curve.min_effective_size
+        return Conclusion(
+            f"No row has {least:g} effective neighbours on {on} at any γ: nothing local can be "
+            "told."
+        )
+    if chance is None:
+        return Conclusion(
+            f"Whether the {name} stands clear of chance is open: what {model} shows was not "
+            "simulated."
+        )
+    clear = known & chance.clear(key, value)
+    if not clear.any():
+        return Conclusion(
+            f"At no γ does the {name} stand clear of what {model} shows, all {known.sum()} "
+            "bandwidths taken together."
+        )
+    most = int(np.argmax(np.where(clear, chance.excess(key, value), -np.inf)))
+    low, high = (end[most] for end in chance.band(key))
+    shown = f"{points_words(value[most])} points"
+    stays = f"within {interval_words(low, high)}"
+    if of_vector:
+        shown = f"{points_words(value[most], 1)} points, less its noise"
+        stays = f"below {points_words(high, 1)} with 95 %"
+    return Conclusion(
+        f"The {name} stands clear of chance the most at γ = {curve.gamma[most]:.3g}: {shown}, "
+        f"where the curve of {model} stays {stays}. It does so at {clear.sum()} of {known.sum()} "
+        "bandwidths.",
+        is_significant=True,
+    )
+
+
+#: Groups that are named.
+_NAMED = 3
+
+
+def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
+    """Say which groups are off beyond chance, and what brings the worst of them near to zero.
+
+    ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the
+    first is what the others are compared with. ``min_group_size``: smaller groups do not count.
+
+    The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything
+    rests on them: a group is off where its interval leaves out 0, a method is surely nearer (or
+    further off) than another where the whole interval of the accuracy is; where several are left
+    that may be the nearest, they are named as such. So where every confidence is right, at
+    most 5 % of such sentences call a group off, or a method harmful, that is not.
+    """
+    first, *others = reports
+    before = reports[first].set_index("group")
+    before = before[counted_groups(before["rows"], min_group_size)]
+    before = before.loc[before["gap"].abs().sort_values(ascending=False, kind="stable").index]
+    off = before[(before["gap_low"] > 0) | (before["gap_high"] < 0)]
+    start = "" if first == NoRecalibration().label else f"After “{first}”: "
+    if off.empty:
+        n = len(before)
+        tested = "the one group tested" if n == 1 else f"any of the {n} groups tested together"
+        return Conclusion(
+            f"{start}No sign beyond chance that {tested} is promised too much or too little; "
+            f"furthest off is {_group(before, 0)}."
+        )
+    named = "; ".join(_group(off, k) for k in range(min(len(off), _NAMED)))
+    more = len(off) - _NAMED
+    text = (
+        f"{start}{len(off)} of {len(before)} group{'s' * (len(before) > 1)} "
+        f"{'is' if len(off) == 1 else 'are'} off beyond chance: {named}"
+        f"{f'; and {more} more' if more > 0 else ''}."
+    )
+    improved = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
+    return Conclusion(f"{text}{improved}", is_significant=True)
+
+
+def _group(table: pd.DataFrame, number: int) -> str:
+    rows = rows_words(int(table["rows"].iloc[number]))
+    return f"“{table.index[number]}” by {gap_words(*_gaps(table)[number])} on {rows}"
+
+
+def _gaps(table: pd.DataFrame) -> NDArray[np.float64]:
+    """Gaps of groups with their intervals, shape (groups, 3)."""
+    return table[["gap", "gap_low", "gap_high"]].to_numpy(np.float64)
+
+
+def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: str) -> str:
+    """Say which methods bring a group near to zero without making another worse."""
+    if not reports:
+        return ""
+    gap, at = _gaps(before), list(before.index).index(worst)
+    first_confidence = before["mean_confidence"].to_numpy(np.float64)
+    low, high = first_confidence - gap[:, 2], first_confidence - gap[:, 1]
+    after, confidence, change = {}, {}, {}
+    for name, report in reports.items():
+        table = report.set_index("group").loc[before.index]
+        after[name] = _gaps(table)
+        confidence[name] = table["mean_confidence"].to_numpy(np.float64)
+        change[name] = closer_to_zero(low, high, first_confidence, confidence[name])
+    helping = [name for name in reports if change[name][at] > 0]
+    if not helping:
+        return f" No method brings “{worst}” surely nearer to zero."
+    helping.sort(key=lambda name: abs(after[name][at, 0]))
+    harmless = [name for name in reports if (change[name] >= 0).all()]
+    if best := next((name for name in helping if name in harmless), None):
+        rivals = [name for name in harmless if name != best]
+        alike = [
+            n for n in rivals if closer_to_zero(low, high, confidence[n], confidence[best])[at] <= 0
+        ]
+        start, now = signed_points(gap[at, 0]), gap_words(*after[best][at])
+        return " Of the methods that make no other group surely worse, " + (
+            f"“{best}” takes “{worst}” from {start} to {now}; {quoted(alike)} may come as near to "
+            "zero."
+            if alike
+            else f"“{best}” brings “{worst}” nearest to zero: {start} → {now}."
+        )
+    name = helping[0]
+    hurt = int(np.argmin(change[name]))
+    return (
+        f" Every method that brings “{worst}” surely nearer to zero makes another group worse: "
+        f"“{name}” takes it to {signed_points(after[name][at, 0])} points, and "
+        f"“{before.index[hurt]}” from {signed_points(gap[hurt, 0])} to "
+        f"{signed_points(after[name][hurt, 0])}."
+    )
+
+
+#: A gain of NLL that is less, as a share of it, is not worth a method.
+SMALL_GAIN = 0.02
+
+
+def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = None) -> Conclusion:
+    """Say which method helps, by how much, and what it does to the subgroup that is wrong.
+
+    ``result``: the first method is what the others are compared with. ``search``: subgroups of the
+    same rows, of the top label; the first is spoken of.
+
+    A method helps where its mean NLL is lower than that of the first by paired intervals that hold
+    for all methods at once; of several the lowest is spoken of. Where there is none, one helps
+    whose Brier score is lower so and whose NLL reads lower. Either score calls a method better
+    that is not in at most 2.5 %. "Leave it" takes intervals that rule out a gain of 2 % of the NLL.
+
+    The subgroup was tested by itself; its gap is that of its held-out rows, before and after, with
+    one Wilson interval of their accuracy, which no method changes.
+    """
+    first, *others = (str(name) for name in result.table.index)
+    if not others:
+        return Conclusion(
+            f"Only “{first}” is there: nothing to hold it against.", is_significant=False
+        )
+    subgroup = search.subgroups[0] if search is not None and search.subgroups else None
+    best, harmless = None, others
+    if not result.ranked_by.proper:
+        text = (
+            "These data hold no whole probabilities, so no proper score can tell whether a method "
+            f"is better than {nothing_done(first)}."
+        )
+    elif next(iter(result.summaries.values())).n_rows < 2:
+        text = f"No method can be tested against {nothing_done(first)} on a single evaluation row."
+    else:
+        scores = [metric for metric in result.paired if metric.proper]
+        nll = result.difference(scores[0])
+        harmless = [name for name in others if not nll["low"][name] > 0]
+        lower = [name for name in others if nll["difference"][name] < 0]
+        for tested, by in enumerate(scores):
+            if best := _best(result, by, lower):
+                none = f"{_none_better(scores[:tested], others, first)}. " if tested else ""
+                text = f"{none}{_on_score(result, by, first, best)}"
+                break
+        else:
+            none = _none_better(scores, others, first)
+            text = _at_most(result, scores[0], none, leave=subgroup is None)
+    if subgroup is not None:
+        text = f"{text} {_in_subgroup(result, first, best, harmless, subgroup)}"
+    return Conclusion(text, is_significant=best is not None)
+
+
+def _best(result: Comparison, by: Metric, among: list[str]) -> str | None:
+    """Name the lowest of the methods that are significantly lower than the first, if any is."""
+    better = [name for name in among if result.difference(by)["high"][name] < 0]
+    return None if not better else str(result.table.loc[better, by.name].idxmin())
+
+
+def _none_better(scores: list[Metric], others: list[str], first: str) -> str:
+    """Say that no method is better than the first, without a full stop."""
+    on, n = " and ".join(metric.name for metric in scores), len(others)
+    which = f"“{others[0]}” is not" if n == 1 else f"none of {n} methods is"
+    return f"On {on} {which} significantly better than {nothing_done(first)}"
+
+
+def _at_most(result: Comparison, by: Metric, none: str, *, leave: bool) -> str:
+    """Say how large a gain may have been missed; where that is little, that may be to leave it."""
+    before, gain = float(result.table[by.name].iloc[0]), -result.difference(by)["low"].min()
+    start = "No significant improvement found"
+    if gain <= SMALL_GAIN * before and leave:
+        start = "Leave it"
+    if gain <= before:
+        left = f"the {by.name} of {by.text(before)} can fall by {by.text(gain)} at most (95 % CI)"
+    else:
+        left = f"the rows are too few to limit what can be gained on {by.name} (95 % CI)"
+    return f"{start}: {none[0].lower()}{none[1:]}; {left}."
+
+
+def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
+    """Say by how much a method is better on a proper score, and which may do as well."""
+    difference, value = result.difference(by), result.table[by.name]
+    others, better = [str(name) for name in difference.index], f"better than {nothing_done(first)}"
+    change, low, high = (float(difference[end][best]) for end in ("difference", "low", "high"))
+    numbers = (
+        f"{by.text(value[first])} → {by.text(value[best])} ({by.unit.text(change, signed=True)}, "
+        f"95 % CI {by.unit.interval_text(low, high, signed=True)})"
+    )
+    if len(others) == 1:
+        return f"“{best}” is significantly {better} on {by.name}: {numbers}."
+    if lower := [name for name in others if value[name] < value[best]]:
+        return (
+            f"“{best}” is the best on {by.name} of those significantly {better}: {numbers}; "
+            f"{quoted(lower)} {'reads' if len(lower) == 1 else 'read'} lower, but not "
+            "significantly."
+        )
+    apart = result.difference(by, best)
+    alike = [name for name in value[others].sort_values().index if name != best]
+    alike = [str(name) for name in alike if not apart["low"][name] > 0]
+    also = f"; {quoted(alike)} may do as well" if alike else ""
+    return (
+        f"“{best}” is significantly {better}, the best of {len(others)} on {by.name}: "
+        f"{numbers}{also}."
+    )
+
+
+def _in_subgroup(
+    result: Comparison, first: str, best: str | None, harmless: list[str], subgroup: Subgroup
+) -> str:
+    """Say what the best method does to a subgroup, and which brings it nearest to zero."""
+    rows, n = subgroup.held_out, len(subgroup.held_out)
+    weights = chosen_weights(result.datasets[first].weights, rows)
+    mean = partial(np.average, weights=weights)
+    accuracy, low, high = share_interval(result.datasets[first].outcome[rows], weights)
+    confidence = {
+        name: float(mean(item.confidence[rows])) for name, item in result.datasets.items()
+    }
+
+    def gap(name: str) -> float:
+        return confidence[name] - accuracy
+
+    def with_interval(name: str) -> str:
+        return gap_words(gap(name), confidence[name] - high, confidence[name] - low)
+
+    def is_closer(name: str, than: str) -> bool:
+        return bool(closer_to_zero(low, high, confidence[than], confidence[name]) > 0)
+
+    # (A name may quote words.)
+    name = name_of_subgroup(subgroup).replace("“", "‘").replace("”", "’")
+    where = "the first region of the map" if subgroup.is_region else f"“{name}”"
+    on = f"On the {n:,} held-out rows of {where}"
+    nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
+    if best is None and not is_closer(nearest, first):
+        worse = len(harmless) < len(confidence) - 1
+        cost = f" without a significantly worse {result.ranked_by.name}" if worse else ""
+        return f"{on} the gap is {with_interval(first)}; no method significantly narrows it{cost}."
+    who, by_whom = ("it", best) if best is not None else (f"“{nearest}”", nearest)
+    before, after = signed_points(gap(first)), with_interval(by_whom)
+    if is_closer(by_whom, first):
+        text = f"{on} {who} takes the gap from {before} to {after}"
+    else:
+        text = f"{on} {who} does not significantly narrow the gap: {before} → {after}"
+    if is_closer(nearest, by_whom):
+        text += f"; “{nearest}” comes nearer to zero, {with_interval(nearest)}"
+    return f"{text}."
+
+
+#: Gains of Brier score below this are of no consequence.
+_SMALL = 0.001
+
+
+def conclude_retraining(
+    losses: LossParts | None,
+    rewards: RewardParts | None = None,
+    *,
+    unsure_cost: float = 1.0,
+    has_features: bool = True,
+    weighted: bool = False,
+) -> Conclusion:
+    """Say what recalibrating the confidence can gain, and what only the features can.
+
+    ``losses, rewards``: of the same rows; None where they are too few. ``unsure_cost``: the cost u
+    of being unsure, in the reader's unit. ``has_features``: whether trees saw features, or the
+    predicted class alone. ``weighted``: whether rows have weights, so that nothing was looked at.
+
+    "At most" is the upper end of a 95 % interval (of the reward a one-sided bound), "at least" the
+    lower end of one.
+    """
+    if weighted:
+        return Conclusion(
+            "Whether to recalibrate or to retrain is not said of weighted rows: the bounds were "
+            "tried on rows that count alike only."
+        )
+    if losses is None:
+        return Conclusion(
+            f"Whether to recalibrate or to retrain takes {MIN_ROWS} rows, {MIN_OF_EACH} of them "
+            f"right and {MIN_OF_EACH} wrong, to tell."
+        )
+    by = "class and features" if has_features else "class"
+    score = decimal(losses.score * HUNDREDTHS, 1)
+    most, least = losses.calibration.high, losses.grouping.low
+    text = (
+        f"Of the confidence's Brier score, {score} points, a curve of the confidence alone gains "
+        f"at most {_points(most)}"
+    )
+    finds = least >= _SMALL
+    if finds:
+        text += (
+            f"; telling rows of one confidence apart by their {by} gains at least "
+            f"{_points(least)} more, and takes what sees more than the confidence: matrix "
+            "scaling, LoRe smooth, a better model, or more data."
+        )
+    else:
+        text += (
+            f"; that {by} tell rows of one confidence apart is not shown"
+            f"{'' if least == 0 else f' to be worth {_points(_SMALL)}'}."
+        )
+    if rewards is not None:
+        text += f" {_of_reward(rewards, unsure_cost, by)}"
+    return Conclusion(text, is_significant=finds or losses.calibration.low > 0)
+
+
+def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
+    """Say the same of the reward."""
+    most, improved = rewards.at_most * u, rewards.improved
+    text = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
+    if math.isnan(improved.low):
+        return f"{text}; what trees on {by} gain cannot be told on these rows."
+    if improved.low > 0:
+        value, low, high = (x * u for x in (improved.value, improved.low, improved.high))
+        return (
+            f"{text}; trees on {by} gain {value:.3g} more than a fitted curve "
+            f"(95 %: {low:.3g} to {high:.3g})."
+        )
+    return f"{text}; trees on {by} gain nothing more, beyond chance."
+
+
+def retraining_in_subgroup(losses: LossParts | None) -> str:
+    """Say what can be gained on the held-out rows of a subgroup; "" where they are too few.
+
+    ``losses``: of the rows of the subgroup that had no part in finding it.
+    """
+    if losses is None:
+        return ""
+    most, least = losses.calibration.high, losses.grouping.low
+    text = (
+        "A curve of the confidence, for these rows alone, gains at most "
+        f"{_points(min(most, losses.score))} of their "
+        f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
+    )
+    if least < _SMALL:
+        return f"{text}."
+    return (
+        f"{text}; telling them apart by class and features gains at least {_points(least)} "
+        "more, and takes a better model, or more rows like these."
+    )
+
+
+def _points(share: float) -> str:
+    """Write a gain in points; small ones with two decimals."""
+    value = share * HUNDREDTHS
+    return decimal(value, 1 if value >= 10 else 2)

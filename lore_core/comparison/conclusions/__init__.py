@@ -1,1 +1,0 @@
-"""Conclusions: one sentence each, the same on pages, in reports and in the command."""
