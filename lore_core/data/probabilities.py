@@ -147,6 +147,14 @@ def _with_confidence(probabilities: Floats, predicted: Ints, confidence: Floats)
     return np.asarray(vectors)
 
 
+def spread_confidence(confidence: Floats, predicted: Ints, n_classes: int) -> Floats:
+    """Return vectors (n, K): the confidence on the predicted class, the rest spread evenly."""
+    rest = (1.0 - confidence) / (n_classes - 1)
+    vectors = np.repeat(rest[:, None], n_classes, axis=1)
+    vectors[np.arange(len(confidence)), predicted] = confidence
+    return vectors
+
+
 def undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
     """Return rows (n, K) that sum to 1 and round to those given, and where there are such rows.
 

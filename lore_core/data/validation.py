@@ -6,6 +6,7 @@ Every check returns the array in the form the rest of the library computes on, o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -151,12 +152,8 @@ def as_outcome(values: ArrayLike) -> Floats:
     """
     array = as_vector(values, "outcome")
     bad = (array != 0) & (array != 1)
-    if bad.any():
-        row = _first(bad)
-        raise InputError(
-            f"'outcome' must hold only 0 and 1; got {array[row]:.6g} at row {row}. "
-            "Pass 1 where the prediction was right and 0 where it was wrong."
-        )
+    fix = "Pass 1 where the prediction was right and 0 where it was wrong."
+    check_rows(bad, "outcome", "hold only 0 and 1", lambda row: f"{array[row]:.6g}", fix)
     return array
 
 
@@ -307,11 +304,15 @@ def as_feature_names(
             f"'feature_names' must hold one name a feature; got {len(texts)} names for "
             f"{features.shape[1]} features."
         )
-    if len(set(texts)) < len(texts):
-        twice = next(name for name in texts if texts.count(name) > 1)
+    for twice in repeated(texts):
         raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
     # Numbers for names are what features without names are called anyway.
     return None if texts == tuple(f"f_{k}" for k in range(len(texts))) else texts
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that are there more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
