@@ -19,9 +19,10 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from lore_core.data.arrays import Ints
+from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, Kind, check_table, listed, refusing_damage, short
+from lore_core.reading.columns import Columns, Kind, check_table, refusing_damage
 from lore_core.reading.images import SIDE, thumbnails
 from lore_core.reading.raw_file import RawFile
 from lore_core.reading.saved_datasets import class_names_in, holds_images, parts_of, read_stream

@@ -13,11 +13,11 @@ from scipy import optimize, stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.errors import counted, listed
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import SMALLEST
 from lore_core.data.validation import InputError
 from lore_core.metrics.proper_scores import row_nll
-from lore_core.reading.columns import counted, listed
 
 #: Checks whose doubt stops the reading unless it is accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"

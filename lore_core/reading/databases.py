@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.arrow_tables import columns_of_table
@@ -22,9 +23,7 @@ from lore_core.reading.columns import (
     check_table,
     columns_of_values,
     damaged,
-    listed,
     refusing_damage,
-    short,
 )
 from lore_core.reading.raw_file import RawFile
 

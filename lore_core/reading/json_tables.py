@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from lore_core.data.arrays import Floats
+from lore_core.data.errors import short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, columns_of_records, refusing_damage, short
+from lore_core.reading.columns import Columns, columns_of_records, refusing_damage
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
 #: How half of a character beyond the first 65,536 is written; two of them are one.

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, short
+from lore_core.data.errors import short
+from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
 #: Cells of a column that are looked at.
@@ -170,9 +170,6 @@ def _is_split(columns: Columns, name: str) -> bool:
 
 
 def _images(free: _Free) -> str | None:
-    named = free.named(_IMAGES, (3, 4))
-    if named is not None:
-        return named
     pictures = [
         name
         for name in free.names
@@ -180,7 +177,7 @@ def _images(free: _Free) -> str | None:
         and free.columns.kinds[name] == "whole"
         and _key(name) not in _FEATURES
     ]
-    return pictures[0] if len(pictures) == 1 else None
+    return free.named(_IMAGES, (3, 4)) or (pictures[0] if len(pictures) == 1 else None)
 
 
 def _label(free: _Free, given: ColumnMapping) -> str | None:
@@ -390,11 +387,12 @@ def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> 
                 or found[1] in set(columns.series(str(mapping.label)).astype(str))
             )
         if is_class:
-            row = int((cells.isna() | plain).to_numpy().argmin())
-            raise InputError(
-                f"{columns.called(name)} must hold numbers as the other probabilities do; got "
-                f"{short(repr(cells.iloc[row]))} at {columns.where(row)}. Write numbers without "
-                "signs, or call the column otherwise if it is no probability."
+            columns.check(
+                name,
+                ~(cells.isna() | plain).to_numpy(),
+                "hold numbers as the other probabilities do",
+                lambda row, cells=cells: short(repr(cells.iloc[row])),
+                "Write numbers without signs, or call it otherwise if it is no probability.",
             )
 
 

@@ -9,8 +9,9 @@ import re
 
 import pandas as pd
 
+from lore_core.data.errors import short
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, check_table, columns_of_values, short
+from lore_core.reading.columns import Columns, check_table, columns_of_values
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
 _DELIMITERS = (",", ";", "\t", "|")
