@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from lore_core.data.errors import InputError, missing
+from lore_core.data.errors import InputError, missing, short
 
 __all__ = ["lore", "main"]
 
@@ -158,8 +158,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        from lore_core.reading.columns import short
-
         name = short(os.fsdecode(error.filename), 81)
         click.echo(f"lore: '{name}' cannot be used: {error.strerror}.", err=True)
         return INPUT_ERROR

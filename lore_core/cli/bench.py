@@ -9,6 +9,7 @@ import click
 from lore_core.cli.compare import method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core.data.atomic_files import write_bytes
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import InputError, as_path
 from lore_core.data.number_text import decimal, p_sentence, p_words
@@ -47,7 +48,6 @@ def bench(
     unlike datasets say little, so methods are ranked within each.
     """
     from lore_core.comparison.benchmark import benchmark
-    from lore_core.data.atomic_files import write_bytes
 
     place = as_path(given.data[0])
     if len(given.data) != 1 or not place.is_dir():

@@ -6,19 +6,19 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, number_option, view_options
-from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core import view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
+from lore_core.cli.output import Output, Progress, Table, output_path, results, text_table
+from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Exit code where a limit is exceeded.
 EXCEEDED = 3
@@ -72,11 +72,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
 @click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
-@number_option(
-    "--draws",
-    minimum=0,
-    help="Simulations behind intervals (default: what takes some seconds; 0: none).",
-)
+@draws_option("intervals")
 @results()
 def check(
     given: ViewOptions,
@@ -97,10 +93,7 @@ def check(
     """
     import pandas as pd
 
-    from lore_core.cli.source import open_view
     from lore_core.comparison.tables import check_metrics, check_subgroups, metric_table
-    from lore_core.view.methods import summary_of
-    from lore_core.view.where import subgroup_table, subgroups_of
 
     wanted = {
         _LIMITED[name].name: limit / _LIMITED[name].unit.scale
@@ -110,13 +103,13 @@ def check(
     if not wanted and max_place is None:
         raise InputError("a limit must be given, such as --max-ece 5 or --max-place 10.")
     path = None if junit is None else output_path(junit, (".xml",), "--junit")
-    view = open_view(given, progress)
+    view = source.open_view(given, progress)
     tables = []
     if wanted:
-        summary = summary_of(view, n_draws=draws, progress=progress)
+        summary = views.methods.summary_of(view, n_draws=draws, progress=progress)
         tables.append(check_metrics(metric_table(summary), wanted))
     if max_place is not None:
-        found = subgroup_table(view, subgroups_of(view, progress=progress))
+        found = views.where.subgroup_table(view, views.where.subgroups_of(view, progress=progress))
         tables.append(check_subgroups(found, max_place / HUNDREDTHS))
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
@@ -134,7 +127,7 @@ def _unit(name: str) -> Unit:
     return CATALOGUE[name].unit if name in CATALOGUE else POINTS
 
 
-def _as_text(table: pd.DataFrame) -> str:
+def _as_text(table: Table) -> str:
     units = [_unit(name) for name in table["check"]]
     return text_table(
         {
@@ -165,11 +158,9 @@ def _sentence(row: Mapping[Any, Any]) -> str:
     return f"{words} is {measured}, limit {unit.text(row['limit'])}{place}"
 
 
-def _write_junit(path: Path, name: str, table: pd.DataFrame) -> None:
+def _write_junit(path: Path, name: str, table: Table) -> None:
     """Write checks as the XML that systems for continuous integration read."""
     from xml.etree import ElementTree
-
-    from lore_core.data.atomic_files import replaced_at_once
 
     n_failed = str(int(table["failed"].sum()))
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(table)), failures=n_failed)

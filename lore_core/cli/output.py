@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from lore_core.data.atomic_files import replaced_at_once, write_bytes
 from lore_core.data.errors import InputError, as_path, require
-from lore_core.data.export_text import as_json
+from lore_core.data.export_text import as_json, csv_text
 from lore_core.data.number_text import POINTS, Unit
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from lore_core.figures.chart import Chart
 
+Table: TypeAlias = "pd.DataFrame"
 #: Suffixes of files that hold numbers, and of static images.
 TABLES = (".csv", ".parquet", ".json")
 _STATIC = (".png", ".svg", ".pdf")
@@ -65,7 +67,7 @@ class Output:
     """What a command has found."""
 
     content: Mapping[str, Any]  #: What ``--json`` prints and a .json file holds
-    table: pd.DataFrame  #: What .csv and .parquet files hold
+    table: Table  #: What .csv and .parquet files hold
     text: Sequence[str]  #: Paragraphs; empty ones are left out
     details: Sequence[str] = ()  #: More paragraphs where no file is written
     chart: Chart | None = None
@@ -191,11 +193,8 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
     return path
 
 
-def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
+def write_numbers(path: Path, table: Table, content: Any) -> None:
     """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
-    from lore_core.data.atomic_files import replaced_at_once
-    from lore_core.data.export_text import csv_text
-
     with replaced_at_once(path) as place:
         if path.suffix.lower() == ".csv":
             place.write_text(csv_text(table), encoding="utf-8", newline="")
@@ -206,7 +205,6 @@ def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
 
 
 def _draw(path: Path, chart: Chart, width: int, height: int | None) -> None:
-    from lore_core.data.atomic_files import write_bytes
     from lore_core.figures.export import chart_html, chart_image
 
     if height is not None:

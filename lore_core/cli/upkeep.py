@@ -7,8 +7,10 @@ from collections import Counter
 
 import click
 
+import lore_core as lore
 from lore_core.cli.options import examples
 from lore_core.cli.output import output_path, say, text_table
+from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError
 
 _NAMES = {"data": "dataset", "map": "map", "report": "report"}
@@ -33,13 +35,9 @@ def demo(out: str, *, text: bool) -> None:
     An example of the format, to open with `lore app` or to try the library on.
     """
     path = output_path(out, (".npz",))
-    from lore_core.data.atomic_files import replaced_at_once
-    from lore_core.data.saving import save_npz
-    from lore_core.demo import digits, sentences
-
-    dataset = sentences() if text else digits()
+    dataset = lore.demo.sentences() if text else lore.demo.digits()
     with replaced_at_once(path) as place:
-        save_npz(dataset, place)
+        lore.save_npz(dataset, place)
     say(f"Wrote {len(dataset):,} rows to {path}.")
 
 
