@@ -208,12 +208,12 @@ class Kind:
         key: bytes | None = None,
     ) -> None:
         """Write a header and its arrays to an open file."""
-        whole = {"format": self.format, "schema": SCHEMA, **header}
+        complete = {"format": self.format, "schema": SCHEMA, **header}
         if self.has_checksum:
-            whole["digest"] = _digest(whole, arrays)
+            complete["digest"] = _digest(complete, arrays)
         if key is not None:
-            whole["signature"] = _signature(whole["digest"], key)
-        text = json.dumps(whole, allow_nan=False).encode()
+            complete["signature"] = _signature(complete["digest"], key)
+        text = json.dumps(complete, allow_nan=False).encode()
         how = zipfile.ZIP_DEFLATED if self.compressed else zipfile.ZIP_STORED
         with zipfile.ZipFile(stream, "w", how, compresslevel=_ZLIB_LEVEL) as archive:
             archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), text, how)

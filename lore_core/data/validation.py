@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.errors import InputError as InputError
-from lore_core.data.probabilities import undo_rounding
+from lore_core.data.probabilities import undo_rounded_sums
 
 
 class Placed(Protocol):
@@ -187,11 +187,8 @@ def as_probabilities(
         fix = "If these are scores, pass them as logits."
         check_rows(bad, name, "lie in [0, 1]", lambda row: f"{worst[row]:.6g}", fix)
     array = np.clip(array, 0.0, 1.0, out=array if owned else None)
-    total = array.sum(axis=1)
-    bad = np.abs(total - 1.0) > (_COARSE_TOLERANCE if coarse else SUM_TOLERANCE)
-    if bad.any():
-        array, explained = undo_rounding(array)
-        bad &= ~explained
+    tolerance = _COARSE_TOLERANCE if coarse else SUM_TOLERANCE
+    array, total, bad = undo_rounded_sums(array, tolerance)
     if bad.any():
         row = _first(bad)
         raise InputError(
@@ -367,11 +364,13 @@ def check_share(value: float, name: str) -> float:
 
 
 def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """Return a whole number within its range, or say what is wrong with it."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
-    if not whole or value < minimum or (maximum is not None and value > maximum):
+    """Return a is_whole number within its range, or say what is wrong with it."""
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
+    if not is_whole or value < minimum or (maximum is not None and value > maximum):
         upper = "inf)" if maximum is None else f"{maximum}]"
-        raise InputError(f"'{name}' must be a whole number in [{minimum}, {upper}; got {value!r}.")
+        raise InputError(
+            f"'{name}' must be a is_whole number in [{minimum}, {upper}; got {value!r}."
+        )
     return int(value)
 
 
