@@ -24,7 +24,8 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     """Put the rows of one or two parts one below the other; say what was done to get there."""
     notes: list[str] = [note for part in parts for note in part.notes]
     first, *others = parts
-    parts = [first, *(_agreeing(first, other, notes) for other in others)]
+    others = [_with_its_classes(first, other, notes) for other in others]
+    parts = [first, *(_with_its_features(first, other, notes) for other in others)]
     labels, predictions, names, count = _decoded(parts, notes)
     if count < 2:
         raise InputError(
@@ -70,10 +71,9 @@ def _decoded(
     """Return labels and predictions as numbers of classes, the names of these, and K."""
     first = parts[0]
     n_rows = sum(map(len, parts))
-    series = [part.labels for part in parts]
-    has_predictions = all(part.predictions is not None for part in parts)
-    if has_predictions:
-        series += [part.predictions for part in parts]
+    predictions = [part.predictions for part in parts if part.predictions is not None]
+    has_predictions = len(predictions) == len(parts)
+    series = [part.labels for part in parts] + predictions * has_predictions
 
     def where(position: int) -> tuple[str, str]:
         role = "label" if position < n_rows else "prediction"
@@ -103,13 +103,9 @@ def _positive(part: FileRows) -> str | None:
     return suffix if suffix != names[0] else None
 
 
-def _agreeing(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
-    """Return the rows with probabilities and features in the order of the first part's."""
+def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
+    """Return the rows with probabilities in the order of the first part's."""
     files = f"'{first.columns.file}' and '{other.columns.file}'"
-    return _with_its_features(first, _with_its_classes(first, other, files, notes), files, notes)
-
-
-def _with_its_classes(first: FileRows, other: FileRows, files: str, notes: list[str]) -> FileRows:
     one, two = first.class_names, other.class_names
     if first.n_classes != other.n_classes:
         words = [
@@ -136,7 +132,9 @@ def _with_its_classes(first: FileRows, other: FileRows, files: str, notes: list[
     return dataclasses.replace(other, class_names=one, probabilities=other.probabilities[:, order])
 
 
-def _with_its_features(first: FileRows, other: FileRows, files: str, notes: list[str]) -> FileRows:
+def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
+    """Return the rows with features in the order of the first part's."""
+    files = f"'{first.columns.file}' and '{other.columns.file}'"
     widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
     if widths[0] != widths[1]:
         raise InputError(

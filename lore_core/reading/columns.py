@@ -127,7 +127,7 @@ class Columns:
         self, names: Sequence[str], matrix: NDArray[Any], bad: Mask, rule: str, fix: str
     ) -> None:
         """Raise for the first bad cell of columns side by side, as :meth:`matrix` puts them."""
-        wrong = bad.any(axis=1)
+        wrong = np.asarray(bad.any(axis=1))
         if not wrong.any():
             return
         row = int(wrong.argmax())
@@ -261,21 +261,21 @@ def _matrix(cells: list[Any]) -> NDArray[Any] | None:
 
 
 @contextmanager
-def refusing_damage(raw: RawFile, what: str, *errors: type[Exception]) -> Iterator[None]:
+def refusing_damage(file: str, what: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn what a damaged file leads to into an InputError; ``what``: the kind it should be."""
     try:
         yield
     except InputError:
         raise
     except errors as error:
-        raise damaged(raw, what, error) from error
+        raise damaged(file, what, error) from error
 
 
-def damaged(raw: RawFile, what: str, error: Exception) -> InputError:
+def damaged(file: str, what: str, error: Exception) -> InputError:
     """Return the error that a file is damaged; ``what``: the kind of file it should be."""
     reason = short(error).rstrip(".") or type(error).__name__
     return InputError(
-        f"'{raw.name}' is damaged or no {what} ({reason}). It may have been cut off while being "
+        f"'{file}' is damaged or no {what} ({reason}). It may have been cut off while being "
         "copied. Save it again."
     )
 

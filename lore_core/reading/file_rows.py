@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import counted, listed, short
-from lore_core.data.probabilities import softmax, undo_rounding
+from lore_core.data.probabilities import softmax, undo_rounded_sums
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
     parse_verbal_confidence,
@@ -94,7 +94,8 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         mapping = dataclasses.replace(mapping, class_names=WRONG_OR_RIGHT)
     given = mapping.class_names or columns.class_names
     from_columns = not given and len(mapping.probabilities or ()) > 1
-    names_files = _names_files(columns, mapping)
+    # Images may be named by a column of texts; those are found when all is read.
+    names_files = bool(mapping.images) and columns.kinds[str(mapping.images)] == "text"
     has_images = bool(mapping.images) and not names_files
     if weights is not None:
         weights = weights[is_read]
@@ -296,12 +297,7 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
 
 def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: list[str]) -> Floats:
     """Return rows of probabilities with sums of exactly 1; refuse those that are far from it."""
-    total = matrix.sum(axis=1)
-    away = np.abs(total - 1.0)
-    bad = away > SUM_TOLERANCE
-    if bad.any():
-        matrix, explained = undo_rounding(matrix)
-        bad &= ~explained
+    matrix, total, bad = undo_rounded_sums(matrix, SUM_TOLERANCE)
     if bad.any():
         row = int(bad.argmax())
         several = f"the columns {listed(names, 6)} of '{columns.file}'"
@@ -311,6 +307,7 @@ def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: lis
             f"({counted(int(bad.sum()), 'such row')}). Give one probability for every class, or "
             "map scores as logits."
         )
+    away = np.abs(total - 1.0)
     if away.max() > _ROUNDING:
         notes.append(
             f"{counted(int((away > _ROUNDING).sum()), 'row')} of '{columns.file}' did not sum to 1 "
@@ -323,8 +320,7 @@ def _sum_to_one(matrix: Floats) -> bool:
     """Whether rows of several columns are probabilities already, perhaps rounded ones."""
     if matrix.shape[1] < 2 or matrix.min() < -RANGE_TOLERANCE:
         return False
-    bad = np.abs(matrix.sum(axis=1) - 1.0) > SUM_TOLERANCE
-    return not bad.any() or bool((undo_rounding(matrix)[1] | ~bad).all())
+    return not undo_rounded_sums(matrix, SUM_TOLERANCE)[2].any()
 
 
 def _softmax_of(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
@@ -361,11 +357,6 @@ def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] 
     if names and all(len(columns.shapes[name]) == 1 for name in names):
         return tuple(names)
     return columns.feature_names if names == ("features",) else None
-
-
-def _names_files(columns: Columns, mapping: ColumnMapping) -> bool:
-    """Whether images are named by a column of texts, and are to be found when all is read."""
-    return bool(mapping.images) and columns.kinds[str(mapping.images)] == "text"
 
 
 def _metadata(columns: Columns, mapping: ColumnMapping, *, names_files: bool) -> pd.DataFrame:

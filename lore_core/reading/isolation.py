@@ -150,11 +150,11 @@ def parse(
     if not (isolate and IS_POSSIBLE and in_files):
         try:
             return function(raws, *arguments)
-        except MemoryError as error:
+        except MemoryError as full:
             raise InputError(
                 f"'{raws[0].name}' does not fit into memory. Save fewer rows or features, or "
                 "float32 instead of float64."
-            ) from error
+            ) from full
     limits = Limits.of(sum(map(_size, raws)))
     with _slots, contextlib.ExitStack() as stack:
         files = [stack.enter_context(on_disk(raw)) for raw in raws]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError, repeated
 
@@ -176,33 +176,37 @@ def _from_numbers(
     values: _Values, numbers: Floats, names: tuple[str, ...] | None, count: int | None
 ) -> Decoded:
     distinct = np.unique(numbers)
-    whole = numbers.astype(np.int64)
+    integers = numbers.astype(np.int64)
     if count in (None, 2) and np.array_equal(distinct, [-1, 1]):
-        return (whole + 1) // 2, names, 2, ["Labels −1 and 1 were read as classes 0 and 1."]
+        return (integers + 1) // 2, names, 2, ["Labels −1 and 1 were read as classes 0 and 1."]
     if count is None:
         if distinct[0] == 1 and np.array_equal(distinct, np.arange(1, len(distinct) + 1)):
             count = max(2, len(distinct))
-            return whole - 1, None, count, [_shifted(count)]
+            return integers - 1, None, count, [_shifted(count)]
         if distinct[0] >= 0 and distinct[-1] + 1 <= 2 * max(len(distinct), 2):
-            return whole, None, max(2, int(distinct[-1]) + 1), []
+            return integers, None, max(2, int(distinct[-1]) + 1), []
         classes = tuple(f"{value:.15g}" for value in distinct)
         note = (
             f"The {len(classes)} distinct labels were taken as the classes: {listed(classes, 10)}."
         )
         return np.searchsorted(distinct, numbers).astype(np.int64), classes, len(classes), [note]
     if distinct[0] >= 1 and distinct[-1] == count:
-        return whole - 1, names, count, [_shifted(count)]
+        return integers - 1, names, count, [_shifted(count)]
     bad = (numbers < 0) | (numbers >= count)
     if names is not None:
         bad &= ~values.texts.isin(names)
-    position = int(np.flatnonzero(bad)[0]) if bad.any() else 0
-    column, row = values.where(position)
     indices = tuple(str(k) for k in range(count))
     named = "" if names in (None, indices) else f", or one of {listed(names or (), 10)}"
-    raise InputError(
-        f"{column} must hold class indices 0 to {count - 1}{named}; got {numbers[position]:.15g} "
-        f"at {row} ({int(bad.sum()):,} such). Correct the labels, or give one probability column "
-        "for every class."
+    rule = f"class indices 0 to {count - 1}{named}"
+    raise _no_class(values, bad, rule, lambda position: f"{numbers[position]:.15g}")
+
+
+def _no_class(values: _Values, bad: Mask, rule: str, got: Callable[[int], str]) -> InputError:
+    position = int(bad.argmax())
+    column, row = values.where(position)
+    return InputError(
+        f"{column} must hold {rule}; got {got(position)} at {row} ({int(bad.sum()):,} such). "
+        "Correct the labels, or give one probability column for every class."
     )
 
 
@@ -220,14 +224,9 @@ def _from_texts(values: _Values, classes: Classes, count: int | None) -> Decoded
             return values.positions_in(both), both, 2, []
     numbered = names is not None and all(name.isdecimal() for name in names)
     if names is not None and not (classes.by_name and numbered):
+        rule = f"one of the classes {listed(names, 10)}"
         bad = ~values.texts.isin(names)
-        position = int(np.flatnonzero(bad)[0])
-        column, row = values.where(position)
-        raise InputError(
-            f"{column} must hold one of the classes {listed(names, 10)}; got "
-            f"{short(repr(values.texts[position]))} at {row} ({int(bad.sum()):,} such). Correct "
-            "the labels, or give one probability column for every class."
-        )
+        raise _no_class(values, bad, rule, lambda position: short(repr(values.texts[position])))
     if count is not None and len(distinct) != count:
         raise InputError(
             f"{values.where(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), "

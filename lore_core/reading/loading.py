@@ -216,11 +216,14 @@ def read_files(
     runs = {half_of(columns.file).run for columns in files}
     shared = runs.pop() if len(files) == 2 and len(runs) == 1 else ""
     dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
-    facts = [_facts(part) for part in parts]
-    facts += [
-        FileFacts(columns.file, columns.format, columns.shapes[images][0], "images")
-        for columns, images in image_files.items()
-    ]
+    facts = []
+    for part in parts:
+        splits = set() if part.split is None else set(part.split)
+        role = f"{splits.pop()} rows" if len(splits) == 1 else ""
+        facts.append(FileFacts(part.columns.file, part.columns.format, len(part.is_read), role))
+    for columns, images in image_files.items():
+        count = columns.shapes[images][0]
+        facts.append(FileFacts(columns.file, columns.format, count, "images"))
     checks = check_data(
         dataset,
         given.accept or (),
@@ -379,9 +382,3 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
         f"The images of '{columns.file}' were attached to '{part.columns.file}', row by row."
     )
     return [dataclasses.replace(p, images=images) if p is part else p for p in parts]
-
-
-def _facts(part: FileRows) -> FileFacts:
-    roles = set() if part.split is None else set(part.split)
-    role = f"{roles.pop()} rows" if len(roles) == 1 else ""
-    return FileFacts(part.columns.file, part.columns.format, len(part.is_read), role)

@@ -94,7 +94,7 @@ def open_npz(raw: RawFile) -> Columns:
 
 
 def _refusing_damage(raw: RawFile) -> AbstractContextManager[None]:
-    return refusing_damage(raw, "archive of numpy.savez", *DAMAGE)
+    return refusing_damage(raw.name, "archive of numpy.savez", *DAMAGE)
 
 
 def _headers(raw: RawFile) -> _Headers:

@@ -108,12 +108,12 @@ def check_parts(
 
     ``where``: how a sentence calls what holds them.
     """
-    held: dict[tuple[str, str], set[int]] = {}
+    found: dict[tuple[str, str], set[int]] = {}
     for name in names:
         match = _PART.match(name)
         if match:
-            held.setdefault((match["set"], match["count"]), set()).add(int(match["part"]))
-    for (stem, count), parts in held.items():
+            found.setdefault((match["set"], match["count"]), set()).add(int(match["part"]))
+    for (stem, count), parts in found.items():
         for part in range(int(count)):
             if part not in parts:
                 raise InputError(

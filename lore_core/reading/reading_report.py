@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.errors import counted, listed
+from lore_core.data.errors import counted, listed, short
 from lore_core.data.number_text import percent
 from lore_core.data.weights import chosen_weights
 from lore_core.reading.checks import Check
@@ -124,7 +123,10 @@ def _column(columns: Columns, name: str, role: str) -> ColumnOverview:
         _WORDS[kind],
         len(distinct),
         int(values.isna().sum()),
-        tuple(map(_shown, distinct[:3])),
+        tuple(
+            short(f"{value:.4g}" if isinstance(value, (float, np.floating)) else value, 24)
+            for value in distinct[:3]
+        ),
         role,
         can_be_group(columns, name, values),
     )
@@ -139,11 +141,6 @@ def _array_words(shape: tuple[int, ...], of: str, role: str) -> str:
     if len(shape) == 2:
         return f"{shape[1]:,} columns of {plural}"
     return f"array of shape {' × '.join(map(str, shape))} of {plural}"
-
-
-def _shown(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-    return text if len(text) <= 24 else text[:23] + "…"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.validation import InputError, repeated
+from lore_core.reading.columns import refusing_damage
 
 _SUFFIXES = (".parquet", ".csv")
 _SEPARATORS = (",", ";", "\t", "|")
@@ -39,7 +40,7 @@ class TableFile:
 
     def chunks(self, size: int) -> Iterator[tuple[pa.Table, float]]:
         """Yield so many rows at a time, and the share of the file that is read."""
-        with _errors_in_words(self.name):
+        with _refusing_damage(self.path):
             yield from self._parquet(size) if self.separator is None else self._csv(size)
 
     def _parquet(self, size: int) -> Iterator[tuple[pa.Table, float]]:
@@ -95,6 +96,11 @@ class TableFile:
             yield write
 
 
+def _refusing_damage(path: Path) -> AbstractContextManager[None]:
+    errors = (pa.ArrowException, pd.errors.ParserError, OSError, ValueError)
+    return refusing_damage(path.name, f"{path.suffix.lower()} file", *errors)
+
+
 def open_table(path: Path) -> TableFile:
     """Open a .parquet or .csv file.
 
@@ -105,7 +111,9 @@ def open_table(path: Path) -> TableFile:
             f"'{path.name}' must be a .parquet or .csv file to be read in chunks; got "
             f"'{path.suffix}'. Save it as one of those."
         )
-    with _errors_in_words(path.name):
+    if not path.exists():
+        raise InputError(f"'{path.name}' must be a file that exists; there is none.")
+    with _refusing_damage(path):
         if path.suffix.lower() == ".parquet":
             table = TableFile(path, pa.parquet.read_schema(path).names)
         else:
@@ -179,17 +187,3 @@ def _of_size(batches: Iterator[Any], size: int) -> Iterator[Any]:
             held = []
     if held:
         yield pa.Table.from_batches(held)
-
-
-@contextmanager
-def _errors_in_words(name: str) -> Iterator[None]:
-    """Say in words what pyarrow and pandas raise about a damaged file."""
-    try:
-        yield
-    except InputError:
-        raise
-    except FileNotFoundError as error:
-        raise InputError(f"'{name}' must be a file that exists; there is none.") from error
-    except (pa.ArrowException, pd.errors.ParserError, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"'{name}' is damaged or of another kind ({reason}).") from error
