@@ -12,7 +12,7 @@ import click
 
 from lore_core import view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
+from lore_core.cli.options import ViewOptions, draws_option, view_command
 from lore_core.cli.output import Output, Progress, Table, output_path, results, text_table
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError
@@ -53,14 +53,11 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(
-    epilog=examples(
-        "lore check demo --max-ece 5 --max-place 20",
-        "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
-        "--junit checks.xml",
-    )
+@view_command(
+    "lore check demo --max-ece 5 --max-place 20",
+    "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
+    "--junit checks.xml",
 )
-@view_options()
 @_limit_options
 @click.option(
     "--max-place",
@@ -116,10 +113,10 @@ def check(
     if path is not None:
         _write_junit(path, view.dataset.name, table.assign(failed=failed))
     content = {**view.settings(), "strict": strict, "checks": table.to_dict(orient="records")}
-    said = f"{int(failed.sum())} of {len(table)} limits exceeded"
+    sentence = f"{int(failed.sum())} of {len(table)} limits exceeded"
     if (table["result"] == "not sure").any() and not strict:
-        said += "; “not sure”: beyond the limit, but by no more than chance may be"
-    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {said}."]
+        sentence += "; “not sure”: beyond the limit, but by no more than chance may be"
+    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {sentence}."]
     return Output(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
 
 
@@ -154,8 +151,8 @@ def _sentence(row: Mapping[Any, Any]) -> str:
         return f"{words}: none is beyond chance"
     ends = unit.interval_text(row["low"], row["high"])
     measured = f"{unit.text(row['value'])}{unit.word}" + (f" (95 %: {ends})" if ends else "")
-    place = f", {row['where']}" if row["where"] else ""
-    return f"{words} is {measured}, limit {unit.text(row['limit'])}{place}"
+    where = f", {row['where']}" if row["where"] else ""
+    return f"{words} is {measured}, limit {unit.text(row['limit'])}{where}"
 
 
 def _write_junit(path: Path, name: str, table: Table) -> None:
@@ -171,5 +168,5 @@ def _write_junit(path: Path, name: str, table: Table) -> None:
         else:
             ElementTree.SubElement(case, "system-out").text = f"{row['result']}: {_sentence(row)}"
     ElementTree.indent(suite)
-    with replaced_at_once(path) as place:
-        ElementTree.ElementTree(suite).write(place, encoding="utf-8", xml_declaration=True)
+    with replaced_at_once(path) as part:
+        ElementTree.ElementTree(suite).write(part, encoding="utf-8", xml_declaration=True)

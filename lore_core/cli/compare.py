@@ -9,10 +9,10 @@ import click
 import lore_core as lore
 from lore_core import comparison, recalibration, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, draws_option, examples, number_option, view_options
+from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
-from lore_core.data.errors import InputError, as_path
+from lore_core.data.errors import InputError, as_path, counted
 from lore_core.data.number_text import decimal, share_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
@@ -30,15 +30,14 @@ method_option = click.option(
 )
 
 
-@click.command(
-    epilog=examples(
-        "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
-        "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
-        "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
-        "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
-    )
+@view_command(
+    "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
+    "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
+    "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
+    "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
+    several_maps=True,
+    sums=True,
 )
-@view_options(several_maps=True, sums=True)
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the worst group and cell.")
 @number_option(
@@ -91,13 +90,13 @@ def compare(
             "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
             "Recalibrators are compared on rows that fit into memory."
         )
-    place = as_path(given.data[0])
-    if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
+    directory = as_path(given.data[0])
+    if len(given.data) == 1 and given.data != ("demo",) and directory.is_dir():
         local = given.maps != ("none",)
         methods = methods_of(
             given, names, local=local, gamma=RUNS_GAMMA, rivals=rivals, all_methods=all_methods
         )
-        return _runs(given, place, methods, group, min_group_size or 1, progress)
+        return _runs(given, directory, methods, group, min_group_size or 1, progress)
     view = source.open_view(given, progress)
     methods = methods_of(
         given,
@@ -268,7 +267,7 @@ def _runs(
         unit, heading = unit_of(name), CATALOGUE[name].heading if name in CATALOGUE else name
         cells[heading] = list(mean[name].map(unit.text) + " ± " + sd[name].map(unit.text))
     text = [text_table({"": list(mean.index), **cells})]
-    runs = f"Mean ± standard deviation over {result.n_runs} run{'s' * (result.n_runs != 1)}."
+    runs = f"Mean ± standard deviation over {counted(result.n_runs, 'run')}."
     if goes_with is None:
         return Output(result.to_dict(), result.runs, ["\n".join([*text, runs])])
     known = goes_with.dropna()

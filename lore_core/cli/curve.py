@@ -10,7 +10,7 @@ import click
 import lore_core as lore
 from lore_core import comparison, figures, inference, metrics as measures, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
+from lore_core.cli.options import ViewOptions, draws_option, view_command
 from lore_core.cli.output import (
     Output,
     Progress,
@@ -28,14 +28,13 @@ from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 _ALL_CURVES = CURVES | VECTOR_CURVES
 
 
-@click.command(
-    epilog=examples(
-        "lore curve demo",
-        "lore curve model_cal.npz model_test.npz --map tsne --map pca-20 -o curve.svg",
-        "lore curve predictions.csv --metric alce -o curve.html -o curve.csv",
-    )
+@view_command(
+    "lore curve demo",
+    "lore curve model_cal.npz model_test.npz --map tsne --map pca-20 -o curve.svg",
+    "lore curve predictions.csv --metric alce -o curve.html -o curve.csv",
+    several_maps=True,
+    sums=True,
 )
-@view_options(several_maps=True, sums=True)
 @click.option(
     "--metric",
     type=click.Choice(list(_ALL_CURVES)),

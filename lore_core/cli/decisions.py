@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import click
-
 from lore_core import figures, view as views
 from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.options import ViewOptions, cost_options, examples, view_options
+from lore_core.cli.options import ViewOptions, cost_options, view_command
 from lore_core.cli.output import Output, Progress, results, text_table
 from lore_core.data.defaults import TOP_LABEL
 from lore_core.data.number_text import PLAIN, decimal, percent
 
 
-@click.command(
-    epilog=examples(
-        "lore decisions demo --wrong-cost 20 --map none",
-        "lore decisions model_cal.npz model_test.npz --unsure-cost 1 --wrong-cost 10 -o reward.svg",
-    )
+@view_command(
+    "lore decisions demo --wrong-cost 20 --map none",
+    "lore decisions model_cal.npz model_test.npz --unsure-cost 1 --wrong-cost 10 -o reward.svg",
 )
-@view_options()
 @cost_options
 @method_option
 @results(figure=True)

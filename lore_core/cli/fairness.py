@@ -7,20 +7,17 @@ import click
 from lore_core import comparison, view as views
 from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.options import ViewOptions, examples, number_option, view_options
+from lore_core.cli.options import ViewOptions, number_option, view_command
 from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
 
-@click.command(
-    epilog=examples(
-        "lore fairness demo --method 'No recalibration' --method 'LoRe smooth'",
-        "lore fairness model_cal.npz model_test.npz --group race --group sex -o groups.csv",
-    )
+@view_command(
+    "lore fairness demo --method 'No recalibration' --method 'LoRe smooth'",
+    "lore fairness model_cal.npz model_test.npz --group race --group sex -o groups.csv",
 )
-@view_options()
 @click.option(
     "--group",
     "by",

@@ -9,7 +9,7 @@ import click
 import lore_core as lore
 from lore_core import figures, metrics as measures, regions, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, view_command
 from lore_core.cli.output import Output, Progress, results, text_table
 from lore_core.cli.places import against_option
 from lore_core.data.defaults import ALL_CLASSES
@@ -19,15 +19,13 @@ from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 
-@click.command(
-    epilog=examples(
-        "lore landscape demo -o landscape.html",
-        "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
-        "lore landscape predictions.csv --absolute --beyond-chance -o map.pdf -o map.parquet",
-        "lore landscape 'part-*.parquet' --workers 2 --sums sums -o map.html",
-    )
+@view_command(
+    "lore landscape demo -o landscape.html",
+    "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
+    "lore landscape predictions.csv --absolute --beyond-chance -o map.pdf -o map.parquet",
+    "lore landscape 'part-*.parquet' --workers 2 --sums sums -o map.html",
+    sums=True,
 )
-@view_options(sums=True)
 @click.option(
     "--bin",
     "wanted",
@@ -136,8 +134,8 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
     """Return what of the map is known without rows."""
     import pandas as pd
 
-    said = part_of(progress, 0.8, 1.0)
-    seen = regions.SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=said)
+    rest = part_of(progress, 0.8, 1.0)
+    seen = regions.SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=rest)
     spread, chart, nodes = seen.spread, None, pd.DataFrame()
     if seen.field is not None:
         chart = figures.sums_landscape_figure(seen, axes=view.map_name, value=value)

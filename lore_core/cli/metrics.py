@@ -6,7 +6,7 @@ import click
 
 from lore_core import figures, inference, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, draws_option, examples, number_option, view_options
+from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
 from lore_core.cli.output import Output, Progress, Table, output_path, results, text_table
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.defaults import ALL_CLASSES
@@ -17,17 +17,15 @@ from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 _FEWEST_DRAWS = 39
 
 
-@click.command(
-    epilog=examples(
-        "lore metrics demo",
-        "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
-        "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
-        "lore metrics predictions.npz --target all",
-        "lore metrics test.parquet --card calibration.md",
-        "lore metrics 'part-*.parquet' --workers 2 --sums sums",
-    )
+@view_command(
+    "lore metrics demo",
+    "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
+    "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
+    "lore metrics predictions.npz --target all",
+    "lore metrics test.parquet --card calibration.md",
+    "lore metrics 'part-*.parquet' --workers 2 --sums sums",
+    sums=True,
 )
-@view_options(sums=True)
 @number_option("--top", minimum=0, default=3, help="Places of wrong confidence listed.")
 @draws_option(fewest=", 39 or more")
 @click.option(

@@ -198,10 +198,11 @@ sums_options = options_as(
 )
 
 
-def view_options(*, several_maps: bool = False, sums: bool = False) -> Command:
-    """Give a command DATA and the options every command shares, as ``given``, a ViewOptions.
+def view_command(*lines: str, several_maps: bool = False, sums: bool = False) -> Command:
+    """Make a command of DATA and the options every command shares, as ``given``, a ViewOptions.
 
-    ``several_maps``: whether ``--map`` may be repeated. ``sums``: whether rows may be summed.
+    ``lines``: its examples. ``several_maps``: whether ``--map`` may be repeated. ``sums``: whether
+    rows may be summed.
     """
     default = "pca-2" + "; pca-20 for a directory of runs" * several_maps
     one_map = click.option(
@@ -216,8 +217,13 @@ def view_options(*, several_maps: bool = False, sums: bool = False) -> Command:
         + " May be repeated."
         * several_maps,
     )
-    decorate = options_as(ViewOptions, "given", *_DATA_AND_GAMMA, one_map, *_VIEW)
-    return (lambda command: decorate(_with_sums(command))) if sums else decorate
+    with_view = options_as(ViewOptions, "given", *_DATA_AND_GAMMA, one_map, *_VIEW)
+
+    def decorate(command: Command) -> click.Command:
+        made = with_view(_with_sums(command) if sums else command)
+        return click.command(epilog=examples(*lines))(made)
+
+    return decorate
 
 
 def _with_sums(command: Command) -> Command:

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -48,8 +47,8 @@ def text_table(columns: Mapping[str, Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in cells]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in zip(*cells, strict=True)
     )
@@ -95,7 +94,6 @@ def results(
             height: int | None = None,
             **options: Any,
         ) -> int:
-
             paths = _paths(outs, figure=figure)
             with Progress() as progress:
                 result = command(*args, progress=progress, **options)
@@ -195,13 +193,13 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
 
 def write_numbers(path: Path, table: Table, content: Any) -> None:
     """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
-    with replaced_at_once(path) as place:
+    with replaced_at_once(path) as part:
         if path.suffix.lower() == ".csv":
-            place.write_text(csv_text(table), encoding="utf-8", newline="")
+            part.write_text(csv_text(table), encoding="utf-8", newline="")
         elif path.suffix.lower() == ".parquet":
-            table.to_parquet(place, index=False)
+            table.to_parquet(part, index=False)
         else:
-            place.write_text(as_json(content) + "\n", encoding="utf-8")
+            part.write_text(as_json(content) + "\n", encoding="utf-8")
 
 
 def _draw(path: Path, chart: Chart, width: int, height: int | None) -> None:
@@ -237,12 +235,7 @@ class Progress:
         click.echo(f"\r{line.ljust(self._shown)}", nl=False, err=True)
         self._shown = len(line)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the line empty."""
         if self._shown:
             click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)

@@ -9,7 +9,7 @@ import click
 import lore_core as lore
 from lore_core import comparison, regions, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, view_command
 from lore_core.cli.output import Output, Progress, Table, results
 
 #: What places are compared with, for every command that shows them.
@@ -23,14 +23,10 @@ against_option = click.option(
 )
 
 
-@click.command(
-    epilog=examples(
-        "lore places demo",
-        'lore places model_cal.npz model_test.npz --map tsne --against "same confidence" '
-        "-o places.csv",
-    )
+@view_command(
+    "lore places demo",
+    'lore places model_cal.npz model_test.npz --map tsne --against "same confidence" -o places.csv',
 )
-@view_options()
 @against_option
 @results()
 def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:

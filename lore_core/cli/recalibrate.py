@@ -171,11 +171,11 @@ def recalibrate(
         target = output_path(out, (".parquet", ".csv"))
     fitted: Any = model
     if fit.data:
-        place = None if save is None else output_path(save, (".lore",), "--save")
+        model_file = None if save is None else output_path(save, (".lore",), "--save")
         fitted = _fit(fit)
-        if place is not None:
-            fitted.save(place)
-            say(f"Saved to {place}: {contents_of(place).sentence}")
+        if model_file is not None:
+            fitted.save(model_file)
+            say(f"Saved to {model_file}: {contents_of(model_file).sentence}")
     if out is None:
         return
     with Progress() as report:
@@ -208,8 +208,8 @@ def _recalibrate_several(
     if Path(out).suffix:
         raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
     done = recalibrate_files(model, files, out, n_workers=n_workers, **options)
-    kept = f"; {done.n_kept} were there" if done.n_kept else ""
-    return f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{kept}."
+    known = f"; {done.n_kept} were there" if done.n_kept else ""
+    return f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{known}."
 
 
 def _fit(given: FitOptions) -> lore.Recalibrator:
@@ -243,14 +243,14 @@ def _fit(given: FitOptions) -> lore.Recalibrator:
     fitted = made.fit(rows, embedding)
     if not given.without_rows:
         return fitted
-    kept = fitted.without_rows()
+    shareable = fitted.without_rows()
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
     tried = dataset.evaluation if measured else rows
     points = None
     if embedding is not None and tried.features is not None:
         points = embedding.transform(tried.features)
     difference = lore.comparison.confidence_difference(
-        fitted, kept, tried, points, gamma=given.gamma, n_bins=given.bins
+        fitted, shareable, tried, points, gamma=given.gamma, n_bins=given.bins
     )
     say(difference.sentence("evaluation" if measured else "calibration"))
-    return kept
+    return shareable

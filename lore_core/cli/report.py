@@ -11,23 +11,20 @@ from lore_core.cli.options import (
     ViewOptions,
     cost_options,
     draws_option,
-    examples,
     number_option,
-    view_options,
+    view_command,
 )
 from lore_core.cli.output import Progress, say
 from lore_core.data.errors import InputError
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 
-@click.command(
-    epilog=examples(
-        "lore report demo -o report.zip",
-        "lore report model_cal.npz model_test.npz --map tsne --gamma 0.2 -o report",
-        "lore report predictions.csv --group site --wrong-cost 20 --no-images -o report.zip",
-    )
+@view_command(
+    "lore report demo -o report.zip",
+    "lore report model_cal.npz model_test.npz --map tsne --gamma 0.2 -o report",
+    "lore report predictions.csv --group site --wrong-cost 20 --no-images -o report.zip",
+    sums=True,
 )
-@view_options(sums=True)
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
 @number_option(

@@ -7,19 +7,16 @@ import click
 import lore_core as lore
 from lore_core import regions, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, examples, number_option, view_options
+from lore_core.cli.options import ViewOptions, number_option, view_command
 from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
 
-@click.command(
-    epilog=examples(
-        "lore variables demo",
-        "lore variables model_cal.npz model_test.npz --variable age -o age.csv",
-    )
+@view_command(
+    "lore variables demo",
+    "lore variables model_cal.npz model_test.npz --variable age -o age.csv",
 )
-@view_options()
 @click.option("--variable", metavar="NAME", help="Show the gap along this column alone.")
 @number_option("--parts", minimum=2, default=12, help="Most parts a number is cut into.")
 @results()

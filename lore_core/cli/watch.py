@@ -8,7 +8,7 @@ import click
 
 from lore_core import figures, mergeable
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, examples, number_option, view_options
+from lore_core.cli.options import ViewOptions, number_option, view_command
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import InputError, as_path
@@ -19,14 +19,12 @@ from lore_core.data.progress import part_of
 _MARKED = 3
 
 
-@click.command(
-    epilog=examples(
-        "lore watch days 'day-*.parquet'",
-        "lore watch days day-2026-05-04.parquet --fail",
-        "lore watch days -o days.csv -o days.html",
-    )
+@view_command(
+    "lore watch days 'day-*.parquet'",
+    "lore watch days day-2026-05-04.parquet --fail",
+    "lore watch days -o days.csv -o days.html",
+    sums=True,
 )
-@view_options(sums=True)
 @number_option("--draws", minimum=0, help="Simulations behind each p (default: 999).")
 @click.option(
     "--level",
