@@ -364,13 +364,11 @@ def check_share(value: float, name: str) -> float:
 
 
 def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """Return a is_whole number within its range, or say what is wrong with it."""
+    """Return a whole number within its range, or say what is wrong with it."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
         upper = "inf)" if maximum is None else f"{maximum}]"
-        raise InputError(
-            f"'{name}' must be a is_whole number in [{minimum}, {upper}; got {value!r}."
-        )
+        raise InputError(f"'{name}' must be a whole number in [{minimum}, {upper}; got {value!r}.")
     return int(value)
 
 
