@@ -112,7 +112,8 @@ def _signature(item: Any) -> str:
             shown.append("*")
         last = kind
         stars = {"var_positional": "*", "var_keyword": "**"}.get(kind, "")
-        value = getattr(defaults, str(parameter.default), parameter.default)
+        name = str(parameter.default)
+        value = repr(vars(defaults)[name]) if name in vars(defaults) else parameter.default
         default = "" if stars or value is None else f"={value}"
         shown.append(f"{stars}{parameter.name}{default}")
     return f"({', '.join(shown)})"

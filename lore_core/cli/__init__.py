@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from lore_core.data.errors import InputError, missing
+from lore_core.data.errors import InputError, missing, short
 
 __all__ = ["lore", "main"]
 
@@ -132,6 +132,20 @@ def _tidy_up_when_ended() -> None:
             signal.signal(getattr(signal, name), leave)
 
 
+def _in_words(error: Exception) -> str | None:
+    """Say what the user can fix; None where it is a fault of ours."""
+    if isinstance(error, InputError):
+        return _as_typed(str(error))
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f': {error}' if str(error) else ''}."
+    if isinstance(error, ModuleNotFoundError):
+        text = missing("This", error)
+        return None if text is None else str(text)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"'{short(os.fsdecode(error.filename), 81)}' cannot be used: {error.strerror}."
+    return None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``lore`` and return its exit code.
 
@@ -152,22 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except MemoryError as error:
-        click.echo(f"lore: not enough memory{f': {error}' if str(error) else ''}.", err=True)
-        return INPUT_ERROR
-    except OSError as error:
-        if error.filename is None:
-            raise
-        from lore_core.reading.columns import short
-
-        name = short(os.fsdecode(error.filename), 81)
-        click.echo(f"lore: '{name}' cannot be used: {error.strerror}.", err=True)
-        return INPUT_ERROR
-    except InputError as error:
-        click.echo(f"lore: {_as_typed(str(error))}", err=True)
-        return INPUT_ERROR
-    except ModuleNotFoundError as error:
-        text = missing("This", error)
+    except (InputError, MemoryError, ModuleNotFoundError, OSError) as error:
+        text = _in_words(error)
         if text is None:
             raise
         click.echo(f"lore: {text}", err=True)

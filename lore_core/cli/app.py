@@ -162,12 +162,12 @@ def _token(*, cache: bool, proxied: bool) -> str:
 def _existing(path: str) -> Path:
     from lore_core.reading.formats import SUFFIXES
 
-    place = as_path(path)
-    if not place.exists():
+    found = as_path(path)
+    if not found.exists():
         raise InputError(f"'--data' must name a file or directory that exists; got {path!r}.")
-    if place.is_file() and place.suffix.lower() not in SUFFIXES:
+    if found.is_file() and found.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"'--data' must name a directory of runs or a file of a readable kind "
             f"({', '.join(SUFFIXES)}); got {path!r}."
         )
-    return place
+    return found

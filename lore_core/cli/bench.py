@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.compare import method_option, methods_of
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, view_command
 from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core.data.atomic_files import write_bytes
 from lore_core.data.defaults import GAMMA
-from lore_core.data.errors import InputError, as_path
+from lore_core.data.errors import InputError, as_path, counted
 from lore_core.data.number_text import decimal, p_sentence, p_words
 
 if TYPE_CHECKING:
@@ -21,13 +22,11 @@ _MAP = "pca-20"
 _SCORES = ("NLL", "Brier")
 
 
-@click.command(
-    epilog=examples(
-        "lore bench sets/ -o values.csv --markdown ranks.md",
-        "lore bench sets/ --map none --method 'Temperature scaling' --method 'Matrix scaling'",
-    )
+@view_command(
+    "lore bench sets/ -o values.csv --markdown ranks.md",
+    "lore bench sets/ --map none --method 'Temperature scaling' --method 'Matrix scaling'",
+    several_maps=True,
 )
-@view_options(several_maps=True)
 @method_option
 @click.option("--rivals", is_flag=True, help="Also installed recalibrators of other libraries.")
 @click.option("--markdown", metavar="FILE", help="Also write the tables: .md.")
@@ -47,10 +46,9 @@ def bench(
     unlike datasets say little, so methods are ranked within each.
     """
     from lore_core.comparison.benchmark import benchmark
-    from lore_core.data.atomic_files import write_bytes
 
-    place = as_path(given.data[0])
-    if len(given.data) != 1 or not place.is_dir():
+    directory = as_path(given.data[0])
+    if len(given.data) != 1 or not directory.is_dir():
         raise InputError(
             f"DATA must be one directory of pairs <set>_cal.* and <set>_test.*; got "
             f"{' '.join(given.data)!r}."
@@ -61,7 +59,7 @@ def bench(
     if len(methods) < 2:
         raise InputError("'--method' must name two methods or more to rank them; got one.")
     result = benchmark(
-        place,
+        directory,
         methods,
         feature_map=list(given.maps or (_MAP,)) if local else None,
         gamma=given.gamma or GAMMA,
@@ -73,14 +71,14 @@ def bench(
     tables = _tables(result)
     if written is not None:
         write_bytes(written, _as_markdown(tables).encode())
-    text = [part for said, columns in tables for part in (said, text_table(columns))]
+    text = [part for sentence, columns in tables for part in (sentence, text_table(columns))]
     return Output(result.to_dict(), result.frame(), text)
 
 
 def _tables(result: Benchmark) -> list[tuple[str, dict[str, list[str]]]]:
     """Return each table's sentence and its columns of text."""
     n = result.values.n_runs
-    sets = f"{n} dataset{'s' * (n != 1)}"
+    sets = counted(n, "dataset")
     rankings = {name: result.ranking(name) for name in result.metrics}
     first = next(name for name in (*_SCORES, *result.metrics) if name in rankings)
     order = list(rankings[first].index)

@@ -6,19 +6,19 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, number_option, view_options
-from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core import view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, draws_option, view_command
+from lore_core.cli.output import Output, Progress, Table, output_path, results, text_table
+from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Exit code where a limit is exceeded.
 EXCEEDED = 3
@@ -53,14 +53,11 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(
-    epilog=examples(
-        "lore check demo --max-ece 5 --max-place 20",
-        "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
-        "--junit checks.xml",
-    )
+@view_command(
+    "lore check demo --max-ece 5 --max-place 20",
+    "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
+    "--junit checks.xml",
 )
-@view_options()
 @_limit_options
 @click.option(
     "--max-place",
@@ -72,11 +69,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
 @click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
-@number_option(
-    "--draws",
-    minimum=0,
-    help="Simulations behind intervals (default: what takes some seconds; 0: none).",
-)
+@draws_option("intervals")
 @results()
 def check(
     given: ViewOptions,
@@ -97,10 +90,7 @@ def check(
     """
     import pandas as pd
 
-    from lore_core.cli.source import open_view
     from lore_core.comparison.tables import check_metrics, check_subgroups, metric_table
-    from lore_core.view.methods import summary_of
-    from lore_core.view.where import subgroup_table, subgroups_of
 
     wanted = {
         _LIMITED[name].name: limit / _LIMITED[name].unit.scale
@@ -110,23 +100,23 @@ def check(
     if not wanted and max_place is None:
         raise InputError("a limit must be given, such as --max-ece 5 or --max-place 10.")
     path = None if junit is None else output_path(junit, (".xml",), "--junit")
-    view = open_view(given, progress)
+    view = source.open_view(given, progress)
     tables = []
     if wanted:
-        summary = summary_of(view, n_draws=draws, progress=progress)
+        summary = views.methods.summary_of(view, n_draws=draws, progress=progress)
         tables.append(check_metrics(metric_table(summary), wanted))
     if max_place is not None:
-        found = subgroup_table(view, subgroups_of(view, progress=progress))
+        found = views.where.subgroup_table(view, views.where.subgroups_of(view, progress=progress))
         tables.append(check_subgroups(found, max_place / HUNDREDTHS))
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
     if path is not None:
         _write_junit(path, view.dataset.name, table.assign(failed=failed))
     content = {**view.settings(), "strict": strict, "checks": table.to_dict(orient="records")}
-    said = f"{int(failed.sum())} of {len(table)} limits exceeded"
+    sentence = f"{int(failed.sum())} of {len(table)} limits exceeded"
     if (table["result"] == "not sure").any() and not strict:
-        said += "; “not sure”: beyond the limit, but by no more than chance may be"
-    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {said}."]
+        sentence += "; “not sure”: beyond the limit, but by no more than chance may be"
+    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {sentence}."]
     return Output(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
 
 
@@ -134,7 +124,7 @@ def _unit(name: str) -> Unit:
     return CATALOGUE[name].unit if name in CATALOGUE else POINTS
 
 
-def _as_text(table: pd.DataFrame) -> str:
+def _as_text(table: Table) -> str:
     units = [_unit(name) for name in table["check"]]
     return text_table(
         {
@@ -161,15 +151,13 @@ def _sentence(row: Mapping[Any, Any]) -> str:
         return f"{words}: none is beyond chance"
     ends = unit.interval_text(row["low"], row["high"])
     measured = f"{unit.text(row['value'])}{unit.word}" + (f" (95 %: {ends})" if ends else "")
-    place = f", {row['where']}" if row["where"] else ""
-    return f"{words} is {measured}, limit {unit.text(row['limit'])}{place}"
+    where = f", {row['where']}" if row["where"] else ""
+    return f"{words} is {measured}, limit {unit.text(row['limit'])}{where}"
 
 
-def _write_junit(path: Path, name: str, table: pd.DataFrame) -> None:
+def _write_junit(path: Path, name: str, table: Table) -> None:
     """Write checks as the XML that systems for continuous integration read."""
     from xml.etree import ElementTree
-
-    from lore_core.data.atomic_files import replaced_at_once
 
     n_failed = str(int(table["failed"].sum()))
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(table)), failures=n_failed)
@@ -180,5 +168,5 @@ def _write_junit(path: Path, name: str, table: pd.DataFrame) -> None:
         else:
             ElementTree.SubElement(case, "system-out").text = f"{row['result']}: {_sentence(row)}"
     ElementTree.indent(suite)
-    with replaced_at_once(path) as place:
-        ElementTree.ElementTree(suite).write(place, encoding="utf-8", xml_declaration=True)
+    with replaced_at_once(path) as part:
+        ElementTree.ElementTree(suite).write(part, encoding="utf-8", xml_declaration=True)

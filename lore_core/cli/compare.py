@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import (
-    SumsOptions,
-    ViewOptions,
-    examples,
-    number_option,
-    sums_options,
-    view_options,
-)
+import lore_core as lore
+from lore_core import comparison, recalibration, view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
 from lore_core.cli.output import Output, Progress, note, results, text_table
-from lore_core.data.defaults import GAMMA, RUNS_GAMMA
-from lore_core.data.errors import InputError, as_path
-from lore_core.data.number_text import decimal
+from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
+from lore_core.data.errors import InputError, as_path, counted
+from lore_core.data.number_text import decimal, share_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
-
-if TYPE_CHECKING:
-    from lore_core import Comparison, Recalibrator
-    from lore_core.view import View
 
 #: Map of a directory of runs.
 _RUNS_MAP = "pca-20"
@@ -39,15 +30,14 @@ method_option = click.option(
 )
 
 
-@click.command(
-    epilog=examples(
-        "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
-        "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
-        "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
-        "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
-    )
+@view_command(
+    "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
+    "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
+    "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
+    "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
+    several_maps=True,
+    sums=True,
 )
-@view_options(several_maps=True)
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the worst group and cell.")
 @number_option(
@@ -67,13 +57,7 @@ method_option = click.option(
     "model, Parquet files of any length, by sums over cells. May be repeated.",
 )
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
-@number_option(
-    "--draws",
-    minimum=0,
-    help="Simulations behind the intervals of calibration errors of one dataset, 39 or more "
-    "(default: what takes some seconds; 0: none).",
-)
-@sums_options
+@draws_option("the intervals of calibration errors of one dataset", ", 39 or more")
 @results()
 def compare(
     given: ViewOptions,
@@ -85,7 +69,6 @@ def compare(
     against: tuple[str, ...],
     all_methods: bool,
     draws: int | None,
-    sums: SumsOptions,
     progress: Progress,
 ) -> Output:
     """Hold every recalibrator against the others.
@@ -98,26 +81,23 @@ def compare(
     With --against, DATA and the other rows are summed in the cells of one map, and every metric is
     given with its difference and the bounds that surely hold that.
     """
-    from lore_core.cli.source import open_view
-    from lore_core.comparison import conclude_recalibration
     from lore_core.comparison.effects import about_predictions
-    from lore_core.view.where import subgroups_of
 
     if against:
-        return _against(given, against, sums, progress)
-    if sums.wanted:
+        return _against(given, against, progress)
+    if given.sums.wanted:
         raise InputError(
             "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
             "Recalibrators are compared on rows that fit into memory."
         )
-    place = as_path(given.data[0])
-    if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
+    directory = as_path(given.data[0])
+    if len(given.data) == 1 and given.data != ("demo",) and directory.is_dir():
         local = given.maps != ("none",)
         methods = methods_of(
             given, names, local=local, gamma=RUNS_GAMMA, rivals=rivals, all_methods=all_methods
         )
-        return _runs(given, place, methods, group, min_group_size or 1, progress)
-    view = open_view(given, progress)
+        return _runs(given, directory, methods, group, min_group_size or 1, progress)
+    view = source.open_view(given, progress)
     methods = methods_of(
         given,
         names,
@@ -129,7 +109,9 @@ def compare(
     result = compare_one(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )
-    conclusion = conclude_recalibration(result, subgroups_of(view, progress=progress))
+    conclusion = comparison.conclude_recalibration(
+        result, views.where.subgroups_of(view, progress=progress)
+    )
     settings = view.settings()
     known = {**settings, "maps": list(view.maps), "conclusion": conclusion.sentence}
     shown = [item for item in COMPARED if item.name in result.table and not item.unfiltered_maximum]
@@ -147,18 +129,16 @@ def compare(
     return Output({**known, **result.to_dict()}, result.frame(), text)
 
 
-def _against(
-    given: ViewOptions, against: tuple[str, ...], sums: SumsOptions, progress: Progress
-) -> Output:
+def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -> Output:
     """Compare two sets of rows by their sums."""
-    from lore_core.cli.source import open_sums, sum_others
-    from lore_core.comparison import compare_sums
-    from lore_core.data.number_text import share_words
     from lore_core.metrics.tables import metric_columns
 
-    view = open_sums(given, sums, part_of(progress, 0.0, 0.4))
-    other = sum_others(against, view.run.plan, sums, part_of(progress, 0.4, 0.8)).sums
-    found = compare_sums(view.sums, other, gamma=view.gamma, progress=part_of(progress, 0.8, 1.0))
+    view = source.open_source(given, part_of(progress, 0.0, 0.4), always_sum=True)
+    assert isinstance(view, views.SumsView)
+    other = source.sum_others(against, view.run.plan, given.sums, part_of(progress, 0.4, 0.8)).sums
+    found = comparison.compare_sums(
+        view.sums, other, gamma=view.gamma, progress=part_of(progress, 0.8, 1.0)
+    )
     table = found.table
     content = {
         **view.settings(),
@@ -189,31 +169,24 @@ def methods_of(
     rivals: bool = False,
     all_methods: bool = False,
     weighted: bool = False,
-) -> list[Recalibrator]:
+) -> list[lore.Recalibrator]:
     """Recalibrators that were asked for.
 
     What is left out is said, unless others are named: without features local ones, of weighted
     rows those that cannot let them count.
     """
-    from lore_core.recalibration import (
-        MCGrad,
-        installed_rivals,
-        offered_recalibrators,
-        standard_recalibrators,
-    )
-
-    others = installed_rivals()
+    others = recalibration.installed_rivals()
     if rivals and not others:
         raise InputError(
             "'--rivals' needs another library; none is installed. Install one with: "
-            f"{MCGrad.installation}."
+            f"{recalibration.MCGrad.installation}."
         )
     settings = given.gamma or gamma, given.n_bins, given.binning
-    usual = {item.label for item in standard_recalibrators()}
+    usual = {item.label for item in recalibration.standard_recalibrators()}
     of_others = {item.label for item in others}
     methods = [
         item
-        for item in offered_recalibrators(*settings)
+        for item in recalibration.offered_recalibrators(*settings)
         if names or item.label in usual or (rivals if item.label in of_others else all_methods)
     ]
     known = {method.label: method for method in methods if local or method.is_global}
@@ -232,23 +205,15 @@ def methods_of(
 
 
 def compare_one(
-    view: View,
-    methods: list[Recalibrator],
+    view: views.View,
+    methods: list[lore.Recalibrator],
     *,
     group: str | None = None,
     min_group_size: int | None = None,
     n_draws: int | None = None,
     progress: Progress,
-) -> Comparison:
+) -> lore.Comparison:
     """Compare on one dataset, as the Recalibrate page does."""
-    from lore_core.data.dataset import TOP_LABEL
-    from lore_core.view.methods import (
-        comparison_of,
-        group_columns,
-        grouping_of,
-        simulating_of,
-    )
-
     if view.calibration is None:
         raise InputError(
             f"'{view.dataset.name}' must have calibration rows to fit on; it has none. Give the "
@@ -258,32 +223,33 @@ def compare_one(
         raise InputError(
             f"'--target' must be top-label to compare recalibrators; got {view.target_name!r}."
         )
-    known = group_columns(view.dataset)
+    known = views.methods.group_columns(view.dataset)
     if group is not None and group not in known:
         raise InputError(f"'--group' must be one of {known}; got {group!r}.")
-    grouping = grouping_of(view.dataset, group, min_group_size)
+    grouping = views.methods.grouping_of(view.dataset, group, min_group_size)
     # With the local metrics if that takes some seconds, else the global ones alone.
-    simulating = simulating_of(view, n_methods=len(methods))
+    simulating = views.methods.simulating_of(view, n_methods=len(methods))
     if n_draws is not None:
         simulating = {"n_draws": n_draws}
-    return comparison_of(view, methods, simulating, grouping=grouping, progress=progress)
+    return views.methods.comparison_of(
+        view, methods, simulating, grouping=grouping, progress=progress
+    )
 
 
 def _runs(
     given: ViewOptions,
     directory: Path,
-    methods: list[Recalibrator],
+    methods: list[lore.Recalibrator],
     group: str | None,
     min_group_size: int,
     progress: Progress,
 ) -> Output:
     """Compare on every run of a directory."""
     from lore_core.comparison.runs import compare_runs
-    from lore_core.reading import load_runs
 
     local = given.maps != ("none",)
     result = compare_runs(
-        load_runs(directory, isolate=True) if given.isolate else directory,
+        lore.reading.load_runs(directory, isolate=True) if given.isolate else directory,
         methods,
         feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
         gamma=RUNS_GAMMA if given.gamma is None else given.gamma,
@@ -301,7 +267,7 @@ def _runs(
         unit, heading = unit_of(name), CATALOGUE[name].heading if name in CATALOGUE else name
         cells[heading] = list(mean[name].map(unit.text) + " ± " + sd[name].map(unit.text))
     text = [text_table({"": list(mean.index), **cells})]
-    runs = f"Mean ± standard deviation over {result.n_runs} run{'s' * (result.n_runs != 1)}."
+    runs = f"Mean ± standard deviation over {counted(result.n_runs, 'run')}."
     if goes_with is None:
         return Output(result.to_dict(), result.runs, ["\n".join([*text, runs])])
     known = goes_with.dropna()

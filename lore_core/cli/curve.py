@@ -3,62 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lore_core.cli.options import (
-    SumsOptions,
-    ViewOptions,
-    examples,
-    number_option,
-    sums_options,
-    view_options,
-)
+import lore_core as lore
+from lore_core import comparison, figures, inference, metrics as measures, view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, draws_option, view_command
 from lore_core.cli.output import (
     Output,
     Progress,
+    Table,
     interval_texts,
     note,
     results,
     text_table,
 )
+from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 
 _ALL_CURVES = CURVES | VECTOR_CURVES
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-    from lore_core import BandwidthCurve
-    from lore_core.inference import NullBand, VectorBand
-    from lore_core.metrics import VectorCurve
-
-
-@click.command(
-    epilog=examples(
-        "lore curve demo",
-        "lore curve model_cal.npz model_test.npz --map tsne --map pca-20 -o curve.svg",
-        "lore curve predictions.csv --metric alce -o curve.html -o curve.csv",
-    )
+@view_command(
+    "lore curve demo",
+    "lore curve model_cal.npz model_test.npz --map tsne --map pca-20 -o curve.svg",
+    "lore curve predictions.csv --metric alce -o curve.html -o curve.csv",
+    several_maps=True,
+    sums=True,
 )
-@view_options(several_maps=True)
 @click.option(
     "--metric",
     type=click.Choice(list(_ALL_CURVES)),
     help="What the figure shows (default: mlce_supported, of rows with 10 effective neighbours or "
     "more; with --target all average, or largest).",
 )
-@number_option(
-    "--draws", minimum=0, help="Simulations of chance (default: what takes some seconds; 0: none)."
-)
-@sums_options
+@draws_option("what chance makes")
 @results(figure=True)
-def curve(
-    given: ViewOptions, *, metric: Any, draws: int | None, sums: SumsOptions, progress: Progress
-) -> Output:
+def curve(given: ViewOptions, *, metric: Any, draws: int | None, progress: Progress) -> Output:
     """Supported MLCE, ALCE and MLCE as the bandwidth γ grows.
 
     For one feature map or several; of the first also where the whole curve of a calibrated model
@@ -69,39 +54,33 @@ def curve(
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
     """
-    from lore_core.cli.source import needs_map, open_source
-    from lore_core.comparison import conclude_bandwidths
-    from lore_core.data.dataset import ALL_CLASSES
-    from lore_core.figures import bandwidth_figure
-    from lore_core.view import View
-    from lore_core.view.inference import chance_band_of, vector_band_of, vector_curve_of
-    from lore_core.view.where import curve_of
-
-    view = open_source(given, sums, progress, all_classes=True)
-    needs_map(view)
-    curves: Mapping[str, BandwidthCurve | VectorCurve]
-    chance: NullBand | VectorBand | None = None
-    of_all = isinstance(view, View) and view.target == ALL_CLASSES
+    view = source.open_source(given, progress, all_classes=True)
+    source.needs_map(view)
+    curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve]
+    chance: inference.NullBand | inference.VectorBand | None = None
+    of_all = isinstance(view, views.View) and view.target == ALL_CLASSES
     known = list(VECTOR_CURVES if of_all else CURVES)
     if metric is None:
         metric = known[0]
     elif metric not in known:
         raise InputError(f"'--metric' must be one of {', '.join(known)} here; got {metric!r}.")
-    if isinstance(view, View) and of_all:
-        curves = {name: vector_curve_of(on, progress) for name, on in view.by_map.items()}
+    if isinstance(view, views.View) and of_all:
+        curves = {
+            name: views.inference.vector_curve_of(on, progress) for name, on in view.by_map.items()
+        }
         if draws != 0:
-            chance = vector_band_of(view, n_draws=draws, progress=progress)
+            chance = views.inference.vector_band_of(view, n_draws=draws, progress=progress)
     else:
-        curves = {name: curve_of(on, progress) for name, on in view.by_map.items()}
-        chance = chance_band_of(view, n_draws=draws, progress=progress)
-    if chance is None and draws is None and isinstance(view, View):
+        curves = {name: views.where.curve_of(on, progress) for name, on in view.by_map.items()}
+        chance = views.inference.chance_band_of(view, n_draws=draws, progress=progress)
+    if chance is None and draws is None and isinstance(view, views.View):
         note(
             "what chance makes is left out: simulating it on so many rows would take long "
             "(--draws 100 does it all the same)."
         )
     table = _numbers(curves, chance)
-    text = conclude_bandwidths(curves[view.map_name], chance, on=view.map_name)
-    chart = bandwidth_figure(
+    text = comparison.conclude_bandwidths(curves[view.map_name], chance, on=view.map_name)
+    chart = figures.bandwidth_figure(
         curves,
         metric=metric,
         rows=f"{view.rows}, {view.bins_in_words}",
@@ -120,8 +99,9 @@ def curve(
 
 
 def _numbers(
-    curves: Mapping[str, BandwidthCurve | VectorCurve], chance: NullBand | VectorBand | None
-) -> pd.DataFrame:
+    curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve],
+    chance: inference.NullBand | inference.VectorBand | None,
+) -> Table:
     """One row a map and bandwidth."""
     import pandas as pd
 
@@ -136,11 +116,11 @@ def _numbers(
     return pd.concat(tables, ignore_index=True)
 
 
-def _limits(item: BandwidthCurve | VectorCurve) -> dict[str, float]:
+def _limits(item: lore.BandwidthCurve | measures.VectorCurve) -> dict[str, float]:
     return {name: end for name, end in vars(item).items() if name.endswith(("_zero", "_infinity"))}
 
 
-def _text(table: pd.DataFrame) -> str:
+def _text(table: Table) -> str:
     """Every third bandwidth, with chance and bounds as ranges."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}

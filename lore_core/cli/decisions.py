@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import click
-
+from lore_core import figures, view as views
+from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.options import ViewOptions, cost_options, examples, view_options
+from lore_core.cli.options import ViewOptions, cost_options, view_command
 from lore_core.cli.output import Output, Progress, results, text_table
+from lore_core.data.defaults import TOP_LABEL
 from lore_core.data.number_text import PLAIN, decimal, percent
 
 
-@click.command(
-    epilog=examples(
-        "lore decisions demo --wrong-cost 20 --map none",
-        "lore decisions model_cal.npz model_test.npz --unsure-cost 1 --wrong-cost 10 -o reward.svg",
-    )
+@view_command(
+    "lore decisions demo --wrong-cost 20 --map none",
+    "lore decisions model_cal.npz model_test.npz --unsure-cost 1 --wrong-cost 10 -o reward.svg",
 )
-@view_options()
 @cost_options
 @method_option
 @results(figure=True)
@@ -34,19 +32,15 @@ def decisions(
     every method; then what recalibration can gain at most, and what takes the features: a better
     model, or more data. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
-    from lore_core.cli.source import open_view
     from lore_core.comparison.conclusions import conclude_retraining
     from lore_core.comparison.effects import compare_rewards
     from lore_core.comparison.retraining import retraining_frame
     from lore_core.comparison.tables import stacked
-    from lore_core.data.dataset import TOP_LABEL
-    from lore_core.figures import reward_figure
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold
-    from lore_core.view.methods import gains_of
 
     unsure_threshold(unsure_cost, wrong_cost)  # raises before anything is computed
     ratio = wrong_cost / unsure_cost
-    view = open_view(given, progress)
+    view = source.open_view(given, progress)
     methods = methods_of(given, names, local=view.is_local)
     result = compare_one(view, methods, n_draws=0, progress=progress)
     first = next(iter(result.datasets))
@@ -55,7 +49,7 @@ def decisions(
     table = table[["method", *table.columns.drop("method")]]
     at = {name: curve.frame().to_dict(orient="records")[0] for name, curve in own.items()}
     sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
-    known = gains_of(view.with_(target=TOP_LABEL))
+    known = views.methods.gains_of(view.with_(target=TOP_LABEL))
     losses, gains = (None, None) if known is None else (known.losses(), known.rewards(ratio))
     retraining = conclude_retraining(
         losses,
@@ -86,7 +80,7 @@ def decisions(
             for item in at.values()
         ],
     }
-    chart = reward_figure(
+    chart = figures.reward_figure(
         curves, rows=view.rows, baseline=first, ratio=ratio if 1 <= ratio <= 100 else None
     )
     rows = f"{view.dataset.name}: {view.rows}; gains are over {first}."

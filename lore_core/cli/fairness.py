@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from lore_core import comparison, view as views
+from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.options import ViewOptions, examples, number_option, view_options
-from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
+from lore_core.cli.options import ViewOptions, number_option, view_command
+from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-@click.command(
-    epilog=examples(
-        "lore fairness demo --method 'No recalibration' --method 'LoRe smooth'",
-        "lore fairness model_cal.npz model_test.npz --group race --group sex -o groups.csv",
-    )
+@view_command(
+    "lore fairness demo --method 'No recalibration' --method 'LoRe smooth'",
+    "lore fairness model_cal.npz model_test.npz --group race --group sex -o groups.csv",
 )
-@view_options()
 @click.option(
     "--group",
     "by",
@@ -52,30 +46,24 @@ def fairness(
     each method with its gap and the 95 % interval, for all groups at once; and the worst cell of
     group and confidence bin. The paper's maximum over cells however small is in --json.
     """
-    from lore_core.cli.source import open_view
-    from lore_core.comparison import compare_groups, conclude_groups
     from lore_core.comparison.tables import stacked
-    from lore_core.view.methods import (
-        counted_from,
-        group_columns,
-        group_names,
-        group_reports_of,
-    )
 
-    view = open_view(given, progress)
-    known = group_columns(view.dataset)
+    view = source.open_view(given, progress)
+    known = views.methods.group_columns(view.dataset)
     chosen = list(by or known[:1])
     wrong = [name for name in chosen if name not in known]
     if not chosen or wrong:
         got = repr(wrong[0]) if wrong else "no group column"
         raise InputError(f"'--group' must be one of {known}; got {got}.")
-    groups = group_names(view.evaluation, chosen)
-    min_group_size = counted_from(groups, min_group_size)
+    groups = views.methods.group_names(view.evaluation, chosen)
+    min_group_size = views.methods.counted_from(groups, min_group_size)
     methods = methods_of(given, names, local=view.is_local)
     result = compare_one(view, methods, group=chosen[0], n_draws=0, progress=progress)
-    worst = compare_groups(result.datasets, groups, **view.bins, min_group_size=min_group_size)
-    by_method = group_reports_of(view, result.datasets, groups)
-    text = conclude_groups(by_method, min_group_size)
+    worst = comparison.compare_groups(
+        result.datasets, groups, **view.bins, min_group_size=min_group_size
+    )
+    by_method = views.methods.group_reports_of(view, result.datasets, groups)
+    text = comparison.conclude_groups(by_method, min_group_size)
     reports = stacked(by_method)
     reports = reports[["method", *reports.columns.drop("method")]]
     content = {
@@ -90,7 +78,7 @@ def fairness(
     return Output(content, reports, [text.sentence, text_table(_cells(worst)), rows])
 
 
-def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
+def _cells(worst: Table) -> dict[str, list[str]]:
     return {
         "": [str(name) for name in worst.index],
         "furthest off": [str(name) for name in worst["furthest_group"]],

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lore_core.cli.options import (
-    SumsOptions,
-    ViewOptions,
-    examples,
-    sums_options,
-    view_options,
-)
+import lore_core as lore
+from lore_core import figures, metrics as measures, regions, view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, view_command
 from lore_core.cli.output import Output, Progress, results, text_table
 from lore_core.cli.places import against_option
+from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
+from lore_core.data.number_text import POINTS
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
-if TYPE_CHECKING:
-    from lore_core.figures.pictures.landscape_picture import Value
-    from lore_core.metrics import ReliabilityTable
-    from lore_core.view import SumsView
 
-
-@click.command(
-    epilog=examples(
-        "lore landscape demo -o landscape.html",
-        "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
-        "lore landscape predictions.csv --absolute --beyond-chance -o map.pdf -o map.parquet",
-        "lore landscape 'part-*.parquet' --workers 2 --sums sums -o map.html",
-    )
+@view_command(
+    "lore landscape demo -o landscape.html",
+    "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
+    "lore landscape predictions.csv --absolute --beyond-chance -o map.pdf -o map.parquet",
+    "lore landscape 'part-*.parquet' --workers 2 --sums sums -o map.html",
+    sums=True,
 )
-@view_options()
 @click.option(
     "--bin",
     "wanted",
@@ -62,7 +54,6 @@ if TYPE_CHECKING:
     default="field",
     help="The error at every place, single rows, or both.",
 )
-@sums_options
 @results(figure=True)
 def landscape(
     given: ViewOptions,
@@ -74,7 +65,6 @@ def landscape(
     against: Any,
     outlines: bool,
     show: str,
-    sums: SumsOptions,
     progress: Progress,
 ) -> Output:
     """Draw where the confidence is wrong.
@@ -89,48 +79,42 @@ def landscape(
     at_least, at_most of one bin), and how the LCE is spread over the rows; no places and no rows.
     """
     from lore_core.cli.metrics import output_of_classes
-    from lore_core.cli.source import map_name, needs_map, open_source
-    from lore_core.data.dataset import ALL_CLASSES
-    from lore_core.embedding import make_map
-    from lore_core.figures import landscape_figure, shared_limit
-    from lore_core.view import View
     from lore_core.view.scene import Scene
-    from lore_core.view.where import errors_of, field_of, outlines_of, reliability_of, subgroups_of
 
-    value: Value = "signed" if signed else "absolute"
-    view = open_source(given, sums, progress, all_classes=True)
-    if not isinstance(view, View):
+    value: Any = "signed" if signed else "absolute"
+    view = source.open_source(given, progress, all_classes=True)
+    if not isinstance(view, views.View):
         if beyond_chance or draw_on is not None or show != "field":
             raise InputError(
                 "'--beyond-chance', '--draw-on' and '--show rows' need single rows, which sums "
                 "do not hold. Leave them out, or name fewer files."
             )
-        return _of_sums(view, _bin(reliability_of(view), wanted), value, progress)
-    needs_map(view)
+        return _of_sums(view, _bin(views.where.reliability_of(view), wanted), value, progress)
+    source.needs_map(view)
     if view.target == ALL_CLASSES:
         return output_of_classes(view, progress, drawn=True)
-    bins, errors = reliability_of(view), errors_of(view)
+    bins, errors = views.where.reliability_of(view), views.where.errors_of(view)
     chosen = _bin(bins, wanted)
     on, axes = view.embedding, view.map_name
     if draw_on is not None or on.n_components != 2:
-        name = map_name(draw_on or "pca-2", on.n_features)
-        on = make_map(view.dataset, name, random_state=view.seed, progress=progress)
+        name = source.map_name(draw_on or "pca-2", on.n_features)
+        on = lore.embedding.make_map(view.dataset, name, random_state=view.seed, progress=progress)
         axes = on.label
     found, only = [], None
     if outlines or beyond_chance:
-        search = subgroups_of(view, against=against, progress=progress)
-        found = outlines_of(search, view.points(on=on)) if outlines else []
+        search = views.where.subgroups_of(view, against=against, progress=progress)
+        found = views.where.outlines_of(search, view.points(on=on)) if outlines else []
         only = search.inside() if beyond_chance else None
     scene = Scene(view, errors, bins, chosen, on, axes, only)
-    field = field_of(view, errors, bin_index=chosen, on=on, only=only)
-    chart = landscape_figure(
+    field = views.where.field_of(view, errors, bin_index=chosen, on=on, only=only)
+    chart = figures.landscape_figure(
         None if show == "rows" else field,
         scene.points,
         points=None if show == "field" else scene.drawn(over_field=show == "both"),
         worst=scene.table(scene.worst),
         n_total=int(scene.shown.sum()),
         value=value,
-        limit=shared_limit(scene.supported),
+        limit=figures.shared_limit(scene.supported),
         rows=scene.in_words,
         axes=axes,
         found=found,
@@ -146,19 +130,15 @@ def landscape(
     return Output(content, chart.table, [scene.sentence], chart=chart)
 
 
-def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Progress) -> Output:
+def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: Progress) -> Output:
     """Return what of the map is known without rows."""
     import pandas as pd
 
-    from lore_core.data.number_text import POINTS
-    from lore_core.figures import sums_landscape_figure
-    from lore_core.regions import SumsLandscape
-
-    said = part_of(progress, 0.8, 1.0)
-    seen = SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=said)
+    rest = part_of(progress, 0.8, 1.0)
+    seen = regions.SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=rest)
     spread, chart, nodes = seen.spread, None, pd.DataFrame()
     if seen.field is not None:
-        chart = sums_landscape_figure(seen, axes=view.map_name, value=value)
+        chart = figures.sums_landscape_figure(seen, axes=view.map_name, value=value)
         nodes = chart.table
     columns = {
         "": list(spread),
@@ -176,7 +156,7 @@ def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Prog
     return Output(content, nodes, text, [text_table(columns), view.basis()], chart)
 
 
-def _bin(table: ReliabilityTable, wanted: str) -> int | None:
+def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:
     """Index of the confidence bin asked for; None for all."""
     if wanted == "all":
         return None

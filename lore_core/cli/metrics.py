@@ -2,55 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from lore_core.cli.options import (
-    SumsOptions,
-    ViewOptions,
-    examples,
-    number_option,
-    sums_options,
-    view_options,
-)
-from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core import figures, inference, view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
+from lore_core.cli.output import Output, Progress, Table, output_path, results, text_table
+from lore_core.data.atomic_files import write_bytes
+from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from lore_core.view import View
 
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
 
 
-@click.command(
-    epilog=examples(
-        "lore metrics demo",
-        "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
-        "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
-        "lore metrics predictions.npz --target all",
-        "lore metrics test.parquet --card calibration.md",
-        "lore metrics 'part-*.parquet' --workers 2 --sums sums",
-    )
+@view_command(
+    "lore metrics demo",
+    "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
+    "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
+    "lore metrics predictions.npz --target all",
+    "lore metrics test.parquet --card calibration.md",
+    "lore metrics 'part-*.parquet' --workers 2 --sums sums",
+    sums=True,
 )
-@view_options()
 @number_option("--top", minimum=0, default=3, help="Places of wrong confidence listed.")
-@number_option(
-    "--draws",
-    minimum=0,
-    help="Simulations behind intervals and p-values, 39 or more (default: what takes some "
-    "seconds; 0: none).",
-)
+@draws_option(fewest=", 39 or more")
 @click.option(
     "--card",
     metavar="FILE.md",
     help="Also write what a model card says of it: text, and the front matter hubs read.",
 )
-@sums_options
 @results()
 def metrics(
     given: ViewOptions,
@@ -58,7 +40,6 @@ def metrics(
     top: int,
     draws: int | None,
     card: str | None,
-    sums: SumsOptions,
     progress: Progress,
 ) -> Output:
     """Every metric of the Overview, with interval and chance.
@@ -74,34 +55,28 @@ def metrics(
     import pandas as pd
 
     from lore_core.cli.places import described, subgroups_text
-    from lore_core.cli.source import needs_map, open_source
-    from lore_core.data.atomic_files import write_bytes
-    from lore_core.data.dataset import ALL_CLASSES
     from lore_core.metrics.tables import metric_columns
     from lore_core.report.model_card import model_card
-    from lore_core.view import View
-    from lore_core.view.methods import metrics_of
-    from lore_core.view.where import subgroups_of, verdict_of
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
     card_path = None if card is None else output_path(card, (".md",), "--card")
-    view = open_source(given, sums, progress, all_classes=True)
-    if card_path is not None and not isinstance(view, View):
+    view = source.open_source(given, progress, all_classes=True)
+    if card_path is not None and not isinstance(view, views.View):
         raise InputError("'--card' is not written of so many rows. Name fewer files.")
-    if isinstance(view, View) and view.target == ALL_CLASSES:
+    if isinstance(view, views.View) and view.target == ALL_CLASSES:
         if card_path is not None:
             raise InputError("'--card' is not written of all classes at once.")
-        needs_map(view)
+        source.needs_map(view)
         return output_of_classes(view, progress)
-    table, chance = metrics_of(view, n_draws=draws, progress=progress)
+    table, chance = views.methods.metrics_of(view, n_draws=draws, progress=progress)
     columns, basis = metric_columns(table), view.basis()
     by_name = table.set_index("metric").to_dict(orient="index")
     content, sentences, listed = {**view.settings(), "metrics": by_name}, [], None
-    if isinstance(view, View):
-        search = subgroups_of(view, progress=progress)
+    if isinstance(view, views.View):
+        search = views.where.subgroups_of(view, progress=progress)
         listed = described(view, search).head(top)
-        conclusion = verdict_of(view, search)
+        conclusion = views.where.verdict_of(view, search)
         verdict = {
             "level": conclusion.level,
             "sentence": conclusion.sentence,
@@ -127,20 +102,16 @@ def metrics(
     return Output(content, table, text)
 
 
-def output_of_classes(view: View, progress: Progress, *, drawn: bool = False) -> Output:
+def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = False) -> Output:
     """Say how far off all probabilities are together, and every class by itself.
 
     ``drawn``: whether rows are drawn by the class that is most wrong around them, in place of the
     table of classes.
     """
-    from lore_core.figures import class_map_figure
-    from lore_core.inference import describe_classes
-    from lore_core.view.inference import classes_of, vector_chance_of, vector_errors_of
-
-    errors = vector_errors_of(view)
-    chance = vector_chance_of(view, errors, progress=progress)
-    table = classes_of(view, errors, chance)
-    sentence, rows = describe_classes(table), f"{view.rows}, {view.kernel_in_words}"
+    errors = views.inference.vector_errors_of(view)
+    chance = views.inference.vector_chance_of(view, errors, progress=progress)
+    table = views.inference.classes_of(view, errors, chance)
+    sentence, rows = inference.describe_classes(table), f"{view.rows}, {view.kernel_in_words}"
     content = {
         **view.settings(),
         "sentence": chance.sentence,
@@ -160,11 +131,13 @@ def output_of_classes(view: View, progress: Progress, *, drawn: bool = False) ->
         return Output(content, table.reset_index(), text)
     if points.shape[1] != 2:
         return Output(content, table, text)
-    chart = class_map_figure(view.evaluation, points, errors, chance, rows=rows, axes=view.map_name)
+    chart = figures.class_map_figure(
+        view.evaluation, points, errors, chance, rows=rows, axes=view.map_name
+    )
     return Output(content, chart.picture.table, text, chart=chart)
 
 
-def _classes_text(table: pd.DataFrame) -> str:
+def _classes_text(table: Table) -> str:
     return text_table(
         {
             "": [str(name) for name in table.index],

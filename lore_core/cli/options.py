@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@dataclass(frozen=True)
+class SumsOptions:
+    """How rows are summed where there are too many for the exact numbers."""
+
+    directory: Path | None = None  #: Where sums are kept
+    n_workers: int = 1
+    max_cells: int | None = None
+    cluster: str | None = None  #: Address of a scheduler
+
+    @property
+    def wanted(self) -> bool:
+        """Whether sums were asked for, however few rows there are."""
+        return self != SumsOptions()
 
 
 @dataclass(frozen=True)
@@ -39,26 +54,12 @@ class ViewOptions:
     seed: int  #: Of maps, splits and simulations
     jobs: int | None  #: Processors used at a time
     isolate: bool  #: Whether the data are parsed in a child process, with limits
+    sums: SumsOptions = SumsOptions()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """``"ROLE=NAME"`` for everything that is not to be guessed, the query with it."""
         return self.roles if self.query is None else (*self.roles, f"query={self.query}")
-
-
-@dataclass(frozen=True)
-class SumsOptions:
-    """How rows are summed where there are too many for the exact numbers."""
-
-    directory: Path | None = None  #: Where sums are kept
-    n_workers: int = 1
-    max_cells: int | None = None
-    cluster: str | None = None  #: Address of a scheduler
-
-    @property
-    def wanted(self) -> bool:
-        """Whether sums were asked for, however few rows there are."""
-        return self != SumsOptions()
 
 
 def options_as(kind: type[Any], name: str, *options: Callable[[Command], Command]) -> Command:
@@ -68,7 +69,7 @@ def options_as(kind: type[Any], name: str, *options: Callable[[Command], Command
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def called(*args: Any, **given: Any) -> Any:
-            value = kind(**{field: given.pop(field) for field in names})
+            value = kind(**{field: given.pop(field) for field in names if field in given})
             return command(*args, **{name: value}, **given)
 
         made: Command = called
@@ -169,27 +170,6 @@ _VIEW = (
 )
 
 
-def view_options(*, several_maps: bool = False) -> Command:
-    """Give a command DATA and the options every command shares, as ``given``, a ViewOptions.
-
-    ``several_maps``: whether ``--map`` may be repeated.
-    """
-    default = "pca-2" + "; pca-20 for a directory of runs" * several_maps
-    one_map = click.option(
-        "--map",
-        "--features",
-        "maps",
-        multiple=several_maps,
-        metavar="MAP",
-        callback=lambda _, __, typed: (typed,) if isinstance(typed, str) else tuple(typed or ()),
-        help="Feature map on which rows are near: pca, tsne, umap or identity, with its dimensions "
-        f"as in pca-20; none: global only (default: {default})."
-        + " May be repeated."
-        * several_maps,
-    )
-    return options_as(ViewOptions, "given", *_DATA_AND_GAMMA, one_map, *_VIEW)
-
-
 sums_options = options_as(
     SumsOptions,
     "sums",
@@ -216,3 +196,46 @@ sums_options = options_as(
         "new files are added.",
     ),
 )
+
+
+def view_command(*lines: str, several_maps: bool = False, sums: bool = False) -> Command:
+    """Make a command of DATA and the options every command shares, as ``given``, a ViewOptions.
+
+    ``lines``: its examples. ``several_maps``: whether ``--map`` may be repeated. ``sums``: whether
+    rows may be summed.
+    """
+    default = "pca-2" + "; pca-20 for a directory of runs" * several_maps
+    one_map = click.option(
+        "--map",
+        "--features",
+        "maps",
+        multiple=several_maps,
+        metavar="MAP",
+        callback=lambda _, __, typed: (typed,) if isinstance(typed, str) else tuple(typed or ()),
+        help="Feature map on which rows are near: pca, tsne, umap or identity, with its dimensions "
+        f"as in pca-20; none: global only (default: {default})."
+        + " May be repeated."
+        * several_maps,
+    )
+    with_view = options_as(ViewOptions, "given", *_DATA_AND_GAMMA, one_map, *_VIEW)
+
+    def decorate(command: Command) -> click.Command:
+        made = with_view(_with_sums(command) if sums else command)
+        return click.command(epilog=examples(*lines))(made)
+
+    return decorate
+
+
+def _with_sums(command: Command) -> Command:
+    @functools.wraps(command)
+    def called(*args: Any, given: ViewOptions, sums: SumsOptions, **others: Any) -> Any:
+        return command(*args, given=replace(given, sums=sums), **others)
+
+    made: Command = sums_options(called)
+    return made
+
+
+def draws_option(what: str = "intervals and p-values", fewest: str = "") -> Command:
+    """Give a command the number of simulations behind ``what``."""
+    text = f"Simulations behind {what}{fewest} (default: what takes some seconds; 0: none)."
+    return number_option("--draws", minimum=0, help=text)

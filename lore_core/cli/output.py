@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from lore_core.data.atomic_files import replaced_at_once, write_bytes
 from lore_core.data.errors import InputError, as_path, require
-from lore_core.data.export_text import as_json
+from lore_core.data.export_text import as_json, csv_text
 from lore_core.data.number_text import POINTS, Unit
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from lore_core.figures.chart import Chart
 
+Table: TypeAlias = "pd.DataFrame"
 #: Suffixes of files that hold numbers, and of static images.
 TABLES = (".csv", ".parquet", ".json")
 _STATIC = (".png", ".svg", ".pdf")
@@ -46,8 +47,8 @@ def text_table(columns: Mapping[str, Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in cells]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in zip(*cells, strict=True)
     )
@@ -65,7 +66,7 @@ class Output:
     """What a command has found."""
 
     content: Mapping[str, Any]  #: What ``--json`` prints and a .json file holds
-    table: pd.DataFrame  #: What .csv and .parquet files hold
+    table: Table  #: What .csv and .parquet files hold
     text: Sequence[str]  #: Paragraphs; empty ones are left out
     details: Sequence[str] = ()  #: More paragraphs where no file is written
     chart: Chart | None = None
@@ -93,7 +94,6 @@ def results(
             height: int | None = None,
             **options: Any,
         ) -> int:
-
             paths = _paths(outs, figure=figure)
             with Progress() as progress:
                 result = command(*args, progress=progress, **options)
@@ -191,22 +191,18 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
     return path
 
 
-def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
+def write_numbers(path: Path, table: Table, content: Any) -> None:
     """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
-    from lore_core.data.atomic_files import replaced_at_once
-    from lore_core.data.export_text import csv_text
-
-    with replaced_at_once(path) as place:
+    with replaced_at_once(path) as part:
         if path.suffix.lower() == ".csv":
-            place.write_text(csv_text(table), encoding="utf-8", newline="")
+            part.write_text(csv_text(table), encoding="utf-8", newline="")
         elif path.suffix.lower() == ".parquet":
-            table.to_parquet(place, index=False)
+            table.to_parquet(part, index=False)
         else:
-            place.write_text(as_json(content) + "\n", encoding="utf-8")
+            part.write_text(as_json(content) + "\n", encoding="utf-8")
 
 
 def _draw(path: Path, chart: Chart, width: int, height: int | None) -> None:
-    from lore_core.data.atomic_files import write_bytes
     from lore_core.figures.export import chart_html, chart_image
 
     if height is not None:
@@ -239,12 +235,7 @@ class Progress:
         click.echo(f"\r{line.ljust(self._shown)}", nl=False, err=True)
         self._shown = len(line)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the line empty."""
         if self._shown:
             click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Output, Progress, results
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from lore_core.comparison import GainEstimate
-    from lore_core.regions import SubgroupSearch
-    from lore_core.view import View
+import lore_core as lore
+from lore_core import comparison, regions, view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, view_command
+from lore_core.cli.output import Output, Progress, Table, results
 
 #: What places are compared with, for every command that shows them.
 against_option = click.option(
@@ -27,14 +23,10 @@ against_option = click.option(
 )
 
 
-@click.command(
-    epilog=examples(
-        "lore places demo",
-        'lore places model_cal.npz model_test.npz --map tsne --against "same confidence" '
-        "-o places.csv",
-    )
+@view_command(
+    "lore places demo",
+    'lore places model_cal.npz model_test.npz --map tsne --against "same confidence" -o places.csv',
 )
-@view_options()
 @against_option
 @results()
 def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
@@ -44,35 +36,28 @@ def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
     of the rows, tried on the other. Each with its gap on held-out rows and, of a region, what its
     rows are made of.
     """
-    from lore_core.cli.source import open_view
-    from lore_core.view.methods import gains_of
-    from lore_core.view.where import subgroups_of
-
-    view = open_view(given, progress)
-    search = subgroups_of(view, against=against, progress=progress)
-    table = described(view, search, gains_of(view) if search.subgroups else None)
+    view = source.open_view(given, progress)
+    search = views.where.subgroups_of(view, against=against, progress=progress)
+    table = described(view, search, views.methods.gains_of(view) if search.subgroups else None)
     listed = {"places": table.to_dict(orient="records")}
     content = {**view.settings(), **search.to_dict(), **listed}
     return Output(content, table, [subgroups_text(table), search.sentence])
 
 
 def described(
-    view: View, search: SubgroupSearch, known: GainEstimate | None = None
-) -> pd.DataFrame:
+    view: views.View, search: regions.SubgroupSearch, known: comparison.GainEstimate | None = None
+) -> Table:
     """Return places as a table with more columns: ``sentence, evidence, retraining, made_of``.
 
     ``known``: see :func:`~lore_core.view.where.subgroup_table`.
     """
-    from lore_core import describe_composition
-    from lore_core.view.where import compositions_of, subgroup_table
-
     made_of = dict.fromkeys(range(len(search.subgroups)), "")
-    for number, frame in compositions_of(view, search).items():
-        made_of[number] = describe_composition(frame)
-    return subgroup_table(view, search, known).assign(made_of=list(made_of.values()))
+    for number, frame in views.where.compositions_of(view, search).items():
+        made_of[number] = lore.describe_composition(frame)
+    return views.where.subgroup_table(view, search, known).assign(made_of=list(made_of.values()))
 
 
-def subgroups_text(table: pd.DataFrame) -> str:
+def subgroups_text(table: Table) -> str:
     """List places, the worse parts of one indented.
 
     ``table``: from :func:`described`.

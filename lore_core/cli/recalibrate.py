@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import lore_core as lore
+from lore_core import mergeable
+from lore_core.cli import source
 from lore_core.cli.options import examples, number_option, options_as
 from lore_core.cli.output import Progress, note, output_path, say, text_table
-from lore_core.data.defaults import N_BINS
+from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
 from lore_core.recalibration.registry import METHODS, named_recalibrator
-
-if TYPE_CHECKING:
-    from lore_core import Dataset, Recalibrator
 
 #: Dimensions of the map of local methods, where features are as many.
 _DIMENSIONS = 20
@@ -171,11 +171,11 @@ def recalibrate(
         target = output_path(out, (".parquet", ".csv"))
     fitted: Any = model
     if fit.data:
-        place = None if save is None else output_path(save, (".lore",), "--save")
+        model_file = None if save is None else output_path(save, (".lore",), "--save")
         fitted = _fit(fit)
-        if place is not None:
-            fitted.save(place)
-            say(f"Saved to {place}: {contents_of(place).sentence}")
+        if model_file is not None:
+            fitted.save(model_file)
+            say(f"Saved to {model_file}: {contents_of(model_file).sentence}")
     if out is None:
         return
     with Progress() as report:
@@ -190,13 +190,11 @@ def recalibrate(
 
 def _several(sources: tuple[str, ...]) -> list[Path]:
     """Return the files where more than one is meant."""
-    from lore_core.mergeable import parquet_files
-
     if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
         return []
     if len(sources) == 1 and Path(sources[0]).suffix.lower() == ".csv":
         return []
-    files = parquet_files(sources)
+    files = mergeable.parquet_files(sources)
     if not files:
         raise InputError("several FILEs must be .parquet; recalibrate others one at a time.")
     return [] if len(sources) == 1 and not files[0].exists() else files
@@ -210,21 +208,16 @@ def _recalibrate_several(
     if Path(out).suffix:
         raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
     done = recalibrate_files(model, files, out, n_workers=n_workers, **options)
-    kept = f"; {done.n_kept} were there" if done.n_kept else ""
-    return f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{kept}."
+    known = f"; {done.n_kept} were there" if done.n_kept else ""
+    return f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{known}."
 
 
-def _fit(given: FitOptions) -> Recalibrator:
-    import lore_core as lore
-    from lore_core.cli.source import load_data, map_name, sample_of
-    from lore_core.data.dataset import EVALUATION
-    from lore_core.embedding import MapName, make_map
-
-    drawn = sample_of(given.data, given.columns, given.fit_rows, given.seed)
-    dataset = load_data(given.data, given.columns) if drawn is None else drawn
+def _fit(given: FitOptions) -> lore.Recalibrator:
+    drawn = source.sample_of(given.data, given.columns, given.fit_rows, given.seed)
+    dataset = source.load_data(given.data, given.columns) if drawn is None else drawn
     if dataset.split is None:
         note(f"{dataset.name} names no split: all {len(dataset):,} rows are fitted on.")
-    rows: Dataset | None = dataset if dataset.split is None else dataset.calibration
+    rows: lore.Dataset | None = dataset if dataset.split is None else dataset.calibration
     if rows is None:
         raise InputError(
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
@@ -241,23 +234,23 @@ def _fit(given: FitOptions) -> Recalibrator:
             )
         # (PCA has no more dimensions than there are rows or features.)
         most = min(_DIMENSIONS, *rows.features.shape)
-        name = MapName("pca", most)
+        name = lore.embedding.MapName("pca", most)
         if given.map_ is not None:
-            name = map_name(given.map_, rows.features.shape[1])
+            name = source.map_name(given.map_, rows.features.shape[1])
         with Progress() as report:
             # On these rows alone: the rows to come will be placed by the same map.
-            embedding = make_map(rows, name, progress=report)
+            embedding = lore.embedding.make_map(rows, name, progress=report)
     fitted = made.fit(rows, embedding)
     if not given.without_rows:
         return fitted
-    kept = fitted.without_rows()
+    shareable = fitted.without_rows()
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
     tried = dataset.evaluation if measured else rows
     points = None
     if embedding is not None and tried.features is not None:
         points = embedding.transform(tried.features)
     difference = lore.comparison.confidence_difference(
-        fitted, kept, tried, points, gamma=given.gamma, n_bins=given.bins
+        fitted, shareable, tried, points, gamma=given.gamma, n_bins=given.bins
     )
     say(difference.sentence("evaluation" if measured else "calibration"))
-    return kept
+    return shareable

@@ -8,39 +8,30 @@ import click
 
 from lore_core.cli.compare import method_option
 from lore_core.cli.options import (
-    SumsOptions,
     ViewOptions,
     cost_options,
-    examples,
+    draws_option,
     number_option,
-    sums_options,
-    view_options,
+    view_command,
 )
 from lore_core.cli.output import Progress, say
 from lore_core.data.errors import InputError
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 
-@click.command(
-    epilog=examples(
-        "lore report demo -o report.zip",
-        "lore report model_cal.npz model_test.npz --map tsne --gamma 0.2 -o report",
-        "lore report predictions.csv --group site --wrong-cost 20 --no-images -o report.zip",
-    )
+@view_command(
+    "lore report demo -o report.zip",
+    "lore report model_cal.npz model_test.npz --map tsne --gamma 0.2 -o report",
+    "lore report predictions.csv --group site --wrong-cost 20 --no-images -o report.zip",
+    sums=True,
 )
-@view_options()
-@sums_options
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
 @number_option(
     "--min-group-size", help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE})."
 )
 @cost_options
-@number_option(
-    "--draws",
-    minimum=0,
-    help="Simulations behind intervals and p-values (default: what takes some seconds; 0: none).",
-)
+@draws_option()
 @number_option(
     "--simulation-seed",
     minimum=0,
@@ -66,7 +57,6 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 def report(
     given: ViewOptions,
     *,
-    sums: SumsOptions,
     names: tuple[str, ...],
     group: str | None,
     min_group_size: int | None,
@@ -98,7 +88,7 @@ def report(
     require_packages()
     check_output_path(out)
     with Progress() as progress:
-        view = open_source(given, sums, progress)
+        view = open_source(given, progress)
         if not isinstance(view, View):
             if names or group is not None or expect_data is not None:
                 raise InputError(

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import lore_core as lore
+from lore_core import mergeable, view as views
 from lore_core.cli.options import SumsOptions, ViewOptions
 from lore_core.cli.output import Progress as Shown, note
-from lore_core.data.defaults import GAMMA
+from lore_core.data.defaults import ALL_CLASSES, CALIBRATION, GAMMA
 from lore_core.data.errors import InputError, as_path
-from lore_core.data.progress import part_of
-
-if TYPE_CHECKING:
-    from lore_core import Dataset, Embedding
-    from lore_core.data.progress import Progress
-    from lore_core.embedding import MapName
-    from lore_core.mergeable import Partition, Plan, Run
-    from lore_core.reading.mapping import ColumnMapping
-    from lore_core.view import SumsView, View
+from lore_core.data.progress import Progress, part_of
 
 #: Up to so many rows everything is exact, and every row is compared with every other.
 EXACT_ROWS = 2_000_000
@@ -33,46 +27,30 @@ _NOT_ISOLATED = (
 
 def open_source(
     given: ViewOptions,
-    sums: SumsOptions,
     progress: Progress | None = None,
     *,
     all_classes: bool = False,
-) -> View | SumsView:
+    always_sum: bool = False,
+) -> views.View | views.SumsView:
     """Read the data; where there are more rows than fit, or sums were asked for, sum them.
 
-    ``all_classes``: see :func:`open_view`.
+    ``all_classes``: see :func:`open_view`. ``always_sum``: see :func:`sum_rows`.
     """
-    run = sum_rows(given, sums, progress)
-    if run is not None:
-        return _sums_view(given, run)
-    return open_view(given, progress, all_classes=all_classes)
-
-
-def open_sums(given: ViewOptions, sums: SumsOptions, progress: Progress | None = None) -> SumsView:
-    """Sum the rows of Parquet files, however few they are."""
-    run = sum_rows(given, sums, progress, always=True)
-    assert run is not None  # it was asked for
-    return _sums_view(given, run)
-
-
-def _sums_view(given: ViewOptions, run: Run) -> SumsView:
-    from lore_core.view import SumsView
-
+    run = sum_rows(given, progress, always=always_sum)
+    if run is None:
+        return open_view(given, progress, all_classes=all_classes)
     gamma = GAMMA if given.gamma is None else given.gamma
-    return SumsView(run, given.data, given.columns, gamma, given.seed)
+    return views.SumsView(run, given.data, given.columns, gamma, given.seed)
 
 
 def open_view(
     given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
-) -> View:
+) -> views.View:
     """Read the data and make their maps.
 
     ``all_classes``: whether the target may be every class at once. Raises InputError if data,
     target, map or a setting is not what it must be.
     """
-    from lore_core.embedding import make_map
-    from lore_core.view import View
-
     dataset = load_data(given.data, given.columns, isolate=given.isolate)
     _share_processors(given.jobs)
     if dataset.split is None and given.calibration_share > 0:
@@ -82,13 +60,15 @@ def open_view(
             "are evaluated (--calibration-share 0: all)."
         )
     target = _target(dataset, given.target, all_classes=all_classes)
-    maps: dict[str, Embedding] = {}
+    maps: dict[str, lore.Embedding] = {}
     if dataset.features is not None and given.maps != ("none",):
         for typed in given.maps or ("pca-2",):
             name = map_name(typed, dataset.features.shape[1])
-            made = make_map(dataset, name, random_state=given.seed, progress=progress)
+            made = lore.embedding.make_map(
+                dataset, name, random_state=given.seed, progress=progress
+            )
             maps[made.name.title] = made
-    return View(
+    return views.View(
         dataset=dataset,
         target=target,
         gamma=GAMMA if given.gamma is None else given.gamma,
@@ -99,15 +79,14 @@ def open_view(
     )
 
 
-def needs_map(view: View | SumsView) -> None:
+def needs_map(view: views.View | views.SumsView) -> None:
     """Say so if there is no map.
 
     Raises InputError if none was made, or there are no features.
     """
     from lore_core.data.texts import text_columns
-    from lore_core.view import View
 
-    if not isinstance(view, View) or view.is_local:
+    if not isinstance(view, views.View) or view.is_local:
         return
     if view.dataset.features is not None:
         raise InputError(
@@ -125,15 +104,13 @@ def needs_map(view: View | SumsView) -> None:
 
 def load_data(
     data: tuple[str, ...], columns: tuple[str, ...] = (), *, isolate: bool = False
-) -> Dataset:
+) -> lore.Dataset:
     """Read what DATA names: files, a directory, or a built-in demo.
 
     ``data``: one file, two of a calibration/test pair, a directory of one such, ``("demo",)`` or
     ``("demo-text",)``.
     ``columns``: ``"ROLE=NAME"``. ``isolate``: as in :func:`lore_core.load`.
     """
-    import lore_core as lore
-
     if data == ("demo",):
         return lore.demo.digits()
     if data == ("demo-text",):
@@ -141,18 +118,16 @@ def load_data(
     mapping = column_mapping(columns)
     paths = [as_path(item) for item in data]
     if len(data) > 2 or any(not path.exists() for path in paths):
-        from lore_core.mergeable import parquet_files, read_whole
-
-        files = parquet_files(data)
+        files = mergeable.parquet_files(data)
         if len(files) > 2 or (files and not paths[0].exists()):
             if not isolate:
-                return read_whole(files, mapping)
+                return mergeable.read_whole(files, mapping)
             if all(path.exists() for path in files):
                 raise InputError(_NOT_ISOLATED)
     return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, isolate=isolate)
 
 
-def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:
+def column_mapping(columns: tuple[str, ...]) -> lore.reading.ColumnMapping:
     """Read ``--column``: ``"ROLE=NAME"`` for each column whose role is not to be guessed."""
     from lore_core.reading.mapping import SEVERAL, as_mapping
 
@@ -166,22 +141,18 @@ def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:
     return as_mapping(mapping)
 
 
-def map_name(typed: str, n_features: int) -> MapName:
+def map_name(typed: str, n_features: int) -> lore.embedding.MapName:
     """Read ``--map``: 2 dimensions where it does not say, but no more than there are features.
 
     ``n_features``: PCA has no more dimensions. Raises InputError if there is no such map.
     """
-    from lore_core.embedding import MapName
-
-    name = MapName.parse(typed, "--map", or_none=True)
+    name = lore.embedding.MapName.parse(typed, "--map", or_none=True)
     if name.method == "pca" and name.n_components is None:
-        return MapName("pca", min(2, n_features))
+        return lore.embedding.MapName("pca", min(2, n_features))
     return name
 
 
-def _target(dataset: Dataset, wanted: str, *, all_classes: bool) -> str | int:
-    from lore_core.data.dataset import ALL_CLASSES
-
+def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | int:
     if wanted == "top-label":
         return wanted
     names = list(dataset.class_names)
@@ -217,51 +188,48 @@ def _share_processors(jobs: int | None) -> None:
 
 
 def sum_rows(
-    given: ViewOptions, sums: SumsOptions, progress: Progress | None, *, always: bool = False
-) -> Run | None:
+    given: ViewOptions, progress: Progress | None, *, always: bool = False
+) -> mergeable.Run | None:
     """Sum the rows of the files that were named; None where exact numbers can be had.
 
     ``always``: whether rows are summed however few they are. Raises InputError if sums were asked
     for and the data are no Parquet files.
     """
-    from lore_core.mergeable import parquet_files, partitions_of, rows_in
-
-    wanted = always or sums.wanted
+    wanted = always or given.sums.wanted
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
-    files = [] if exact else parquet_files(given.data)
+    files = [] if exact else mergeable.parquet_files(given.data)
     if wanted and not files:
         raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
     evaluated = _evaluated(files)
-    if not files or (not wanted and rows_in(evaluated) <= EXACT_ROWS):
+    if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):
         return None
-    parts = partitions_of(evaluated)
-    plan = plan_of(given, sums, parts, part_of(progress, 0.0, 0.1))
-    return _sum_parts(parts, plan, sums, part_of(progress, 0.1, 0.8))
+    parts = mergeable.partitions_of(evaluated)
+    plan = plan_of(given, parts, part_of(progress, 0.0, 0.1))
+    return _sum_parts(parts, plan, given.sums, part_of(progress, 0.1, 0.8))
 
 
 def sum_others(
-    data: tuple[str, ...], plan: Plan, sums: SumsOptions, progress: Progress | None
-) -> Run:
+    data: tuple[str, ...], plan: mergeable.Plan, sums: SumsOptions, progress: Progress | None
+) -> mergeable.Run:
     """Sum the rows of other files on the same map and in the same bins.
 
     Raises InputError if they are no Parquet files, or a column is missing.
     """
-    from lore_core.mergeable import parquet_files, partitions_of
-
-    files = parquet_files(data)
+    files = mergeable.parquet_files(data)
     if not files:
         raise InputError("'--against' must name .parquet files with the columns of DATA.")
-    return _sum_parts(partitions_of(_evaluated(files)), plan, sums, progress)
+    return _sum_parts(mergeable.partitions_of(_evaluated(files)), plan, sums, progress)
 
 
 def _sum_parts(
-    parts: Sequence[Partition], plan: Plan, sums: SumsOptions, progress: Progress | None
-) -> Run:
-    from lore_core.mergeable import sum_files
-
-    return sum_files(
+    parts: Sequence[mergeable.Partition],
+    plan: mergeable.Plan,
+    sums: SumsOptions,
+    progress: Progress | None,
+) -> mergeable.Run:
+    return mergeable.sum_files(
         parts,
         plan,
         directory=sums.directory,
@@ -273,7 +241,6 @@ def _sum_parts(
 
 def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Return the files of calibration rows, by their names, and the others."""
-    from lore_core.data.dataset import CALIBRATION
     from lore_core.reading.file_pairs import half_of
 
     fitted = [path for path in files if half_of(path.name).split == CALIBRATION]
@@ -290,23 +257,21 @@ def _evaluated(files: Sequence[Path]) -> list[Path]:
 
 def plan_of(
     given: ViewOptions,
-    sums: SumsOptions,
-    parts: Sequence[Partition],
+    parts: Sequence[mergeable.Partition],
     progress: Progress | None,
-) -> Plan:
+) -> mergeable.Plan:
     """Take the plan of the sums that are kept, if it is what was asked for; else make one."""
-    from lore_core.embedding import MapName
-    from lore_core.mergeable import make_plan
     from lore_core.mergeable.partitions.run import planned
 
+    sums = given.sums
     if len(given.maps) > 1 or given.maps == ("none",):
         raise InputError("'--map' must name one map where rows are summed in cells.")
-    asked = MapName.parse(given.maps[0], "--map") if given.maps else None
+    asked = lore.embedding.MapName.parse(given.maps[0], "--map") if given.maps else None
     former = None if sums.directory is None else planned(sums.directory)
     if former is not None:
         note(f"sums in '{sums.directory}': their map, columns and bins are used ({former.note}).")
         name = former.embedding.name
-        same = asked is None or asked in (name, MapName(name.method))
+        same = asked is None or asked in (name, lore.embedding.MapName(name.method))
         settings: dict[str, tuple[object, object]] = {
             "--map": (name.typed if same else given.maps[0], name.typed),
             "--target": (given.target, former.target),
@@ -321,7 +286,7 @@ def plan_of(
                     "another directory for other sums."
                 )
         return former
-    return make_plan(
+    return mergeable.make_plan(
         parts,
         mapping=column_mapping(given.columns),
         target=given.target,
@@ -340,13 +305,12 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     A pattern, files with more rows than fit, or any for which sums were asked for; not a directory
     of several runs. Raises InputError if sums were asked for of other data.
     """
-    from lore_core.mergeable import parquet_files, rows_in
     from lore_core.reading.file_pairs import half_of
 
     place = as_path(data[0])
     if place.is_dir() and not list(place.glob("*.parquet")):
         return False
-    files = parquet_files(data)
+    files = mergeable.parquet_files(data)
     if sums.wanted and not files:
         raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
     if sums.wanted or not files or not all(path.exists() for path in files):
@@ -355,7 +319,7 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     if place.is_dir() and len({half.run for half in halves if half.split}) > 1:
         return False
     is_pattern = len(files) > 1 and not place.exists()
-    return is_pattern or rows_in(files) > EXACT_ROWS
+    return is_pattern or mergeable.rows_in(files) > EXACT_ROWS
 
 
 def open_whole(
@@ -366,24 +330,25 @@ def open_whole(
     Files whose names say that they are calibration rows are drawn from apart. Raises InputError if
     a file cannot be read.
     """
-    from lore_core.mergeable import make_plan, parquet_files, partitions_of, sample_rows
     from lore_core.mergeable.partitions.run import planned
     from lore_core.mergeable.partitions.sample import write_whole
     from lore_core.reading.file_pairs import half_of
 
-    halves = dict(zip(("cal", "test"), _halves(parquet_files(data)), strict=True))
-    parts = partitions_of(halves["test"] or halves["cal"])
+    halves = dict(zip(("cal", "test"), _halves(mergeable.parquet_files(data)), strict=True))
+    parts = mergeable.partitions_of(halves["test"] or halves["cal"])
     plan = None if sums.directory is None else planned(sums.directory)
     if plan is None:
         cells = sums.max_cells or _MAX_CELLS
-        plan = make_plan(parts, max_cells=cells, progress=part_of(progress, 0.0, 0.1))
+        plan = mergeable.make_plan(parts, max_cells=cells, progress=part_of(progress, 0.0, 0.1))
     run = _sum_parts(parts, plan, sums, part_of(progress, 0.1, 0.9))
     both = all(halves.values())
     stem = half_of(Path(data[0]).name.replace("*", "")).run.strip("-_. ") or "rows"
     samples = []
     for half, paths in halves.items():
         if paths:
-            sample = sample_rows(partitions_of(paths), n_rows // 2 if both else n_rows)
+            sample = mergeable.sample_rows(
+                mergeable.partitions_of(paths), n_rows // 2 if both else n_rows
+            )
             samples.append((f"{stem}_{half}" if both else f"{stem}-sample", sample))
     note(f"the pages show a sample: {', '.join(sample.sentence for _, sample in samples)}.")
     return write_whole(folder, run, samples)
@@ -391,21 +356,22 @@ def open_whole(
 
 def sample_of(
     data: tuple[str, ...], columns: tuple[str, ...], n_rows: int, seed: int
-) -> Dataset | None:
+) -> lore.Dataset | None:
     """Draw calibration rows of Parquet files that have more than fit; None where all can be read.
 
     Of files of both halves those of calibration rows are looked at. Raises InputError if there are
     none to fit on.
     """
-    from lore_core.data.dataset import CALIBRATION
-    from lore_core.mergeable import parquet_files, partitions_of, rows_in, sample_rows
-
-    files = [] if data[0].startswith("demo") else parquet_files(data)
-    if not files or not all(path.exists() for path in files) or rows_in(files) <= EXACT_ROWS:
+    files = [] if data[0].startswith("demo") else mergeable.parquet_files(data)
+    if (
+        not files
+        or not all(path.exists() for path in files)
+        or mergeable.rows_in(files) <= EXACT_ROWS
+    ):
         return None
     with Shown() as progress:
-        sample = sample_rows(
-            partitions_of(_halves(files)[0] or files),
+        sample = mergeable.sample_rows(
+            mergeable.partitions_of(_halves(files)[0] or files),
             n_rows,
             mapping=column_mapping(columns),
             split=CALIBRATION,

@@ -7,9 +7,11 @@ from collections import Counter
 
 import click
 
+import lore_core as lore
 from lore_core.cli.options import examples
 from lore_core.cli.output import output_path, say, text_table
-from lore_core.data.errors import InputError
+from lore_core.data.atomic_files import replaced_at_once
+from lore_core.data.errors import InputError, counted
 
 _NAMES = {"data": "dataset", "map": "map", "report": "report"}
 
@@ -33,13 +35,9 @@ def demo(out: str, *, text: bool) -> None:
     An example of the format, to open with `lore app` or to try the library on.
     """
     path = output_path(out, (".npz",))
-    from lore_core.data.atomic_files import replaced_at_once
-    from lore_core.data.saving import save_npz
-    from lore_core.demo import digits, sentences
-
-    dataset = sentences() if text else digits()
+    dataset = lore.demo.sentences() if text else lore.demo.digits()
     with replaced_at_once(path) as place:
-        save_npz(dataset, place)
+        lore.save_npz(dataset, place)
     say(f"Wrote {len(dataset):,} rows to {path}.")
 
 
@@ -65,7 +63,7 @@ def clean(list_: bool) -> None:
         say(f"Nothing is kept in {files.folder}.")
         return
     counts = Counter(_NAMES.get(thing.kind, thing.kind) for thing in things)
-    names = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items()]
+    names = [counted(n, name) for name, n in counts.items()]
     what = ", ".join([*names, *["the token of links"] * token.is_file()])
     what += f": {sum(thing.n_bytes for thing in things) / 1e6:,.1f} MB in {files.folder}."
     if not list_:

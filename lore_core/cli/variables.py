@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from lore_core.cli.options import ViewOptions, examples, number_option, view_options
-from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
+import lore_core as lore
+from lore_core import regions, view as views
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, number_option, view_command
+from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-@click.command(
-    epilog=examples(
-        "lore variables demo",
-        "lore variables model_cal.npz model_test.npz --variable age -o age.csv",
-    )
+@view_command(
+    "lore variables demo",
+    "lore variables model_cal.npz model_test.npz --variable age -o age.csv",
 )
-@view_options()
 @click.option("--variable", metavar="NAME", help="Show the gap along this column alone.")
 @number_option("--parts", minimum=2, default=12, help="Most parts a number is cut into.")
 @results()
@@ -35,14 +30,10 @@ def variables(
     """
     import dataclasses
 
-    from lore_core import gap_along
-    from lore_core.cli.source import open_view
-    from lore_core.regions import describe_variable
     from lore_core.regions.variables.attributes import attribute, columns
-    from lore_core.view.where import ranking_of
 
-    view = open_view(dataclasses.replace(given, maps=("none",)), progress)
-    ranking = ranking_of(view, parts)
+    view = source.open_view(dataclasses.replace(given, maps=("none",)), progress)
+    ranking = views.where.ranking_of(view, parts)
     table, sentence, shown = ranking, None, _ranked(ranking)
     if variable is not None:
         known = [*ranking["variable"], *(name for name, _, _ in columns(view.evaluation))]
@@ -51,13 +42,13 @@ def variables(
                 f"'--variable' must be one of {', '.join(dict.fromkeys(known))}; got {variable!r}."
             )
         coded = attribute(view.evaluation, variable, n_parts=parts)
-        table = gap_along(
+        table = lore.gap_along(
             view.target_rows.confidence,
             view.target_rows.outcome,
             coded,
             weights=view.target_rows.weights,
         )
-        sentence, shown = describe_variable(variable, table, ranking), _along(table)
+        sentence, shown = regions.describe_variable(variable, table, ranking), _along(table)
     content = {
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
         "variable": variable,
@@ -71,7 +62,7 @@ def variables(
 _NOT_USED = ("map", "gamma", "bins", "binning")
 
 
-def _ranked(table: pd.DataFrame) -> dict[str, list[str]]:
+def _ranked(table: Table) -> dict[str, list[str]]:
     return {
         "variable": [str(name) for name in table["variable"]],
         "p": [p_words(p) for p in table["p_adjusted"]],
@@ -82,7 +73,7 @@ def _ranked(table: pd.DataFrame) -> dict[str, list[str]]:
     }
 
 
-def _along(table: pd.DataFrame) -> dict[str, list[str]]:
+def _along(table: Table) -> dict[str, list[str]]:
     return {
         "value": [str(value) for value in table["value"]],
         "rows": [f"{rows:,}" for rows in table["rows"]],

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lore_core.cli.options import (
-    SumsOptions,
-    ViewOptions,
-    examples,
-    number_option,
-    sums_options,
-    view_options,
-)
+from lore_core import figures, mergeable
+from lore_core.cli import source
+from lore_core.cli.options import ViewOptions, number_option, view_command
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import InputError, as_path
 from lore_core.data.number_text import batches_words, percent, rows_words
 from lore_core.data.progress import part_of
 
-if TYPE_CHECKING:
-    from lore_core.mergeable import Batches, Watched
-
 #: What the exit code is where the newest batch is marked and --fail is given.
 _MARKED = 3
 
 
-@click.command(
-    epilog=examples(
-        "lore watch days 'day-*.parquet'",
-        "lore watch days day-2026-05-04.parquet --fail",
-        "lore watch days -o days.csv -o days.html",
-    )
+@view_command(
+    "lore watch days 'day-*.parquet'",
+    "lore watch days day-2026-05-04.parquet --fail",
+    "lore watch days -o days.csv -o days.html",
+    sums=True,
 )
-@view_options()
 @number_option("--draws", minimum=0, help="Simulations behind each p (default: 999).")
 @click.option(
     "--level",
@@ -43,7 +33,6 @@ _MARKED = 3
     help="Of batches of a model that does not change about this share is marked.",
 )
 @click.option("--fail", is_flag=True, help="Exit with 3 where the newest batch is marked.")
-@sums_options
 @results(figure=True)
 def watch(
     given: ViewOptions,
@@ -51,7 +40,6 @@ def watch(
     draws: int | None,
     level: float,
     fail: bool,
-    sums: SumsOptions,
     progress: Progress,
 ) -> Output:
     """Watch a model from batch to batch.
@@ -64,12 +52,11 @@ def watch(
     Each batch is held against all before it: is the error anywhere, on the whole, in a confidence
     bin or at a place of the map, another one than before, by more than chance?
     """
-    from lore_core.figures import movement_figure
     from lore_core.mergeable.partitions.batches import change_words, movement_frame, movement_words
 
-    if sums.directory is not None:
+    if given.sums.directory is not None:
         raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
-    batches = _opened(given, sums, progress)
+    batches = _opened(given, progress)
     watched = batches.movement(
         gamma=GAMMA if given.gamma is None else given.gamma,
         n_draws=999 if draws is None else draws,
@@ -98,12 +85,12 @@ def watch(
         content,
         table,
         [text_table(movement_words(watched, level)), *changes, basis],
-        chart=movement_figure(table, level=level, rows=f"{text} on {map_name}"),
+        chart=figures.movement_figure(table, level=level, rows=f"{text} on {map_name}"),
         exit_code=_MARKED if fail and watched[-1].is_marked(level) else 0,
     )
 
 
-def _content(of: Watched) -> dict[str, Any]:
+def _content(of: mergeable.Watched) -> dict[str, Any]:
     change = None
     if of.change is not None:
         change = {
@@ -115,25 +102,23 @@ def _content(of: Watched) -> dict[str, Any]:
     return {"batch": of.name, "rows": of.n_rows, "metrics": metrics, "change": change}
 
 
-def _opened(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Batches:
+def _opened(given: ViewOptions, progress: Progress) -> mergeable.Batches:
     """Open the directory and add the batches that are new."""
-    from lore_core.cli.source import plan_of
-    from lore_core.mergeable import Batches, parquet_files, partitions_of
     from lore_core.mergeable.partitions.run import planned
 
     place, *named = given.data
-    files = parquet_files(named) if named else []
+    files = mergeable.parquet_files(named) if named else []
     if named and not files:
         raise InputError("batches must be .parquet files.")
     if not named or planned(as_path(place)) is not None:
-        batches = Batches.opened(place)
+        batches = mergeable.Batches.opened(place)
     else:
-        plan = plan_of(given, sums, partitions_of(files), part_of(progress, 0.0, 0.1))
-        batches = Batches.begun(place, plan)
+        plan = source.plan_of(given, mergeable.partitions_of(files), part_of(progress, 0.0, 0.1))
+        batches = mergeable.Batches.begun(place, plan)
     new = batches.add(
         files,
-        n_workers=sums.n_workers,
-        cluster=sums.cluster,
+        n_workers=given.sums.n_workers,
+        cluster=given.sums.cluster,
         progress=part_of(progress, 0.1, 0.7),
     )
     if len(new) < len(files):

@@ -14,7 +14,7 @@ import json
 import math
 import struct
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.atomic_files import replaced_at_once
+from lore_core.data.errors import short
 from lore_core.data.rules import rule_of_fields
 from lore_core.data.validation import InputError
 
@@ -207,12 +208,12 @@ class Kind:
         key: bytes | None = None,
     ) -> None:
         """Write a header and its arrays to an open file."""
-        whole = {"format": self.format, "schema": SCHEMA, **header}
+        complete = {"format": self.format, "schema": SCHEMA, **header}
         if self.has_checksum:
-            whole["digest"] = _digest(whole, arrays)
+            complete["digest"] = _digest(complete, arrays)
         if key is not None:
-            whole["signature"] = _signature(whole["digest"], key)
-        text = json.dumps(whole, allow_nan=False).encode()
+            complete["signature"] = _signature(complete["digest"], key)
+        text = json.dumps(complete, allow_nan=False).encode()
         how = zipfile.ZIP_DEFLATED if self.compressed else zipfile.ZIP_STORED
         with zipfile.ZipFile(stream, "w", how, compresslevel=_ZLIB_LEVEL) as archive:
             archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), text, how)
@@ -256,14 +257,11 @@ class Kind:
             checksum = _digest(header, arrays) if self.has_checksum else None
         except InputError:
             raise
-        except zipfile.BadZipFile as error:
-            raise InputError(
-                f"{damaged}, or no file of {self.what} at all ({str(error)[:80]}). Save it again."
-            ) from error
         # A damaged zip raises whatever the byte that flipped leads to.
         except Exception as error:
+            reason = short(f"{type(error).__name__}: {error}")
             raise InputError(
-                f"{damaged} ({type(error).__name__}: {str(error)[:80]}). Save it again."
+                f"{damaged}, or no file of {self.what} at all ({reason}). Save it again."
             ) from error
         if header.get("digest") != checksum:
             raise InputError(f"{damaged}: its checksum is not that of its content. Save it again.")
@@ -285,7 +283,8 @@ class Kind:
         with zipfile.ZipFile(stream) as archive:
             if _HEADER not in archive.namelist():
                 raise self._other_kind(name)
-            if not self._fits(archive.infolist(), n_bytes):
+            most = _MAX_BYTES + _MAX_RATIO * n_bytes if self.compressed else n_bytes
+            if sum(part.file_size for part in archive.infolist()) > most:
                 raise InputError(
                     f"{damaged}: its parts claim more bytes than such a file can hold. Save it "
                     "again."
@@ -297,11 +296,6 @@ class Kind:
                 for info in archive.infolist()
                 if info.filename != _HEADER
             }
-
-    def _fits(self, parts: Sequence[zipfile.ZipInfo], n_bytes: int) -> bool:
-        """Whether parts have sizes that so many bytes can hold; nothing is unpacked."""
-        most = _MAX_BYTES + _MAX_RATIO * n_bytes if self.compressed else n_bytes
-        return sum(part.file_size for part in parts) <= most
 
     def _check(self, header: Any, name: str) -> None:
         if not isinstance(header, dict) or header.get("format") != self.format:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from lore_core.data.validation import InputError
+from lore_core.data.errors import InputError
 
 
 @contextlib.contextmanager

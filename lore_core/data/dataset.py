@@ -14,6 +14,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, MapArray, Mask, as_block
+from lore_core.data.defaults import (
+    ALL_CLASSES as ALL_CLASSES,
+    CALIBRATION as CALIBRATION,
+    EVALUATION as EVALUATION,
+    TOP_LABEL as TOP_LABEL,
+)
 from lore_core.data.probabilities import with_confidence
 from lore_core.data.validation import (
     InputError,
@@ -24,15 +30,11 @@ from lore_core.data.validation import (
     as_labels,
     as_probabilities,
     check_lengths,
+    check_rows,
     in_memory,
 )
 from lore_core.data.weights import as_weights
 
-CALIBRATION = "calibration"
-EVALUATION = "evaluation"
-TOP_LABEL = "top-label"
-#: The target that is every class at once: the whole probability vector.
-ALL_CLASSES = "all"
 #: What a dataset has one of for each row.
 _OF_ROWS = (
     "probabilities",
@@ -414,11 +416,7 @@ def _as_split(values: Any) -> NDArray[np.str_] | None:
         return None
     array = np.asarray(values).astype("<U11", copy=False)
     bad = (array != CALIBRATION) & (array != EVALUATION)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"'split' must be 'calibration' or 'evaluation'; got {array[row]!s} at row {row}."
-        )
+    check_rows(bad, "split", "be 'calibration' or 'evaluation'", lambda row: array[row])
     return array
 
 

@@ -35,12 +35,10 @@ def _parts(dataset: Dataset) -> dict[str, Any]:
     parts = {name: getattr(dataset, name) for name in (*_ARRAYS, *_RULE.rules)}
     for name in _FRAMES:
         frame = getattr(dataset, name)
-        parts[name] = None if frame is None else _columns(frame)
+        if frame is not None:
+            frame = [(str(column), _column_parts(values)) for column, values in frame.items()]
+        parts[name] = frame
     return parts
-
-
-def _columns(frame: pd.DataFrame) -> list[Any]:
-    return [(str(name), _column_parts(values)) for name, values in frame.items()]
 
 
 def _build(parts: dict[str, Any]) -> Dataset:
@@ -146,10 +144,10 @@ def content_digest(dataset: Dataset) -> str:
         state.update(name.encode())
         if array is not None:
             # (The byte order of files differs between machines; the numbers do not.)
-            whole = np.ascontiguousarray(array)
-            whole = whole.astype(whole.dtype.newbyteorder("<"), copy=False)
-            state.update(f"{whole.dtype.str}{whole.shape}".encode())
-            state.update(whole.tobytes())
+            contiguous = np.ascontiguousarray(array)
+            contiguous = contiguous.astype(contiguous.dtype.newbyteorder("<"), copy=False)
+            state.update(f"{contiguous.dtype.str}{contiguous.shape}".encode())
+            state.update(contiguous.tobytes())
     for frame in (dataset.groups, dataset.metadata):
         state.update(b"frame")
         if frame is not None:

@@ -1,4 +1,4 @@
-"""Defaults of functions, commands and pages: bandwidths γ and the number of confidence bins."""
+"""Defaults of functions, commands and pages: γ, the number of bins; names of splits and targets."""
 
 from __future__ import annotations
 
@@ -21,3 +21,7 @@ ROUND_GAMMAS = (
 )
 #: Bandwidths of a slider behind which there is no server.
 STORED_GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
+#: What the rows of a dataset are for.
+CALIBRATION, EVALUATION = "calibration", "evaluation"
+#: What is calibrated: the predicted class, or every class at once, the whole probability vector.
+TOP_LABEL, ALL_CLASSES = "top-label", "all"

@@ -1,8 +1,9 @@
-"""Errors that a user can fix, with how: bad input, a path, a package that is not installed."""
+"""Errors that a user can fix, with how: bad input, a path, a missing package; and their words."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,10 +33,8 @@ def as_path(name: str | os.PathLike[str]) -> Path:
         path = Path(name).expanduser()
         path.exists()
     except (RuntimeError, OSError) as error:
-        text = os.fspath(name)
-        shown = text if len(text) <= 81 else f"{text[:80]}…"
         reason = getattr(error, "strerror", None) or "no home directory of that user is known"
-        raise InputError(f"'{shown}' cannot be used: {reason}.") from error
+        raise InputError(f"'{short(os.fspath(name), 81)}' cannot be used: {reason}.") from error
     return path
 
 
@@ -74,3 +73,22 @@ def require(what: str, *modules: str) -> None:
     for module in modules:
         if find_spec(module) is None:
             raise MissingPackageError(what, module)
+
+
+def counted(n: int, thing: str) -> str:
+    """Return ``1 row`` or ``2,345 rows``."""
+    return f"{n:,} {thing}" + ("" if n == 1 else "s")
+
+
+def short(text: object, most: int = 100) -> str:
+    """Return a text on one line, cut off where it is long."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def listed(names: Iterable[object], most: int = 20) -> str:
+    """Return names as a short list in a sentence."""
+    texts = [short(name, 60) for name in names]
+    if len(texts) > most:
+        return ", ".join(texts[:most]) + f" and {len(texts) - most:,} more"
+    return ", ".join(texts)

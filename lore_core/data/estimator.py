@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.probabilities import SMALLEST, softmax
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, check_rows
 
 #: Numbers a sparse matrix is made dense with at most: 2 GiB.
 _MAX_DENSE_NUMBERS = 2**28
@@ -75,12 +75,8 @@ def from_estimator(
     truth = np.asarray(y)
     labels = np.searchsorted(classes, truth)
     unknown = (labels >= len(classes)) | (classes[np.minimum(labels, len(classes) - 1)] != truth)
-    if unknown.any():
-        row = int(np.flatnonzero(unknown)[0])
-        raise InputError(
-            f"'y' must hold only the estimator's classes {classes.tolist()}; "
-            f"got {truth[row]!r} at row {row}."
-        )
+    rule = f"hold only the estimator's classes {classes.tolist()}"
+    check_rows(unknown, "y", rule, lambda row: repr(truth[row]))
     if hasattr(estimator, "predict_proba"):
         probabilities = estimator.predict_proba(X)
     else:

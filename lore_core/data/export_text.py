@@ -38,14 +38,14 @@ def _as_text(value: object) -> object:
     if not isinstance(value, str):
         return value
     # (A bare carriage return would end the line for many readers.)
-    kept = value.replace("\r\n", "\n").replace("\r", "\n")
+    plain = value.replace("\r\n", "\n").replace("\r", "\n")
     if not value.startswith(_STARTS):
-        return kept
+        return plain
     try:
         float(value)
     except ValueError:
-        return f"'{kept}"
-    return kept
+        return f"'{plain}"
+    return plain
 
 
 def as_json(content: Any) -> str:

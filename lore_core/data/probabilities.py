@@ -147,7 +147,28 @@ def _with_confidence(probabilities: Floats, predicted: Ints, confidence: Floats)
     return np.asarray(vectors)
 
 
-def undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
+def spread_confidence(confidence: Floats, predicted: Ints, n_classes: int) -> Floats:
+    """Return vectors (n, K): the confidence on the predicted class, the rest spread evenly."""
+    rest = (1.0 - confidence) / (n_classes - 1)
+    vectors = np.repeat(rest[:, None], n_classes, axis=1)
+    vectors[np.arange(len(confidence)), predicted] = confidence
+    return vectors
+
+
+def undo_rounded_sums(rows: Floats, tolerance: float) -> tuple[Floats, Floats, Mask]:
+    """Return rows (n, K), their sums as they came, and which of these nothing explains.
+
+    Where a sum is further from 1 than ``tolerance``, rounding is undone.
+    """
+    total = rows.sum(axis=1)
+    bad = np.abs(total - 1.0) > tolerance
+    if bad.any():
+        rows, explained = _undo_rounding(rows)
+        bad &= ~explained
+    return rows, total, bad
+
+
+def _undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
     """Return rows (n, K) that sum to 1 and round to those given, and where there are such rows.
 
     Each number moves by half a unit of the last decimal at most, and the order of a row's numbers
@@ -166,8 +187,8 @@ def undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
         & (total >= _SMALLEST_SUM)
     )
     share = np.minimum(excess / np.maximum(room.sum(axis=1), _SUM_SLACK), 1.0)
-    whole = rows + (missing / rows.shape[1])[:, None] - room * share[:, None]
-    return np.where(explained[:, None], whole, rows), explained
+    restored = rows + (missing / rows.shape[1])[:, None] - room * share[:, None]
+    return np.where(explained[:, None], restored, rows), explained
 
 
 def _unit_of(rows: Floats) -> float:

@@ -24,7 +24,7 @@ def part_of(
     """
     if progress is None:
         return None
-    return lambda share, said: progress(start + (stop - start) * min(share, 1), message or said)
+    return lambda share, text: progress(start + (stop - start) * min(share, 1), message or text)
 
 
 class Cancelled(Exception):  # noqa: N818 - it is a request that was met, not an error

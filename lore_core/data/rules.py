@@ -16,18 +16,16 @@ from typing import (
     Annotated,
     Any,
     Literal,
-    Protocol,
     Union,
     get_args,
     get_origin,
     get_type_hints,
     is_typeddict,
-    runtime_checkable,
 )
 
 import numpy as np
 
-from lore_core.data.validation import InputError
+from lore_core.data.errors import InputError, short
 
 #: Names of lengths, such as ``n``, to what they are in one file.
 Sizes = dict[str, int]
@@ -35,8 +33,7 @@ Sizes = dict[str, int]
 _WHOLE = 2**63
 
 
-@runtime_checkable
-class Rule(Protocol):
+class Rule:
     """What a value must be."""
 
     def check(self, value: Any, name: str, sizes: Sizes, /) -> None:
@@ -44,21 +41,19 @@ class Rule(Protocol):
 
         ``sizes``: what is known of lengths; a length met for the first time is added.
         """
-        ...
+        raise NotImplementedError
 
 
 def refuse(name: str, rule: str, value: object) -> InputError:
     """Return the error of a part ``name`` that breaks a rule."""
-    text = " ".join(str(value).split())
     return InputError(
-        f"the file must hold {rule} as '{name}'; got "
-        f"{text if len(text) <= 60 else text[:59] + '…'}. It was changed after it was written; "
-        "save it again."
+        f"the file must hold {rule} as '{name}'; got {short(value, 60)}. It was changed after it "
+        "was written; save it again."
     )
 
 
 @dataclass(frozen=True)
-class Flag:
+class Flag(Rule):
     """True or false."""
 
     def check(self, value: Any, name: str, _sizes: Sizes) -> None:
@@ -68,7 +63,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Rule):
     """A text, perhaps one of some."""
 
     options: tuple[str, ...] = ()
@@ -80,7 +75,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Rule):
     """A number from ``low``, itself not if ``above``, to ``high``."""
 
     low: float = -math.inf
@@ -104,7 +99,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Values:
+class Values(Rule):
     """An array of numbers of a shape: lengths, or names of them, such as ``"n"`` or ``"b+1"``."""
 
     shape: tuple[str | int, ...]
@@ -143,7 +138,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Maybe:
+class Maybe(Rule):
     """Nothing, or what another rule says."""
 
     rule: Rule
@@ -155,7 +150,7 @@ class Maybe:
 
 
 @dataclass(frozen=True)
-class Each:
+class Each(Rule):
     """A list; lengths first met in one item are that item's own."""
 
     rule: Rule
@@ -170,7 +165,7 @@ class Each:
 
 
 @dataclass(frozen=True)
-class InOrder:
+class InOrder(Rule):
     """A list of as many values as there are rules, one for each."""
 
     rules: tuple[Rule, ...]
@@ -184,7 +179,7 @@ class InOrder:
 
 
 @dataclass(frozen=True)
-class Items:
+class Items(Rule):
     """Values by any names."""
 
     rule: Rule
@@ -198,7 +193,7 @@ class Items:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(Rule):
     """Values by name, exactly these, and perhaps some others."""
 
     rules: Mapping[str, Rule]
@@ -215,7 +210,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Instance:
+class Instance(Rule):
     """An object of one of some classes, which was checked when it was made."""
 
     kinds: tuple[type, ...]
@@ -226,13 +221,6 @@ class Instance:
             raise refuse(name, " or ".join(kind.__name__ for kind in self.kinds), value)
 
 
-class Anything:
-    """What is only shown."""
-
-    def check(self, _value: Any, _name: str, _sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-
-
 #: What is used by many: bandwidths, penalties, and edges of confidence bins.
 POSITIVE, STRENGTH = Number(0.0, above=True), Number(0.0, infinite=True)
 EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
@@ -241,7 +229,7 @@ _SCALARS: Mapping[Any, Rule] = {
     int: Number(whole=True),
     float: Number(),
     str: Text(),
-    Any: Anything(),
+    Any: Instance((object,)),
 }
 
 

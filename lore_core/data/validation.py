@@ -6,6 +6,7 @@ Every check returns the array in the form the rest of the library computes on, o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.errors import InputError as InputError
-from lore_core.data.probabilities import undo_rounding
+from lore_core.data.probabilities import undo_rounded_sums
 
 
 class Placed(Protocol):
@@ -151,12 +152,8 @@ def as_outcome(values: ArrayLike) -> Floats:
     """
     array = as_vector(values, "outcome")
     bad = (array != 0) & (array != 1)
-    if bad.any():
-        row = _first(bad)
-        raise InputError(
-            f"'outcome' must hold only 0 and 1; got {array[row]:.6g} at row {row}. "
-            "Pass 1 where the prediction was right and 0 where it was wrong."
-        )
+    fix = "Pass 1 where the prediction was right and 0 where it was wrong."
+    check_rows(bad, "outcome", "hold only 0 and 1", lambda row: f"{array[row]:.6g}", fix)
     return array
 
 
@@ -190,11 +187,8 @@ def as_probabilities(
         fix = "If these are scores, pass them as logits."
         check_rows(bad, name, "lie in [0, 1]", lambda row: f"{worst[row]:.6g}", fix)
     array = np.clip(array, 0.0, 1.0, out=array if owned else None)
-    total = array.sum(axis=1)
-    bad = np.abs(total - 1.0) > (_COARSE_TOLERANCE if coarse else SUM_TOLERANCE)
-    if bad.any():
-        array, explained = undo_rounding(array)
-        bad &= ~explained
+    tolerance = _COARSE_TOLERANCE if coarse else SUM_TOLERANCE
+    array, total, bad = undo_rounded_sums(array, tolerance)
     if bad.any():
         row = _first(bad)
         raise InputError(
@@ -307,11 +301,15 @@ def as_feature_names(
             f"'feature_names' must hold one name a feature; got {len(texts)} names for "
             f"{features.shape[1]} features."
         )
-    if len(set(texts)) < len(texts):
-        twice = next(name for name in texts if texts.count(name) > 1)
+    for twice in repeated(texts):
         raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
     # Numbers for names are what features without names are called anyway.
     return None if texts == tuple(f"f_{k}" for k in range(len(texts))) else texts
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that are there more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
@@ -367,8 +365,8 @@ def check_share(value: float, name: str) -> float:
 
 def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
     """Return a whole number within its range, or say what is wrong with it."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
-    if not whole or value < minimum or (maximum is not None and value > maximum):
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
+    if not is_whole or value < minimum or (maximum is not None and value > maximum):
         upper = "inf)" if maximum is None else f"{maximum}]"
         raise InputError(f"'{name}' must be a whole number in [{minimum}, {upper}; got {value!r}.")
     return int(value)

@@ -19,9 +19,10 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from lore_core.data.arrays import Ints
+from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, Kind, check_table, listed, refusing_damage, short
+from lore_core.reading.columns import Columns, Kind, check_table, refusing_damage
 from lore_core.reading.images import SIDE, thumbnails
 from lore_core.reading.raw_file import RawFile
 from lore_core.reading.saved_datasets import class_names_in, holds_images, parts_of, read_stream
@@ -70,13 +71,13 @@ def _check_batches(raw: RawFile) -> None:
     with pa.BufferReader(raw.content) if in_memory else pa.memory_map(str(raw.content)) as source:
         counted = pa.ipc.open_file(source).num_record_batches
         source.seek(_BEFORE_BATCHES)
-        held = 0
+        n_found = 0
         # (Some writers do not mark where the batches end.)
         with suppress(pa.ArrowException, OSError):
             for message in pa.ipc.MessageReader.open_stream(source):
-                held += message.type == "record batch"
-    if counted < held:
-        raise ValueError(f"its end lists {counted} of {held} batches of rows")
+                n_found += message.type == "record batch"
+    if counted < n_found:
+        raise ValueError(f"its end lists {counted} of {n_found} batches of rows")
 
 
 def open_saved_dataset(raw: RawFile) -> Columns:
@@ -187,7 +188,7 @@ def row_locator(extracts: Sequence[Extract]) -> Callable[[int], str]:
 
 
 def _refusing_damage(raw: RawFile, what: str) -> AbstractContextManager[None]:
-    return refusing_damage(raw, f"{what} file", pa.ArrowException, OSError, ValueError)
+    return refusing_damage(raw.name, f"{what} file", pa.ArrowException, OSError, ValueError)
 
 
 def _columns(
@@ -351,9 +352,9 @@ def _as_library_of(table: pd.DataFrame, like: object) -> Any:
     if isinstance(like, pd.DataFrame):
         return table
     numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
-    whole = table if numbered else table.reset_index()
+    with_index = table if numbered else table.reset_index()
     try:
-        made = pa.Table.from_pandas(whole, preserve_index=False).replace_schema_metadata(None)
+        made = pa.Table.from_pandas(with_index, preserve_index=False).replace_schema_metadata(None)
     except (pa.ArrowException, TypeError) as error:
         reason = short(error).rstrip(".")
         raise InputError(f"'table' must hold values of one kind a column ({reason}).") from error

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
+from lore_core.data.errors import listed
+from lore_core.data.probabilities import spread_confidence
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import listed
-from lore_core.reading.file_rows import FileRows
+from lore_core.reading.file_rows import FileRows, group_columns
 from lore_core.reading.labels import Classes, decode
 from lore_core.reading.mapping import class_suffixes
 
@@ -23,37 +24,22 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     """Put the rows of one or two parts one below the other; say what was done to get there."""
     notes: list[str] = [note for part in parts for note in part.notes]
     first, *others = parts
-    parts = [first, *(_agreeing(first, other, notes) for other in others)]
-    labels = pd.concat([part.labels for part in parts], ignore_index=True)
-    predictions = None
-    if all(part.predictions is not None for part in parts):
-        predictions = pd.concat([part.predictions for part in parts], ignore_index=True)
-    decoded = decode(
-        labels,
-        predictions,
-        Classes(
-            names=next((part.class_names for part in parts if part.class_names), None),
-            count=first.n_classes,
-            by_name=first.names_from_columns,
-            positive=_positive(first),
-        ),
-        label_at=_at(parts, "label"),
-        prediction_at=_at(parts, "prediction"),
-    )
-    notes += decoded.notes
-    if decoded.count < 2:
+    others = [_with_its_classes(first, other, notes) for other in others]
+    parts = [first, *(_with_its_features(first, other, notes) for other in others)]
+    labels, predictions, names, count = _decoded(parts, notes)
+    if count < 2:
         raise InputError(
-            f"'{first.columns.file}' must have at least two classes; got {decoded.count}. "
-            "Calibration needs an alternative to the predicted class."
+            f"'{first.columns.file}' must have at least two classes; got {count}. Calibration "
+            "needs an alternative to the predicted class."
         )
     probabilities = np.concatenate([part.probabilities for part in parts])
     complete = True
     if probabilities.ndim == 1:
-        assert decoded.predictions is not None  # a confidence comes with a prediction
-        probabilities = _spread(probabilities, decoded.predictions, decoded.count)
-        complete = decoded.count == 2
-    elif decoded.predictions is not None:
-        differ = int((decoded.predictions != probabilities.argmax(axis=1)).sum())
+        assert predictions is not None  # a confidence comes with a prediction
+        probabilities = spread_confidence(probabilities, predictions, count)
+        complete = count == 2
+    elif predictions is not None:
+        differ = int((predictions != probabilities.argmax(axis=1)).sum())
         if differ and first.mapping.probability_kind != "correct":
             notes.append(
                 f"In {differ:,} of {len(labels):,} rows the prediction is not the most probable "
@@ -62,14 +48,14 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     images, has_image = _images(parts)
     dataset = Dataset(
         probabilities,
-        decoded.labels,
+        labels,
         features=_joined([part.features for part in parts]),
-        groups=_groups(parts, notes),
+        groups=_groups(parts),
         metadata=_metadata(parts, notes),
         images=images,
         split=_joined([part.split for part in parts]),
-        class_names=decoded.names,
-        predictions=decoded.predictions,
+        class_names=names,
+        predictions=predictions,
         name=name,
         complete=complete,
         has_image=has_image,
@@ -79,15 +65,34 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     return dataset, tuple(dict.fromkeys(notes))
 
 
-def _at(parts: Sequence[FileRows], role: str) -> Callable[[int], tuple[str, str]]:
-    def at(position: int) -> tuple[str, str]:
-        for part in parts:
-            if position < len(part.rows):
-                break
-            position -= len(part.rows)
-        return part.at(role, position)
+def _decoded(
+    parts: Sequence[FileRows], notes: list[str]
+) -> tuple[Ints, Ints | None, tuple[str, ...] | None, int]:
+    """Return labels and predictions as numbers of classes, the names of these, and K."""
+    first = parts[0]
+    n_rows = sum(map(len, parts))
+    predictions = [part.predictions for part in parts if part.predictions is not None]
+    has_predictions = len(predictions) == len(parts)
+    series = [part.labels for part in parts] + predictions * has_predictions
 
-    return at
+    def where(position: int) -> tuple[str, str]:
+        role = "label" if position < n_rows else "prediction"
+        row = position % n_rows
+        for part in parts:
+            if row < len(part):
+                break
+            row -= len(part)
+        return part.columns.called(getattr(part.mapping, role)), part.columns.where(row)
+
+    classes = Classes(
+        names=next((part.class_names for part in parts if part.class_names), None),
+        count=first.n_classes,
+        by_name=first.names_from_columns,
+        positive=_positive(first),
+    )
+    indices, names, count, found = decode(pd.concat(series, ignore_index=True), classes, where)
+    notes += found
+    return indices[:n_rows], indices[n_rows:] if has_predictions else None, names, count
 
 
 def _positive(part: FileRows) -> str | None:
@@ -98,13 +103,9 @@ def _positive(part: FileRows) -> str | None:
     return suffix if suffix != names[0] else None
 
 
-def _agreeing(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
-    """Return the rows with probabilities and features in the order of the first part's."""
+def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
+    """Return the rows with probabilities in the order of the first part's."""
     files = f"'{first.columns.file}' and '{other.columns.file}'"
-    return _with_its_features(first, _with_its_classes(first, other, files, notes), files, notes)
-
-
-def _with_its_classes(first: FileRows, other: FileRows, files: str, notes: list[str]) -> FileRows:
     one, two = first.class_names, other.class_names
     if first.n_classes != other.n_classes:
         words = [
@@ -131,7 +132,9 @@ def _with_its_classes(first: FileRows, other: FileRows, files: str, notes: list[
     return dataclasses.replace(other, class_names=one, probabilities=other.probabilities[:, order])
 
 
-def _with_its_features(first: FileRows, other: FileRows, files: str, notes: list[str]) -> FileRows:
+def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
+    """Return the rows with features in the order of the first part's."""
+    files = f"'{first.columns.file}' and '{other.columns.file}'"
     widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
     if widths[0] != widths[1]:
         raise InputError(
@@ -155,24 +158,13 @@ def _with_its_features(first: FileRows, other: FileRows, files: str, notes: list
     return other
 
 
-def _spread(confidence: Floats, predictions: Ints, count: int) -> Floats:
-    """Return vectors: the confidence on the predicted class, the rest spread evenly."""
-    rest = (1.0 - confidence) / (count - 1)
-    vectors = np.repeat(rest[:, None], count, axis=1)
-    vectors[np.arange(len(confidence)), predictions] = confidence
-    return vectors
-
-
-def _groups(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | None:
-    """Return the group columns that every part has."""
-    frames = [part.groups for part in parts]
-    shared = [name for name in frames[0] if all(name in frame for frame in frames)]
-    lost = {str(name) for frame in frames for name in frame} - {str(name) for name in shared}
-    if lost:
-        notes.append(f"No group in both files, so kept as metadata only: {listed(sorted(lost))}.")
+def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
+    """Return what names groups in one part, where every part has the column."""
+    names = dict.fromkeys(name for part in parts for name in part.mapping.groups or ())
+    shared = [name for name in names if all(name in part.columns.shapes for part in parts)]
     if not shared:
         return None
-    return pd.concat([frame[shared] for frame in frames], ignore_index=True)
+    return pd.concat([group_columns(part.columns, shared) for part in parts], ignore_index=True)
 
 
 def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | None:
@@ -227,9 +219,9 @@ def _images(parts: Sequence[FileRows]) -> tuple[NDArray[np.uint8] | None, Mask |
             f"size; got {' and '.join(map(str, shapes))}."
         )
     images = [
-        np.zeros((len(p.rows), *shapes[0]), dtype=np.uint8) if p.images is None else p.images
+        np.zeros((len(p), *shapes[0]), dtype=np.uint8) if p.images is None else p.images
         for p in parts
     ]
-    has_image = [np.full(len(part.rows), part.images is not None) for part in parts]
+    has_image = [np.full(len(part), part.images is not None) for part in parts]
     every = len(shapes) == len(parts)
     return np.concatenate(images), None if every else np.concatenate(has_image)

@@ -13,11 +13,11 @@ from scipy import optimize, stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.errors import counted, listed
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import SMALLEST
 from lore_core.data.validation import InputError
 from lore_core.metrics.proper_scores import row_nll
-from lore_core.reading.columns import counted, listed
 
 #: Checks whose doubt stops the reading unless it is accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
@@ -240,9 +240,9 @@ def _held_out_matches(labels: Ints, guessed: Ints, k: int) -> Mask:
     fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
     matches = np.zeros(len(labels), dtype=bool)
     for number in range(_FOLDS):
-        held, others = fold == number, fold != number
+        chosen, others = fold == number, fold != number
         best = _best_order(labels[others], guessed[others], k)
-        matches[held] = guessed[held] == best[labels[held]]
+        matches[chosen] = guessed[chosen] == best[labels[chosen]]
     shifts = [guessed == (labels + step) % k for step in (1, -1)]
     return max(matches, *shifts, key=np.sum)
 
@@ -348,8 +348,8 @@ def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
         for part in parts
         if part is not None
     ]
-    whole = pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
-    return np.asarray(whole, dtype=np.uint64)
+    combined = pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
+    return np.asarray(combined, dtype=np.uint64)
 
 
 def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:

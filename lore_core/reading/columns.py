@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Ints, Mask
-from lore_core.data.validation import InputError
+from lore_core.data.arrays import Mask
+from lore_core.data.errors import counted, listed, short
+from lore_core.data.validation import InputError, repeated
 from lore_core.reading.raw_file import RawFile
 
 #: Columns of a table, or arrays of an archive, that are read at most.
@@ -79,6 +79,28 @@ class Columns:
             )
         return values
 
+    def take(self, chosen: Mask) -> Columns:
+        """Return the columns in some rows; arrays of another length are what they were.
+
+        ``chosen`` (n,): whether a row is taken; sentences name it as this file does.
+        """
+        if chosen.all():
+            return self
+        rows = np.flatnonzero(chosen)
+
+        def load(name: str) -> Any:
+            values = self.load(name)
+            if len(values) != len(chosen):
+                return values
+            is_series = isinstance(values, pd.Series)
+            return values.iloc[rows].reset_index(drop=True) if is_series else values[rows]
+
+        shapes = {
+            name: (len(rows), *shape[1:]) if shape[:1] == chosen.shape else shape
+            for name, shape in self.shapes.items()
+        }
+        return replace(self, shapes=shapes, load=load, locate=lambda k: self.where(int(rows[k])))
+
     def check(
         self,
         name: str,
@@ -86,20 +108,62 @@ class Columns:
         rule: str,
         got: Callable[[int], str],
         fix: str,
-        rows: Ints | None = None,
+        *,
+        within: str = "",
     ) -> None:
         """Raise for the first bad value of a column: the rule, what it is and where it stands.
 
-        ``bad`` (n,): mask of the values that break the rule. ``got``: what is said of the value at
-        an index. ``rows`` (n,): the file's row of each value; None: all rows.
+        ``bad`` (n,): mask of the rows that break the rule. ``got``: what is said of the value of a
+        row. ``within``: what else says where it stands.
         """
         if bad.any():
-            index = int(np.flatnonzero(bad)[0])
-            where = self.where(index if rows is None else int(rows[index]))
+            row = int(bad.argmax())
             raise InputError(
-                f"{self.called(name)} must {rule}; got {got(index)} at {where} "
+                f"{self.called(name)} must {rule}; got {got(row)} at {self.where(row)}{within} "
                 f"({counted(int(bad.sum()), 'such row')}). {fix}"
             )
+
+    def check_cells(
+        self, names: Sequence[str], matrix: NDArray[Any], bad: Mask, rule: str, fix: str
+    ) -> None:
+        """Raise for the first bad cell of columns side by side, as :meth:`matrix` puts them."""
+        wrong = np.asarray(bad.any(axis=1))
+        if not wrong.any():
+            return
+        row = int(wrong.argmax())
+        cell = int(bad[row].argmax())
+        value = matrix[row, cell]
+        ends = np.cumsum([self.width(name) for name in names])
+        k = int(np.searchsorted(ends, cell, side="right"))
+        is_array = len(self.shapes[names[k]]) > 1
+        within = f", column {cell - ends[k] + self.width(names[k])}" if is_array else ""
+        got = "a missing value (NaN)" if np.isnan(value) else f"{value:.6g}"
+        self.check(names[k], wrong, rule, lambda _: got, fix, within=within)
+
+    def width(self, name: str) -> int:
+        """How many numbers a row of the column holds."""
+        return int(np.prod(self.shapes[name][1:]))
+
+    def matrix(self, names: Sequence[str], dtype: type[np.float64] | None = None) -> NDArray[Any]:
+        """Return columns and arrays side by side, one at a time so that memory holds them once.
+
+        By default as float32 where that holds every value of the stored types, else as float64.
+        """
+        matrix: NDArray[Any] = np.empty((0, 0), dtype=dtype or np.float32)
+        start = 0
+        for name in names:
+            values = self.numbers(name)
+            values = values.reshape(len(values), -1)
+            exact = np.float32 if np.can_cast(values.dtype, np.float32) else np.float64
+            kind = np.result_type(matrix.dtype, dtype or exact)
+            if len(names) == 1:
+                return np.asarray(values, dtype=kind)
+            if start == 0:
+                matrix = np.empty((len(values), sum(map(self.width, names))), dtype=kind)
+            matrix = matrix.astype(kind, copy=False)
+            matrix[:, start : start + values.shape[1]] = values
+            start += values.shape[1]
+        return matrix
 
     def numbers(self, name: str) -> NDArray[Any]:
         """Return the values as numbers; missing ones are NaN, text is refused."""
@@ -197,20 +261,23 @@ def _matrix(cells: list[Any]) -> NDArray[Any] | None:
 
 
 @contextmanager
-def refusing_damage(raw: RawFile, what: str, *errors: type[Exception]) -> Iterator[None]:
+def refusing_damage(file: str, what: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn what a damaged file leads to into an InputError; ``what``: the kind it should be."""
     try:
         yield
     except InputError:
         raise
     except errors as error:
-        raise damaged(raw, what, error) from error
+        raise damaged(file, what, error) from error
 
 
-def damaged(raw: RawFile, what: str, error: Exception) -> InputError:
+def damaged(file: str, what: str, error: Exception) -> InputError:
     """Return the error that a file is damaged; ``what``: the kind of file it should be."""
     reason = short(error).rstrip(".") or type(error).__name__
-    return InputError(f"'{raw.name}' is damaged or no {what} ({reason}). Save it again.")
+    return InputError(
+        f"'{file}' is damaged or no {what} ({reason}). It may have been cut off while being "
+        "copied. Save it again."
+    )
 
 
 def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
@@ -220,8 +287,7 @@ def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
             f"'{file}' has {len(names):,} columns, more than the {MAX_COLUMNS:,} that are read. "
             "Save an .npz, whose one array 'features' may have any number of columns."
         )
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
+    if twice := repeated(names):
         raise InputError(
             f"'{file}' has two columns named {listed(map(repr, twice[:100]), 5)}. Rename one."
         )
@@ -274,22 +340,3 @@ def _is_text(values: NDArray[Any]) -> bool:
     native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
     points = native.view(np.uint32)
     return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())
-
-
-def counted(n: int, thing: str) -> str:
-    """Return ``1 row`` or ``2,345 rows``."""
-    return f"{n:,} {thing}" + ("" if n == 1 else "s")
-
-
-def short(text: Any, most: int = 100) -> str:
-    """Return a text on one line, cut off where it is long."""
-    line = " ".join(str(text).split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def listed(names: Any, most: int = 20) -> str:
-    """Return names as a short list in a sentence."""
-    texts = [short(name, 60) for name in names]
-    if len(texts) > most:
-        return ", ".join(texts[:most]) + f" and {len(texts) - most:,} more"
-    return ", ".join(texts)

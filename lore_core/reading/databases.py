@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.arrow_tables import columns_of_table
@@ -22,9 +23,7 @@ from lore_core.reading.columns import (
     check_table,
     columns_of_values,
     damaged,
-    listed,
     refusing_damage,
-    short,
 )
 from lore_core.reading.raw_file import RawFile
 
@@ -41,6 +40,7 @@ _CLOSED = {
 #: Where an SQLite database says how it is written: with a rollback journal, or by way of a log.
 _MODE, _WITHOUT_LOG, _BY_LOG = slice(18, 20), b"\x01\x01", b"\x02\x02"
 _NO_LOG = "was not there"
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 #: Bytes of a log before its first page, and before each page.
 _LOG_HEADER, _PAGE_HEADER = 32, 24
 #: Indexes that have an entry for every row of their table.
@@ -70,7 +70,7 @@ def open_excel(raw: RawFile, table: str | None = None) -> Columns:
     Values are read, neither formulas nor formats.
     """
     # A damaged workbook raises whatever its parts of XML lead to.
-    with refusing_damage(raw, "Excel workbook", *npz.DAMAGE, AttributeError):
+    with refusing_damage(raw.name, "Excel workbook", *npz.DAMAGE, AttributeError):
         with raw.open() as stream, zipfile.ZipFile(stream) as archive:
             npz.check_entries(stream, archive)
         with raw.open() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
@@ -128,9 +128,10 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
         raise
     # (A statement that gives no rows leads to a TypeError.)
     except (sqlite3.Error, pd.errors.DatabaseError, OSError, UnicodeError, TypeError) as error:
-        if query and not _is_damage(error):
-            raise _no_query(raw, error.__cause__ or error) from error
-        raise damaged(raw, "SQLite database", error) from error
+        cause = error.__cause__ or error
+        if query and getattr(cause, "sqlite_errorcode", None) not in _DAMAGED:
+            raise _no_query(raw, cause) from error
+        raise damaged(raw.name, "SQLite database", error) from error
     columns = columns_of_frame(raw, "SQLite", frame)
     if not fault:
         return columns
@@ -168,18 +169,13 @@ def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None
     except duckdb.Error as error:
         if query and not isinstance(error, (duckdb.IOException, duckdb.FatalException)):
             raise _no_query(raw, error) from error
-        raise damaged(raw, "DuckDB database", error) from error
+        raise damaged(raw.name, "DuckDB database", error) from error
     return columns_of_table(raw.name, made, "DuckDB")
 
 
 def _quoted(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
-
-
-def _is_damage(error: Exception) -> bool:
-    code = getattr(error.__cause__ or error, "sqlite_errorcode", None)
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 
 
 def _no_query(raw: RawFile, error: BaseException) -> InputError:
@@ -224,7 +220,7 @@ def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
         database.execute("PRAGMA trusted_schema = OFF")
         database.execute("PRAGMA query_only = ON")
         for fault in _faults(database):
-            raise damaged(raw, "SQLite database", sqlite3.DatabaseError(fault))
+            raise damaged(raw.name, "SQLite database", sqlite3.DatabaseError(fault))
         database.set_authorizer(_of_this_file_alone)
         yield database
 
@@ -255,14 +251,10 @@ def _of_this_file_alone(action: int, *_: str | None) -> int:
 @contextmanager
 def on_disk(raw: RawFile) -> Iterator[RawFile]:
     """Write an upload of DuckDB to a file while it is read, as its reader needs; no other file."""
-    if not isinstance(raw.content, bytes) or not _is_duckdb(raw.content):
+    if not isinstance(raw.content, bytes) or raw.content[8:12] != b"DUCK":
         yield raw
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "upload.duckdb"
         path.write_bytes(raw.content)
         yield RawFile(raw.name, path)
-
-
-def _is_duckdb(head: bytes) -> bool:
-    return head[8:12] == b"DUCK"

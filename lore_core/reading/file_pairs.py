@@ -13,13 +13,12 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, as_path
 from lore_core.reading.formats import SUFFIXES, rank_of
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset, raw_file
+from lore_core.reading.roles import SPLIT_WORDS
 from lore_core.reading.saved_datasets import is_saved_dict, splits_of
 
-_CALIBRATION = "calibration|calib|cal|validation|valid|val|dev"
-_EVALUATION = "evaluation|eval|test|holdout"
+_HALVES = [word for word, split in SPLIT_WORDS.items() if split in (CALIBRATION, EVALUATION)]
 _TOKEN = re.compile(
-    rf"(?:^|(?<=[_\-. ]))(?:(?P<cal>{_CALIBRATION})|(?P<test>{_EVALUATION}))(?=$|[_\-. ])",
-    re.IGNORECASE,
+    rf"(?:^|(?<=[_\-. ]))({'|'.join(map(re.escape, _HALVES))})(?=$|[_\-. ])", re.IGNORECASE
 )
 #: Run and suffix to its two halves, and the files that are in no pair.
 _Pairs = tuple[dict[tuple[str, str], tuple[RawFile, RawFile]], list[RawFile]]
@@ -36,8 +35,8 @@ class Half:
 def half_of(name: str, *, anywhere: bool = False) -> Half:
     """Read ``digits_cal`` as the calibration half of ``digits``; the last such word counts.
 
-    Words: cal, calib, calibration, val, valid, validation, dev; test, eval, evaluation, holdout;
-    at the end or at the beginning of the name, or ``anywhere`` in it.
+    The words are those of a split column; at the end or at the beginning of the name, or
+    ``anywhere`` in it.
     """
     stem = Path(name).stem
     fits = [
@@ -49,7 +48,7 @@ def half_of(name: str, *, anywhere: bool = False) -> Half:
         return Half(stem, None)
     last = fits[-1]
     run = (stem[: last.start()] + stem[last.end() :]).strip("_-. ")
-    return Half(run, CALIBRATION if last["cal"] else EVALUATION)
+    return Half(run, SPLIT_WORDS[last[1].lower()])
 
 
 def sources_of(source: Any) -> list[RawFile]:
@@ -142,22 +141,21 @@ def _readable(directory: Path) -> list[RawFile]:
 
 
 def _paired(files: Sequence[RawFile]) -> _Pairs:
-    halves: dict[tuple[str, str], dict[str, list[RawFile]]] = {}
+    halves: dict[tuple[str, str, str], RawFile] = {}
     for file in files:
         half = half_of(file.name)
-        if half.split is not None:
-            of_run = halves.setdefault((half.run, file.suffix), {})
-            of_run.setdefault(half.split, []).append(file)
-    pairs: dict[tuple[str, str], tuple[RawFile, RawFile]] = {}
-    for key, found in halves.items():
-        one, two = found.get(CALIBRATION, []), found.get(EVALUATION, [])
-        if len(one) > 1 or len(two) > 1:
-            twice = one if len(one) > 1 else two
+        if half.split is None:
+            continue
+        other = halves.setdefault((half.run, file.suffix, half.split), file)
+        if other is not file:
             raise InputError(
-                f"'{twice[0].name}' and '{twice[1].name}' are both the same half of one run. "
-                "Name the files to read."
+                f"'{other.name}' and '{file.name}' are both the same half of one run. Name the "
+                "files to read."
             )
-        if one and two:
-            pairs[key] = (one[0], two[0])
+    pairs = {
+        (run, suffix): (file, halves[run, suffix, EVALUATION])
+        for (run, suffix, split), file in halves.items()
+        if split == CALIBRATION and (run, suffix, EVALUATION) in halves
+    }
     used = {file for pair in pairs.values() for file in pair}
     return pairs, [file for file in files if file not in used]

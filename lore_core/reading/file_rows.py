@@ -11,19 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.probabilities import softmax, undo_rounding
+from lore_core.data.errors import counted, listed, short
+from lore_core.data.probabilities import softmax, undo_rounded_sums
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
-    check_cells,
-    matrix_of,
     parse_verbal_confidence,
     right_of,
     weights_in_words,
     weights_of,
 )
-from lore_core.reading.columns import Columns, counted, listed, short
+from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.roles import SPLIT_WORDS, check_unused_columns
 from lore_core.reading.text_tables import MISSING
@@ -36,129 +35,116 @@ _ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """The kept rows of one file.
+    """The rows of one file that are read, its labels not yet numbered."""
 
-    ``label`` is the column of true classes, ``rows`` are the 0-based positions in the file.
-    ``probabilities`` are vectors (n, K), or the confidences (n,) where only these are known.
-    """
-
-    columns: Columns
+    columns: Columns  #: In these rows
     mapping: ColumnMapping
-    label: str
-    rows: Ints
+    is_read: Mask  #: Which rows of the file these are
     labels: pd.Series[Any]
     predictions: pd.Series[Any] | None
-    probabilities: Floats
+    probabilities: Floats  #: Vectors (n, K), or confidences (n,) where only these are known
     features: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None
     split: NDArray[np.str_] | None
-    groups: pd.DataFrame
     metadata: pd.DataFrame
     images: NDArray[np.uint8] | None
     class_names: tuple[str, ...] | None
     names_from_columns: bool
+    weights: Floats | None
     dropped: tuple[str, ...]
     notes: tuple[str, ...]
-    feature_names: tuple[str, ...] | None = None
-    weights: Floats | None = None
+    half: str = ""  #: Which of two files it is, by its name
 
-    @property
-    def rows_of_file(self) -> int:
-        """How many rows the file has, kept or not."""
-        return self.columns.shapes[self.label][0]
+    def __len__(self) -> int:
+        return len(self.labels)
 
     @property
     def n_classes(self) -> int | None:
         """K, or None where only confidences are known."""
         return None if self.probabilities.ndim == 1 else int(self.probabilities.shape[1])
 
-    def with_groups(self, names: tuple[str, ...]) -> FileRows:
-        """Return the same rows with other columns as their groups."""
-        groups = _frame(self.columns, names, self.rows, groups=True)
-        mapping = dataclasses.replace(self.mapping, groups=names)
-        return dataclasses.replace(self, mapping=mapping, groups=groups)
-
-    def at(self, role: str, position: int) -> tuple[str, str]:
-        """Return the words for the column of a role and for one of the kept rows."""
-        name = getattr(self.mapping, role)
-        return self.columns.called(name), self.columns.where(int(self.rows[position]))
-
 
 def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     """Read and check what the mapping names."""
     label = _check_roles(columns, mapping)
     n = _check_lengths(columns, mapping, label)
-    labels = columns.series(label)
-    missing = labels.isna().to_numpy() | (labels == "").to_numpy()
     split, training = splits_in(columns, mapping, n)
     weights = weights_of(columns, mapping)
-    nothing = np.zeros(n, dtype=bool) if weights is None else weights == 0
-    unlabelled = ""
-    if missing.any():
-        row = columns.where(int(np.flatnonzero(missing)[0]))
-        _check_missing(columns, mapping, int(missing.sum()), row)
-        unlabelled = f" without a label (first: {row})"
-    keep, dropped = np.ones(n, dtype=bool), []
-    for unusable, thing, why in (
-        (missing, "row", unlabelled),
-        (training, "training row", ""),
-        (nothing, "row", " of weight 0"),
-    ):
-        if (unusable & keep).any():
-            count = counted(int((unusable & keep).sum()), thing)
-            dropped.append(f"{count} of '{columns.file}'{why}")
-        keep &= ~unusable
-    if not keep.any():
-        why = listed(dropped) if dropped else "it is empty"
-        raise InputError(f"'{columns.file}' has no row left to read: {why}. Check label and split.")
-    rows = np.flatnonzero(keep)
-    taken: slice | Ints = slice(None) if keep.all() else rows
+    weightless = np.zeros(n, dtype=bool) if weights is None else weights == 0
+    is_read, dropped = _rows_to_read(columns, mapping, training, weightless)
 
     notes = [*columns.notes, *check_unused_columns(columns, mapping)]
-    probabilities = _probabilities(columns, mapping, rows, taken, notes)
+    ignored = _ignored(columns, mapping, n)
+    columns = columns.take(is_read)
+    probabilities = _probabilities(columns, mapping, notes)
     predictions = None
     if mapping.prediction:
-        predictions = columns.series(mapping.prediction).iloc[taken].reset_index(drop=True)
-        bad = predictions.isna().to_numpy()
-        if bad.any():
-            row = columns.where(int(rows[np.flatnonzero(bad)[0]]))
-            raise InputError(
-                f"{columns.called(mapping.prediction)} must name a class in every row; it is "
-                f"missing at {row} ({counted(int(bad.sum()), 'such row')}). Drop or fill these."
-            )
-    labels = labels.iloc[taken].reset_index(drop=True)
+        predictions = columns.series(mapping.prediction)
+        columns.check(
+            mapping.prediction,
+            predictions.isna().to_numpy(),
+            "name a class in every row",
+            lambda _: "nothing",
+            "Drop or fill these.",
+        )
+    labels = columns.series(label)
     if mapping.probability_kind == "correct":
-        labels = right_of(columns, label, labels, rows)
-        predictions = pd.Series(np.ones(len(rows), dtype=np.int64))
+        labels = right_of(columns, label)
+        predictions = pd.Series(np.ones(len(labels), dtype=np.int64))
         mapping = dataclasses.replace(mapping, class_names=WRONG_OR_RIGHT)
     given = mapping.class_names or columns.class_names
     from_columns = not given and len(mapping.probabilities or ()) > 1
-    images = None
-    if mapping.images and not _names_files(columns, mapping):
-        images = pictures(columns, mapping.images)[taken]
+    # Images may be named by a column of texts; those are found when all is read.
+    names_files = bool(mapping.images) and columns.kinds[str(mapping.images)] == "text"
+    has_images = bool(mapping.images) and not names_files
     if weights is not None:
-        weights = weights[taken]
+        weights = weights[is_read]
         notes.append(weights_in_words(columns, mapping, weights))
-    notes += _ignored(columns, mapping, n)
     return FileRows(
         columns,
         mapping,
-        label,
-        rows,
+        is_read,
         labels,
         predictions,
         probabilities,
-        _features(columns, mapping, rows, taken),
-        None if split is None else split[taken],
-        _frame(columns, mapping.groups or (), taken, groups=True),
-        _frame(columns, _metadata_names(columns, mapping), taken),
-        images,
+        _features(columns, mapping),
+        _feature_names(columns, mapping),
+        None if split is None else split[is_read],
+        _metadata(columns, mapping, names_files=names_files),
+        pictures(columns, str(mapping.images)) if has_images else None,
         class_suffixes(mapping.probabilities or ()) if from_columns else (given or None),
         from_columns,
-        tuple(dropped),
-        tuple(notes),
-        _feature_names(columns, mapping),
         weights,
+        dropped,
+        (*notes, *ignored),
     )
+
+
+def _rows_to_read(
+    columns: Columns, mapping: ColumnMapping, training: Mask, weightless: Mask
+) -> tuple[Mask, tuple[str, ...]]:
+    """Return which rows are read, and what is said of the others."""
+    labels = columns.series(str(mapping.label))
+    missing = labels.isna().to_numpy() | (labels == "").to_numpy()
+    unlabelled = ""
+    if missing.any():
+        row = columns.where(int(missing.argmax()))
+        _check_missing(columns, mapping, int(missing.sum()), row)
+        unlabelled = f" without a label (first: {row})"
+    is_read, dropped = np.ones(len(labels), dtype=bool), []
+    for unusable, thing, why in (
+        (missing, "row", unlabelled),
+        (training, "training row", ""),
+        (weightless, "row", " of weight 0"),
+    ):
+        count = int((unusable & is_read).sum())
+        if count:
+            dropped.append(f"{counted(count, thing)} of '{columns.file}'{why}")
+        is_read &= ~unusable
+    if not is_read.any():
+        why = listed(dropped) if dropped else "it is empty"
+        raise InputError(f"'{columns.file}' has no row left to read: {why}. Check label and split.")
+    return is_read, tuple(dropped)
 
 
 def _check_missing(columns: Columns, mapping: ColumnMapping, missing: int, row: str) -> None:
@@ -270,16 +256,14 @@ def splits_in(
     return split, np.asarray(split == "train")
 
 
-def _probabilities(
-    columns: Columns, mapping: ColumnMapping, rows: Ints, taken: Any, notes: list[str]
-) -> Floats:
+def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -> Floats:
     names, kind = mapping.probabilities or (), mapping.probability_kind
     if kind in ("confidence", "correct") and columns.kinds[names[0]] == "text":
-        matrix = parse_verbal_confidence(columns, names[0], rows, notes)[:, None]
+        matrix = parse_verbal_confidence(columns, names[0], notes)[:, None]
     else:
-        matrix = matrix_of(columns, names, taken, dtype=np.float64)
-    place = (columns, names, rows)
-    check_cells(~np.isfinite(matrix), matrix, "be finite", "Drop or fill these rows.", *place)
+        matrix = columns.matrix(names, np.float64)
+    missing = ~np.isfinite(matrix)
+    columns.check_cells(names, matrix, missing, "be finite", "Drop or fill these rows.")
     called = columns.called(names[0])
     if kind == "logits":
         if _sum_to_one(matrix):
@@ -292,7 +276,7 @@ def _probabilities(
     percent = " Divide percentages by 100." if 1 < matrix.max() <= 100 and matrix.min() >= 0 else ""
     outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
     fix = f"If these are scores, map them as logits.{percent}"
-    check_cells(outside, matrix, "lie in [0, 1]", fix, *place)
+    columns.check_cells(names, matrix, outside, "lie in [0, 1]", fix)
     matrix = np.clip(matrix, 0.0, 1.0)
     if kind == "confidence":
         return np.asarray(matrix[:, 0])
@@ -308,28 +292,22 @@ def _probabilities(
             f"{called} must hold at least two classes; got one column. Map it as positive if it "
             "is P(y = 1), or as confidence with a prediction."
         )
-    return _rescaled(matrix, columns, names, rows, notes)
+    return _rescaled(matrix, columns, names, notes)
 
 
-def _rescaled(
-    matrix: Floats, columns: Columns, names: Sequence[str], rows: Ints, notes: list[str]
-) -> Floats:
+def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: list[str]) -> Floats:
     """Return rows of probabilities with sums of exactly 1; refuse those that are far from it."""
-    total = matrix.sum(axis=1)
-    away = np.abs(total - 1.0)
-    bad = away > SUM_TOLERANCE
+    matrix, total, bad = undo_rounded_sums(matrix, SUM_TOLERANCE)
     if bad.any():
-        matrix, explained = undo_rounding(matrix)
-        bad &= ~explained
-    if bad.any():
-        position = int(np.flatnonzero(bad)[0])
+        row = int(bad.argmax())
         several = f"the columns {listed(names, 6)} of '{columns.file}'"
         what = f"each row of {columns.called(names[0])}" if len(names) == 1 else several
         raise InputError(
-            f"{what} must sum to 1; {columns.where(int(rows[position]))} sums to "
-            f"{total[position]:.6g} ({counted(int(bad.sum()), 'such row')}). Give one probability "
-            "for every class, or map scores as logits."
+            f"{what} must sum to 1; {columns.where(row)} sums to {total[row]:.6g} "
+            f"({counted(int(bad.sum()), 'such row')}). Give one probability for every class, or "
+            "map scores as logits."
         )
+    away = np.abs(total - 1.0)
     if away.max() > _ROUNDING:
         notes.append(
             f"{counted(int((away > _ROUNDING).sum()), 'row')} of '{columns.file}' did not sum to 1 "
@@ -342,8 +320,7 @@ def _sum_to_one(matrix: Floats) -> bool:
     """Whether rows of several columns are probabilities already, perhaps rounded ones."""
     if matrix.shape[1] < 2 or matrix.min() < -RANGE_TOLERANCE:
         return False
-    bad = np.abs(matrix.sum(axis=1) - 1.0) > SUM_TOLERANCE
-    return not bad.any() or bool((undo_rounding(matrix)[1] | ~bad).all())
+    return not undo_rounded_sums(matrix, SUM_TOLERANCE)[2].any()
 
 
 def _softmax_of(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
@@ -356,23 +333,21 @@ def _softmax_of(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
         return softmax(logits)
 
 
-def _features(
-    columns: Columns, mapping: ColumnMapping, rows: Ints, taken: Any
-) -> NDArray[Any] | None:
+def _features(columns: Columns, mapping: ColumnMapping) -> NDArray[Any] | None:
     names = mapping.features or ()
-    if not names or not sum(int(np.prod(columns.shapes[name][1:])) for name in names):
+    if not sum(map(columns.width, names)):
         return None
-    matrix, place = matrix_of(columns, names, taken), (columns, names, rows)
+    matrix = columns.matrix(names)
     # A sum is finite only if all parts are (or they overflow, which the second look sorts out).
     with np.errstate(all="ignore"):
         finite = bool(np.isfinite(matrix.sum(dtype=np.float64)))
     if not finite:
         fix = "Drop or fill these rows, or leave the column out of the features."
-        check_cells(~np.isfinite(matrix), matrix, "be finite", fix, *place)
+        columns.check_cells(names, matrix, ~np.isfinite(matrix), "be finite", fix)
     if matrix.dtype == np.float64 and max(matrix.max(), -matrix.min()) > LARGEST:
         rule = f"lie within ±{LARGEST:g}, or their distances are not finite"
         fix = "Divide these values, or take logarithms."
-        check_cells(np.abs(matrix) > LARGEST, matrix, rule, fix, *place)
+        columns.check_cells(names, matrix, np.abs(matrix) > LARGEST, rule, fix)
     return matrix
 
 
@@ -384,36 +359,26 @@ def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] 
     return columns.feature_names if names == ("features",) else None
 
 
-def _names_files(columns: Columns, mapping: ColumnMapping) -> bool:
-    """Whether images are named by a column of texts, and are to be found when all is read."""
-    return bool(mapping.images) and columns.kinds[str(mapping.images)] == "text"
-
-
-def _metadata_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...]:
-    images = mapping.images if _names_files(columns, mapping) else None
+def _metadata(columns: Columns, mapping: ColumnMapping, *, names_files: bool) -> pd.DataFrame:
+    images = mapping.images if names_files else None
     names = (mapping.row_id, *(mapping.metadata or ()), mapping.text, images)
-    return tuple(dict.fromkeys(name for name in names if name))
+    return pd.DataFrame({name: _values(columns, name) for name in names if name})
 
 
-def _frame(
-    columns: Columns, names: Sequence[str], taken: Any, *, groups: bool = False
-) -> pd.DataFrame:
-    series: dict[str, pd.Series[Any]] = {}
+def group_columns(columns: Columns, names: Sequence[str]) -> pd.DataFrame:
+    """Return columns as names of groups."""
+    series = {}
     for name in names:
-        values = columns.series(name)
-        if not (isinstance(taken, slice) and isinstance(values.index, pd.RangeIndex)):
-            values = values.iloc[taken].reset_index(drop=True)
-        if columns.kinds[name] == "other":
-            # Lists and objects are shown as they are written: nothing can be counted by them.
-            values = values.map(str, na_action="ignore")
-        if groups:
-            texts = [
-                MISSING_GROUP if gone else str(value)
-                for value, gone in zip(values.tolist(), values.isna().tolist(), strict=True)
-            ]
-            values = pd.Series(texts, dtype=object).infer_objects()
-        series[name] = values
+        values = _values(columns, name)
+        texts = values.astype(object).where(values.notna(), MISSING_GROUP).map(str)
+        series[name] = texts.astype(object).infer_objects()
     return pd.DataFrame(series)
+
+
+def _values(columns: Columns, name: str) -> pd.Series[Any]:
+    values = columns.series(name)
+    # Lists and objects are shown as they are written: nothing can be counted by them.
+    return values.map(str, na_action="ignore") if columns.kinds[name] == "other" else values
 
 
 def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
-from lore_core.data.errors import require
+from lore_core.data.errors import counted, require, short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import counted, short
 from lore_core.reading.raw_file import RawFile
 
 #: Pixels of a side of the thumbnails that images become.

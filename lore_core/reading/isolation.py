@@ -27,10 +27,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from lore_core.data import archive_files, dataset_files
+from lore_core.data.errors import short
 from lore_core.data.rules import rule_of
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
-from lore_core.reading.columns import short
 from lore_core.reading.databases import SeveralTablesError, on_disk
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import RawFile
@@ -154,7 +154,13 @@ def parse(
     """
     in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
-        return function(raws, *arguments)
+        try:
+            return function(raws, *arguments)
+        except MemoryError as full:
+            raise InputError(
+                f"'{raws[0].name}' does not fit into memory. Save fewer rows or features, or "
+                "float32 instead of float64."
+            ) from full
     limits = Limits.of(sum(map(_size, raws)))
     with _slots, contextlib.ExitStack() as stack:
         files = [stack.enter_context(on_disk(raw)) for raw in raws]

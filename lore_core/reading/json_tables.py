@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from lore_core.data.arrays import Floats
+from lore_core.data.errors import short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, columns_of_records, refusing_damage, short
+from lore_core.reading.columns import Columns, columns_of_records, refusing_damage
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
 #: How half of a character beyond the first 65,536 is written; two of them are one.
@@ -77,10 +78,10 @@ def _whole_log(text: str) -> dict[str, Any] | None:
     if '"samples"' not in text or '"eval"' not in text:
         return None
     try:
-        whole = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):  # lines, or damaged, which is said below
         return None
-    return whole if isinstance(whole, dict) and {"eval", "samples"} <= set(whole) else None
+    return parsed if isinstance(parsed, dict) and {"eval", "samples"} <= set(parsed) else None
 
 
 def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
@@ -91,15 +92,15 @@ def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
             if line.strip():
                 yield _record(raw, _parsed(raw, line, f"line {number}"), f"line {number}")
         return
-    whole = _parsed(raw, text, "the text")
-    if isinstance(whole, dict) and {"columns", "data"} <= set(whole):
+    parsed = _parsed(raw, text, "the text")
+    if isinstance(parsed, dict) and {"columns", "data"} <= set(parsed):
         rows: Iterable[Any] = (
-            dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]
+            dict(zip(parsed["columns"], row, strict=False)) for row in parsed["data"]
         )
-    elif isinstance(whole, dict) and _is_table(whole):
-        rows = (dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True))
-    elif isinstance(whole, list):
-        rows = whole
+    elif isinstance(parsed, dict) and _is_table(parsed):
+        rows = (dict(zip(parsed, row, strict=True)) for row in zip(*parsed.values(), strict=True))
+    elif isinstance(parsed, list):
+        rows = parsed
     else:
         raise InputError(
             f"'{raw.name}' must hold a list of records, one record a line, or columns of one "
@@ -188,21 +189,26 @@ def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
 def open_eval(raw: RawFile) -> Columns:
     """Open an ``.eval`` log: a zip of one JSON file a sample."""
     with (
-        refusing_damage(raw, "Inspect log", *npz.DAMAGE, pa.ArrowException),
+        refusing_damage(raw.name, "Inspect log", *npz.DAMAGE, pa.ArrowException),
         raw.open() as stream,
         zipfile.ZipFile(stream) as archive,
     ):
         npz.check_entries(stream, archive)
-        parts = [part for part in archive.infolist() if _is_read(part.filename)]
+        parts = [
+            part
+            for part in archive.infolist()
+            if part.filename in _ABOUT
+            or (part.filename.startswith(_SAMPLES) and part.filename.endswith(".json"))
+        ]
         if sum(part.file_size for part in parts) > npz.MAX_BYTES:
             raise InputError(
                 f"'{raw.name}' declares more than {npz.MAX_BYTES / 2**30:.3g} GiB, which is "
                 "more than is read. Log fewer samples."
             )
         parts.sort(key=lambda part: part.filename)
-        held = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]
-    samples = [content for name, content in held if name.startswith(_SAMPLES)]
-    about = [content for name, content in held if not name.startswith(_SAMPLES)]
+        contents = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]
+    samples = [content for name, content in contents if name.startswith(_SAMPLES)]
+    about = [content for name, content in contents if not name.startswith(_SAMPLES)]
     return _columns_of_samples(raw, samples, max(map(_count_logged, about), default=0))
 
 
@@ -258,10 +264,6 @@ def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo)
     return content
 
 
-def _is_read(name: str) -> bool:
-    return name in _ABOUT or (name.startswith(_SAMPLES) and name.endswith(".json"))
-
-
 def _scores(sample: Mapping[str, Any]) -> Mapping[str, Any]:
     scores = sample.get("scores")
     return scores if isinstance(scores, dict) else {}
@@ -280,9 +282,9 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
     }
     if sample.get("epoch", 1) != 1:
         row["epoch"] = sample["epoch"]
-    for held in (sample.get("metadata"), score.get("metadata")):
-        if isinstance(held, dict):
-            row |= {name: item for name, item in held.items() if name not in row}
+    for metadata in (sample.get("metadata"), score.get("metadata")):
+        if isinstance(metadata, dict):
+            row |= {name: item for name, item in metadata.items() if name not in row}
     return row
 
 

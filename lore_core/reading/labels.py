@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats, Ints
-from lore_core.data.validation import InputError
-from lore_core.reading.columns import listed, short
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.errors import listed, short
+from lore_core.data.validation import InputError, repeated
 
 #: From here on neighbouring whole numbers may be one float.
 _LONGEST = 1e15
@@ -21,9 +21,9 @@ _OPPOSITES = (("yes", "no"), ("true", "false"), ("pos", "neg"), ("positive", "ne
 
 
 #: Position of a value to the words for its column and row.
-At = Callable[[int], tuple[str, str]]
-#: Class indices, the class names if they are known, K, and what was done.
-_Found = tuple[Ints, tuple[str, ...] | None, int, list[str]]
+Where = Callable[[int], tuple[str, str]]
+#: Class indices, the class names if they are known, K, and what was done, in plain sentences.
+Decoded = tuple[Ints, tuple[str, ...] | None, int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,12 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
-    """Class indices, the class names and what was done, in plain sentences."""
-
-    labels: Ints
-    predictions: Ints | None
-    names: tuple[str, ...] | None
-    count: int
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class _Values:
     """Labels and predictions as they are written."""
 
     texts: pd.Categorical
     numbers: Floats | None  #: The same as numbers, where all of them are
-    at: At
+    where: Where
 
     @property
     def distinct(self) -> tuple[str, ...]:
@@ -79,27 +68,9 @@ class _Values:
         return of_code[np.asarray(self.texts.codes)]
 
 
-def decode(
-    labels: pd.Series[Any],
-    predictions: pd.Series[Any] | None,
-    classes: Classes,
-    *,
-    label_at: At,
-    prediction_at: At,
-) -> Decoded:
-    """Turn labels and predictions, as in the files and none missing, into class indices.
-
-    ``label_at``, ``prediction_at``: how errors name one.
-    """
-    values = labels if predictions is None else pd.concat([labels, predictions], ignore_index=True)
-    boundary = len(labels)
-
-    def at(position: int) -> tuple[str, str]:
-        return label_at(position) if position < boundary else prediction_at(position - boundary)
-
-    indices, names, count, notes = _indices(_Values(*_forms(values), at), classes)
-    predicted = None if predictions is None else indices[boundary:]
-    return Decoded(indices[:boundary], predicted, names, count, tuple(notes))
+def decode(values: pd.Series[Any], classes: Classes, where: Where) -> Decoded:
+    """Turn labels and predictions, as in the files and none missing, into class indices."""
+    return _indices(_Values(*_forms(values), where), classes)
 
 
 def _forms(values: pd.Series[Any]) -> tuple[pd.Categorical, Floats | None]:
@@ -137,10 +108,9 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _indices(values: _Values, classes: Classes) -> _Found:
+def _indices(values: _Values, classes: Classes) -> Decoded:
     names, count, numbers = classes.names, classes.count, values.numbers
-    if names is not None and len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    for twice in repeated(names or ()):
         raise InputError(f"two classes are named '{twice}'. Give every class a name of its own.")
     if names is not None and count is not None and len(names) != count:
         raise InputError(
@@ -156,7 +126,7 @@ def _indices(values: _Values, classes: Classes) -> _Found:
         return indices, names, 2, [f"The label 1 was read as '{word}'."]
     matched = None if names is None else values.matched(names)
     if numbers is not None:
-        _check_whole(numbers, values.at)
+        _check_whole(numbers, values.where)
         zero_based = count is not None and numbers.min() >= 0 and numbers.max() < count
         if zero_based and not (classes.by_name and matched is not None):
             return numbers.astype(np.int64), names, count or 0, []
@@ -167,9 +137,9 @@ def _indices(values: _Values, classes: Classes) -> _Found:
     return _from_texts(values, classes, count)
 
 
-def _check_whole(numbers: Floats, at: At) -> None:
+def _check_whole(numbers: Floats, where: Where) -> None:
     if (np.abs(numbers) >= _LONGEST).any():
-        column, row = at(int(np.flatnonzero(np.abs(numbers) >= _LONGEST)[0]))
+        column, row = where(int(np.flatnonzero(np.abs(numbers) >= _LONGEST)[0]))
         raise InputError(
             f"{column} holds numbers of more than 15 digits (first at {row}), which are not told "
             "apart for sure. Write them as text, with a letter before them."
@@ -177,7 +147,7 @@ def _check_whole(numbers: Floats, at: At) -> None:
     bad = ~np.isfinite(numbers) | (numbers != np.floor(numbers))
     if bad.any():
         position = int(np.flatnonzero(bad)[0])
-        column, row = at(position)
+        column, row = where(position)
         raise InputError(
             f"{column} must hold class indices or class names; got {numbers[position]:.6g} at "
             f"{row}. Map the column of true classes as label."
@@ -204,35 +174,39 @@ def _yes(names: tuple[str, ...] | None) -> int | None:
 
 def _from_numbers(
     values: _Values, numbers: Floats, names: tuple[str, ...] | None, count: int | None
-) -> _Found:
+) -> Decoded:
     distinct = np.unique(numbers)
-    whole = numbers.astype(np.int64)
+    integers = numbers.astype(np.int64)
     if count in (None, 2) and np.array_equal(distinct, [-1, 1]):
-        return (whole + 1) // 2, names, 2, ["Labels −1 and 1 were read as classes 0 and 1."]
+        return (integers + 1) // 2, names, 2, ["Labels −1 and 1 were read as classes 0 and 1."]
     if count is None:
         if distinct[0] == 1 and np.array_equal(distinct, np.arange(1, len(distinct) + 1)):
             count = max(2, len(distinct))
-            return whole - 1, None, count, [_shifted(count)]
+            return integers - 1, None, count, [_shifted(count)]
         if distinct[0] >= 0 and distinct[-1] + 1 <= 2 * max(len(distinct), 2):
-            return whole, None, max(2, int(distinct[-1]) + 1), []
+            return integers, None, max(2, int(distinct[-1]) + 1), []
         classes = tuple(f"{value:.15g}" for value in distinct)
         note = (
             f"The {len(classes)} distinct labels were taken as the classes: {listed(classes, 10)}."
         )
         return np.searchsorted(distinct, numbers).astype(np.int64), classes, len(classes), [note]
     if distinct[0] >= 1 and distinct[-1] == count:
-        return whole - 1, names, count, [_shifted(count)]
+        return integers - 1, names, count, [_shifted(count)]
     bad = (numbers < 0) | (numbers >= count)
     if names is not None:
         bad &= ~values.texts.isin(names)
-    position = int(np.flatnonzero(bad)[0]) if bad.any() else 0
-    column, row = values.at(position)
     indices = tuple(str(k) for k in range(count))
     named = "" if names in (None, indices) else f", or one of {listed(names or (), 10)}"
-    raise InputError(
-        f"{column} must hold class indices 0 to {count - 1}{named}; got {numbers[position]:.15g} "
-        f"at {row} ({int(bad.sum()):,} such). Correct the labels, or give one probability column "
-        "for every class."
+    rule = f"class indices 0 to {count - 1}{named}"
+    raise _no_class(values, bad, rule, lambda position: f"{numbers[position]:.15g}")
+
+
+def _no_class(values: _Values, bad: Mask, rule: str, got: Callable[[int], str]) -> InputError:
+    position = int(bad.argmax())
+    column, row = values.where(position)
+    return InputError(
+        f"{column} must hold {rule}; got {got(position)} at {row} ({int(bad.sum()):,} such). "
+        "Correct the labels, or give one probability column for every class."
     )
 
 
@@ -240,7 +214,7 @@ def _shifted(count: int) -> str:
     return f"Labels run from 1 to {count}: they were shifted to start at 0."
 
 
-def _from_texts(values: _Values, classes: Classes, count: int | None) -> _Found:
+def _from_texts(values: _Values, classes: Classes, count: int | None) -> Decoded:
     names, distinct = classes.names, values.distinct
     if classes.positive is not None and len(distinct) <= 2:
         chosen = [text for text in distinct if text.casefold() == classes.positive.casefold()]
@@ -250,23 +224,18 @@ def _from_texts(values: _Values, classes: Classes, count: int | None) -> _Found:
             return values.positions_in(both), both, 2, []
     numbered = names is not None and all(name.isdecimal() for name in names)
     if names is not None and not (classes.by_name and numbered):
+        rule = f"one of the classes {listed(names, 10)}"
         bad = ~values.texts.isin(names)
-        position = int(np.flatnonzero(bad)[0])
-        column, row = values.at(position)
-        raise InputError(
-            f"{column} must hold one of the classes {listed(names, 10)}; got "
-            f"{short(repr(values.texts[position]))} at {row} ({int(bad.sum()):,} such). Correct "
-            "the labels, or give one probability column for every class."
-        )
+        raise _no_class(values, bad, rule, lambda position: short(repr(values.texts[position])))
     if count is not None and len(distinct) != count:
         raise InputError(
-            f"{values.at(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), but "
-            f"there are probabilities of {count} classes. Give class_names in the order of the "
+            f"{values.where(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), "
+            f"but there are probabilities of {count} classes. Give class_names in the order of the "
             "probabilities."
         )
     if len(distinct) < 2:
         raise InputError(
-            f"{values.at(0)[0]} holds one class only ({distinct[0]!r}), and nothing names the "
+            f"{values.where(0)[0]} holds one class only ({distinct[0]!r}), and nothing names the "
             "others. Give class_names."
         )
     note = (

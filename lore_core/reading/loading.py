@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from lore_core.reading.file_rows import FileRows, pictures, read_rows
 from lore_core.reading.formats import open_columns
 from lore_core.reading.images import Images, image_files, read_images
 from lore_core.reading.isolation import parse
-from lore_core.reading.mapping import ColumnMapping, as_mapping
+from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
     FileFacts,
@@ -191,8 +190,7 @@ def _with_text(found: Reading) -> Reading:
 
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
     """Describe the first of several files that holds more than images."""
-    with _enough_memory(raws):
-        return _described([open_columns(raw, given.table, given.query) for raw in raws], given)
+    return _described([open_columns(raw, given.table, given.query) for raw in raws], given)
 
 
 def _described(opened: Sequence[Columns], given: ColumnMapping) -> FileOverview:
@@ -204,35 +202,47 @@ def read_files(
     raws: list[RawFile], given: ColumnMapping, name: str | None, overview: bool
 ) -> Reading:
     """Read all that the files hold; what is made of their texts, and files they name, is not."""
-    with _enough_memory(raws):
-        opened = [open_columns(raw, given.table, given.query) for raw in raws]
-        reading = _read(raws, opened, given, name)
-        if not overview:
-            return reading
-        guessed = ColumnMapping(table=given.table, query=given.query)
-        return dataclasses.replace(reading, overview=_described(opened, guessed))
-
-
-@contextmanager
-def _enough_memory(raws: Sequence[RawFile]) -> Iterator[None]:
-    try:
-        yield
-    except MemoryError as error:
-        raise InputError(
-            f"'{raws[0].name}' does not fit into memory. Save fewer rows or features, or float32 "
-            "instead of float64."
-        ) from error
-
-
-def _read(
-    raws: list[RawFile], opened: Sequence[Columns], given: ColumnMapping, name: str | None
-) -> Reading:
+    opened = [open_columns(raw, given.table, given.query) for raw in raws]
     image_files = {columns: images for columns in opened if (images := _images_alone(columns))}
-    files = [
-        (raw, columns)
-        for raw, columns in zip(raws, opened, strict=True)
-        if columns not in image_files
-    ]
+    files = [columns for columns in opened if columns not in image_files]
+    _check_count(raws, files)
+    notes: list[str] = []
+    parts = _parts(files, given, notes)
+    used = parts[0].mapping
+    for columns in image_files:
+        parts = _attach(parts, columns, notes)
+    # (In the order of the files, unless the names say that the first is for evaluation.)
+    parts.sort(key=lambda part: part.half == EVALUATION)
+    runs = {half_of(columns.file).run for columns in files}
+    shared = runs.pop() if len(files) == 2 and len(runs) == 1 else ""
+    dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
+    facts = []
+    for part in parts:
+        splits = set() if part.split is None else set(part.split)
+        role = f"{splits.pop()} rows" if len(splits) == 1 else ""
+        facts.append(FileFacts(part.columns.file, part.columns.format, len(part.is_read), role))
+    for columns, images in image_files.items():
+        count = columns.shapes[images][0]
+        facts.append(FileFacts(columns.file, columns.format, count, "images"))
+    checks = check_data(
+        dataset,
+        given.accept or (),
+        kind=used.probability_kind,
+        row_id=used.row_id or "",
+        incomplete=[columns.incomplete for columns in opened if columns.incomplete],
+    )
+    report = report_on(
+        dataset,
+        files=tuple(facts),
+        dropped=tuple(reason for part in parts for reason in part.dropped),
+        notes=(*notes, *assembling),
+        checks=checks,
+    )
+    guessed = ColumnMapping(table=given.table, query=given.query)
+    return Reading(dataset, report, used, _described(opened, guessed) if overview else None)
+
+
+def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:
     if not files:
         raise InputError(
             f"'{raws[0].name}' holds images but no predictions. Give the file with probabilities "
@@ -241,100 +251,72 @@ def _read(
     if len(files) > 2:
         raise InputError(
             f"{len(files)} files with predictions were given "
-            f"({', '.join(raw.name for raw, _ in files)}); one dataset takes one file, or two for "
-            "calibration and test. Read several runs with load_runs."
+            f"({', '.join(columns.file for columns in files)}); one dataset takes one file, or two "
+            "for calibration and test. Read several runs with load_runs."
         )
-    notes: list[str] = []
-    splits = _splits([raw for raw, _ in files], notes)
-    runs = [half_of(raw.name).run for raw, _ in files]
+
+
+def _parts(files: Sequence[Columns], given: ColumnMapping, notes: list[str]) -> list[FileRows]:
+    """Return the rows of one file, or of two halves."""
+    halves = _halves([columns.file for columns in files], notes)
+    runs = [half_of(columns.file).run for columns in files]
     if len(set(runs)) > 1:
         notes.append(
             f"The files are called differently ('{runs[0]}' and '{runs[1]}'): both must be of one "
             "classifier."
         )
     parts: list[FileRows] = []
-    for (_, columns), split in zip(files, splits, strict=True):
-        others = [other for _, other in files if other is not columns]
-        wanted = _held(given, columns, others)
+    for columns, half in zip(files, halves, strict=True):
+        wanted = _without_absent(given, columns, files)
         if parts:
             wanted = _like(wanted, parts[0].mapping, columns)
-        parts.append(_in_split(read_rows(columns, guess(columns, wanted)), split, notes))
-    mapping_used = parts[0].mapping
-    parts = _shared_groups(parts)
-    for columns in image_files:
-        parts = _attach(parts, columns, notes)
-    order = sorted(range(len(parts)), key=lambda index: splits[index] == EVALUATION)
-    parts = [parts[index] for index in order]
-    if name is None:
-        halves = [half_of(raw.name) for raw, _ in files]
-        shared = halves[0].run if len(files) == 2 and halves[0].run == halves[1].run else ""
-        name = shared or files[0][0].stem
-    dataset, assembling = assemble(parts, name=name)
-    facts = tuple(_facts(part) for part in parts)
-    facts += tuple(
-        FileFacts(columns.file, columns.format, columns.shapes[images][0], "images")
-        for columns, images in image_files.items()
-    )
-    report = report_on(
-        dataset,
-        files=facts,
-        dropped=tuple(reason for part in parts for reason in part.dropped),
-        notes=(*notes, *assembling),
-        checks=check_data(
-            dataset,
-            given.accept or (),
-            kind=mapping_used.probability_kind,
-            row_id=mapping_used.row_id or "",
-            incomplete=[columns.incomplete for columns in opened if columns.incomplete],
-        ),
-    )
-    return Reading(dataset, report, mapping_used)
+        parts.append(_in_half(read_rows(columns, guess(columns, wanted)), half, notes))
+    return parts
 
 
-def _splits(raws: Sequence[RawFile], notes: list[str]) -> list[str | None]:
+def _halves(names: Sequence[str], notes: list[str]) -> list[str]:
     """Return which half each of two files is, by its name; alone a file is neither."""
-    if len(raws) == 1:
-        return [None]
-    one, two = (half_of(raw.name).split for raw in raws)
+    if len(names) == 1:
+        return [""]
+    one, two = (half_of(name).split for name in names)
     if one == two:
         notes.append(
-            f"The file names do not tell which is which: '{raws[0].name}' was taken for "
-            f"calibration and '{raws[1].name}' for evaluation."
+            f"The file names do not tell which is which: '{names[0]}' was taken for calibration "
+            f"and '{names[1]}' for evaluation."
         )
-        return [CALIBRATION, EVALUATION]
-    if one is None or two is None:
-        calibration_first = one == CALIBRATION or two == EVALUATION
-        splits = [CALIBRATION, EVALUATION] if calibration_first else [EVALUATION, CALIBRATION]
-        unnamed = raws[0 if one is None else 1].name
-        notes.append(f"'{unnamed}' was taken for {splits[0 if one is None else 1]}.")
-        return [*splits]
-    return [one, two]
+    first = EVALUATION if one != two and (one == EVALUATION or two == CALIBRATION) else CALIBRATION
+    halves = [first, CALIBRATION if first == EVALUATION else EVALUATION]
+    if one != two and None in (one, two):
+        unnamed = 0 if one is None else 1
+        notes.append(f"'{names[unnamed]}' was taken for {halves[unnamed]}.")
+    return halves
 
 
-def _in_split(part: FileRows, split: str | None, notes: list[str]) -> FileRows:
-    """Return the part with the split of its file; a split column of its own comes first."""
-    named = split or half_of(part.columns.file).split
-    if part.split is not None and named is not None and not (part.split == named).all():
+def _in_half(part: FileRows, half: str, notes: list[str]) -> FileRows:
+    """Return the rows of a half; a split column of their own comes first."""
+    named = half or half_of(part.columns.file).split
+    if part.split is None:
+        split = np.full(len(part), half, dtype="<U11") if half else None
+        return dataclasses.replace(part, half=half, split=split)
+    if named is not None and not (part.split == named).all():
         notes.append(
             f"The column '{part.mapping.split}' of '{part.columns.file}' tells the split; the "
             f"file's name would make all its rows {named} rows."
         )
-    if part.split is not None or split is None:
-        return part
-    return dataclasses.replace(part, split=np.full(len(part.rows), split, dtype="<U11"))
+    return dataclasses.replace(part, half=half)
 
 
-def _held(given: ColumnMapping, columns: Columns, others: Sequence[Columns]) -> ColumnMapping:
+def _without_absent(
+    given: ColumnMapping, columns: Columns, files: Sequence[Columns]
+) -> ColumnMapping:
     """Leave out optional columns that only the other file holds: images of one half, say."""
-    held = {*columns.shapes, *columns.parents.values()}
-    elsewhere = {name for other in others for name in (*other.shapes, *other.parents.values())}
-    absent = elsewhere - held
+    elsewhere = {name for file in files for name in (*file.shapes, *file.parents.values())}
+    absent = elsewhere - {*columns.shapes, *columns.parents.values()}
     changes: dict[str, Any] = {}
     for role, names in given.columns().items():
-        if role in ("groups", "metadata") and absent & set(names):
-            changes[role] = tuple(name for name in names if name not in absent)
-        elif role in ("images", "row_id") and absent & set(names):
-            changes[role] = ""
+        if role in ("groups", "metadata", "images", "row_id") and absent & set(names):
+            left = tuple(name for name in names if name not in absent)
+            changes[role] = left if role in SEVERAL else ""
     return dataclasses.replace(given, **changes)
 
 
@@ -356,15 +338,6 @@ def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> Colum
     return dataclasses.replace(given, **follow)
 
 
-def _shared_groups(parts: list[FileRows]) -> list[FileRows]:
-    """Let a group of one file be a group of the other, where that has the column."""
-    if len(parts) == 1:
-        return parts
-    names = dict.fromkeys(str(name) for part in parts for name in part.groups)
-    shared = tuple(name for name in names if all(name in part.columns.shapes for part in parts))
-    return [part if tuple(part.groups) == shared else part.with_groups(shared) for part in parts]
-
-
 def _images_alone(columns: Columns) -> str | None:
     """Return the array of images of an archive that holds no predictions; None of other files."""
     if columns.format != "NPZ":
@@ -377,7 +350,7 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
     """Give the images of an image file to the part with as many rows."""
     mapping = guess(columns, ColumnMapping())
     count = columns.shapes[str(mapping.images)][0]
-    fitting = [part for part in parts if part.rows_of_file == count and part.images is None]
+    fitting = [part for part in parts if len(part.is_read) == count and part.images is None]
     if len(fitting) > 1:
         hint = half_of(columns.file, anywhere=True).split
         fitting = [
@@ -386,32 +359,26 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
             if hint and part.split is not None and (part.split == hint).all()
         ]
     if len(fitting) != 1:
-        rows = ", ".join(f"'{part.columns.file}' {part.rows_of_file:,}" for part in parts)
+        rows = ", ".join(f"'{part.columns.file}' {len(part.is_read):,}" for part in parts)
         raise InputError(
             f"'{columns.file}' holds {count:,} images, which must belong to exactly one file of as "
             f"many rows; rows: {rows}. Name it after its file, or put the images into that file."
         )
     (part,) = fitting
-    label = mapping.label
+    columns, label = columns.take(part.is_read), mapping.label
     # Labels stored beside the images prove the order, if both files write them alike.
-    if label and columns.kinds[label] == part.columns.kinds[part.label]:
-        beside = columns.series(label).iloc[part.rows].reset_index(drop=True)
+    if label and columns.kinds[label] == part.columns.kinds[str(part.mapping.label)]:
+        beside = columns.series(label)
         differ = np.flatnonzero((beside.astype(str) != part.labels.astype(str)).to_numpy())
         if len(differ):
             row = int(differ[0])
             raise InputError(
                 f"'{columns.file}' is not in the row order of '{part.columns.file}': its label at "
-                f"row {int(part.rows[row])} is {beside.iloc[row]!s}, not "
+                f"{columns.where(row)} is {beside.iloc[row]!s}, not "
                 f"{part.labels.iloc[row]!s}. Save both in the same order."
             )
-    images = pictures(columns, str(mapping.images))[part.rows]
+    images = pictures(columns, str(mapping.images))
     notes.append(
         f"The images of '{columns.file}' were attached to '{part.columns.file}', row by row."
     )
     return [dataclasses.replace(p, images=images) if p is part else p for p in parts]
-
-
-def _facts(part: FileRows) -> FileFacts:
-    roles = set() if part.split is None else set(part.split)
-    role = f"{roles.pop()} rows" if len(roles) == 1 else ""
-    return FileFacts(part.columns.file, part.columns.format, part.rows_of_file, role)

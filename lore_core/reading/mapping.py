@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lore_core.data.errors import listed
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, listed
+from lore_core.reading.columns import Columns
 
 #: What the probability columns hold.
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "correct")

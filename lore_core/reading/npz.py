@@ -9,9 +9,8 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,14 +18,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.archive_files import read_npy_header
-from lore_core.data.validation import InputError
+from lore_core.data.errors import listed, short
+from lore_core.data.validation import InputError, repeated
 from lore_core.reading.columns import (
     MAX_COLUMNS,
     Columns,
     Kind,
     kind_of_dtype,
-    listed,
-    short,
+    refusing_damage,
     vector_of,
 )
 from lore_core.reading.raw_file import RawFile
@@ -94,17 +93,8 @@ def open_npz(raw: RawFile) -> Columns:
     )
 
 
-@contextmanager
-def _refusing_damage(raw: RawFile) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    except DAMAGE as error:
-        raise InputError(
-            f"'{raw.name}' is damaged ({short(error) or type(error).__name__}): it may have been "
-            "cut off while being copied. Save it again with numpy.savez."
-        ) from error
+def _refusing_damage(raw: RawFile) -> AbstractContextManager[None]:
+    return refusing_damage(raw.name, "archive of numpy.savez", *DAMAGE)
 
 
 def _headers(raw: RawFile) -> _Headers:
@@ -191,36 +181,36 @@ def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
         ) from error
 
 
+def _texts(raw: RawFile, name: str) -> tuple[str, ...]:
+    """Return an array of names, whatever its shape."""
+    return tuple(map(str, _vector(raw, name, np.atleast_1d(_read(raw, name)).ravel())))
+
+
 def _class_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
     if "class_names" not in headers:
         return None
-    names = _read(raw, "class_names")
-    if names.ndim != 1:
+    shape = headers["class_names"][0]
+    if len(shape) != 1:
         raise InputError(
             f"array 'class_names' of '{raw.name}' must be one-dimensional, one name a class; "
-            f"got shape {names.shape}."
+            f"got shape {shape}."
         )
-    texts = tuple(_vector(raw, "class_names", names).astype(str))
-    twice = _first_twice(texts)
-    if twice is not None:
-        raise InputError(
-            f"array 'class_names' of '{raw.name}' names two classes '{twice}'. Rename one."
-        )
-    return texts
+    names = _texts(raw, "class_names")
+    _check_differ(raw, "class_names", names, "classes")
+    return names
 
 
 def _feature_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
     """Return the names of the columns of ``features``, where there is one a column."""
     if "feature_names" not in headers or "features" not in headers:
         return None
-    shape = headers["features"][0]
-    names = _read(raw, "feature_names")
-    if names.ndim != 1 or len(shape) != 2 or len(names) != shape[1]:
+    shape, shape_of_names = headers["features"][0], headers["feature_names"][0]
+    if len(shape) != 2 or shape_of_names != shape[1:]:
         return None
-    return tuple(_vector(raw, "feature_names", names).astype(str))
+    return _texts(raw, "feature_names")
 
 
-def _column_names(raw: RawFile, headers: _Headers, array: str, single: str) -> list[str]:
+def _column_names(raw: RawFile, headers: _Headers, array: str, single: str) -> Sequence[str]:
     companion, shape = f"{single}_names", headers[array][0]
     count = 1 if len(shape) == 1 else shape[1]
     if count > MAX_COLUMNS:
@@ -230,21 +220,16 @@ def _column_names(raw: RawFile, headers: _Headers, array: str, single: str) -> l
         )
     if companion not in headers:
         return [single] if count == 1 else [f"{single}_{index}" for index in range(count)]
-    found = np.atleast_1d(_read(raw, companion)).ravel()
-    names = [str(name) for name in _vector(raw, companion, found)]
+    names = _texts(raw, companion)
     if len(names) != count:
         raise InputError(
             f"array '{companion}' of '{raw.name}' must name every column of '{array}'; got "
             f"{len(names)} names ({listed(names, 6)}) for {count} columns."
         )
-    twice = _first_twice(names)
-    if twice is not None:
-        raise InputError(
-            f"array '{companion}' of '{raw.name}' names two columns '{twice}'. Rename one."
-        )
+    _check_differ(raw, companion, names, "columns")
     return names
 
 
-def _first_twice(names: Sequence[str]) -> str | None:
-    """Return the first name that is there twice."""
-    return next((name for name, count in Counter(names).items() if count > 1), None)
+def _check_differ(raw: RawFile, array: str, names: Sequence[str], what: str) -> None:
+    for name in repeated(names):
+        raise InputError(f"array '{array}' of '{raw.name}' names two {what} '{name}'. Rename one.")

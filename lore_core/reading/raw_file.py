@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
+from typing import IO, Any, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
-from lore_core.data.errors import InputError, as_path
+from lore_core.data.errors import InputError, as_path, short
 
 #: Bytes of a text in which its last line break is looked for.
 _ENDING_BYTES = 64
@@ -58,16 +58,8 @@ class Table(Protocol):
         ...
 
 
-class Readable(Protocol):
-    """An open file or an upload: what has ``read``."""
-
-    def read(self) -> bytes | str:
-        """Return all that is left."""
-        ...
-
-
 #: One file or table.
-Source: TypeAlias = "str | os.PathLike[str] | Readable | Table | RawFile"
+Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | RawFile"
 #: One file, several, or a directory.
 Sources: TypeAlias = "Source | Sequence[Source]"
 
@@ -116,12 +108,12 @@ def check_parts(
 
     ``where``: how a sentence calls what holds them.
     """
-    held: dict[tuple[str, str], set[int]] = {}
+    found: dict[tuple[str, str], set[int]] = {}
     for name in names:
         match = _PART.match(name)
         if match:
-            held.setdefault((match["set"], match["count"]), set()).add(int(match["part"]))
-    for (stem, count), parts in held.items():
+            found.setdefault((match["set"], match["count"]), set()).add(int(match["part"]))
+    for (stem, count), parts in found.items():
         for part in range(int(count)):
             if part not in parts:
                 raise InputError(
@@ -140,8 +132,7 @@ def _as_table(source: Table) -> pa.Table:
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200].rstrip(".")
         raise InputError(
-            f"the {type(source).__name__} cannot be read as a table ({reason}). Give each column "
-            "values of one kind."
+            f"the {type(source).__name__} cannot be read as a table "
+            f"({short(error, 200).rstrip('.')}). Give each column values of one kind."
         ) from error

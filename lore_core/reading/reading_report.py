@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.errors import counted, listed, short
 from lore_core.data.number_text import percent
 from lore_core.data.weights import chosen_weights
 from lore_core.reading.checks import Check
-from lore_core.reading.columns import Columns, counted, listed
+from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.roles import can_be_group, guess
 
@@ -111,11 +112,9 @@ def overview_of(columns: Columns, given: ColumnMapping) -> FileOverview:
 
 def _column(columns: Columns, name: str, role: str) -> ColumnOverview:
     shape, kind = columns.shapes[name], columns.kinds[name]
-    if len(shape) != 1:
-        words = _array_words(shape, _WORDS[kind], role)
+    if len(shape) != 1 or kind == "other":
+        words = _WORDS[kind] if len(shape) == 1 else _array_words(shape, _WORDS[kind], role)
         return ColumnOverview(name, words, None, 0, (), role, False)
-    if kind == "other":
-        return ColumnOverview(name, _WORDS[kind], None, 0, (), role, False)
     values = columns.series(name)
     sample = values.iloc[:_SAMPLE] if kind == "number" else values
     distinct = sample.dropna().unique()
@@ -124,7 +123,10 @@ def _column(columns: Columns, name: str, role: str) -> ColumnOverview:
         _WORDS[kind],
         len(distinct),
         int(values.isna().sum()),
-        tuple(_shown(value) for value in distinct[:3]),
+        tuple(
+            short(f"{value:.4g}" if isinstance(value, (float, np.floating)) else value, 24)
+            for value in distinct[:3]
+        ),
         role,
         can_be_group(columns, name, values),
     )
@@ -135,15 +137,10 @@ def _array_words(shape: tuple[int, ...], of: str, role: str) -> str:
         return f"a single {of}"
     if role == "images":
         return f"images of {' × '.join(map(str, shape[1:]))}"
-    plural = {"number": "numbers", "whole number": "whole numbers"}.get(of, of)
+    plural = f"{of}s" if of.endswith("number") else of
     if len(shape) == 2:
         return f"{shape[1]:,} columns of {plural}"
     return f"array of shape {' × '.join(map(str, shape))} of {plural}"
-
-
-def _shown(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-    return text if len(text) <= 24 else text[:23] + "…"
 
 
 @dataclass(frozen=True)
@@ -293,55 +290,60 @@ def images_in_words(dataset: Dataset) -> str | None:
 
 
 def _warnings(
-    dataset: Dataset,
-    shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    groups: Mapping[str, Mapping[str, int]],
-) -> list[str]:
+    dataset: Dataset, shown: Mask, groups: Mapping[str, Mapping[str, int]]
+) -> Iterator[str]:
     names = dataset.class_names
     labels, predictions = dataset.labels[shown], dataset.predictions[shown]
     which = "evaluation rows" if dataset.split is not None else "rows"
-    sentences = []
     counts = np.bincount(labels, minlength=dataset.n_classes)
     absent = [name for name, count in zip(names, counts, strict=True) if count == 0]
     if (counts > 0).sum() == 1:
-        sentences.append(
+        yield (
             f"All labels of the {which} are '{names[int(counts.argmax())]}': calibration can only "
             "be judged on that class."
         )
     elif absent:
-        sentences.append(f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}.")
+        yield f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}."
     if len(labels) >= _FEWEST and np.isin(dataset.probabilities[shown], (0.0, 1.0)).all():
-        sentences.append(
+        yield (
             f"Every probability of the {which} is 0 or 1: there is no doubt that could be right or "
             "wrong. Save the probabilities before they are rounded."
         )
-    if names == WRONG_OR_RIGHT:
-        return [*sentences, *_small_groups(groups, which), *_halves(dataset)]
-    weights = chosen_weights(dataset.weights, shown)
+    if names != WRONG_OR_RIGHT:
+        weights = chosen_weights(dataset.weights, shown)
+        yield from _about_predictions(names, labels, predictions, weights, which)
+    yield from _small_groups(groups, which)
+    if dataset.split is not None:
+        for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
+            if not dataset.in_split(split).any():
+                yield f"There are no {split} rows {need}."
+    if not dataset.complete and names != WRONG_OR_RIGHT:
+        yield (
+            "Only the predicted class's confidence is known; the rest of each probability vector "
+            "was spread evenly, so NLL and Brier score are not the classifier's."
+        )
+
+
+def _about_predictions(
+    names: Sequence[str], labels: Ints, predictions: Ints, weights: Floats | None, which: str
+) -> Iterator[str]:
     accuracy = float(np.average(labels == predictions, weights=weights))
     commonest = int(np.bincount(labels, weights=weights).argmax())
     majority = float(np.average(labels == commonest, weights=weights))
-    if (counts > 0).sum() > 1 and accuracy <= majority + _MAJORITY_MARGIN:
+    if (labels != labels[0]).any() and accuracy <= majority + _MAJORITY_MARGIN:
         relation = "equals" if abs(accuracy - majority) <= _MAJORITY_MARGIN else "is below"
-        sentences.append(
+        yield (
             f"Accuracy {percent(accuracy)} {relation} the majority class: always answering "
             f"'{names[commonest]}' would be right in {percent(majority)}."
         )
     if len(labels) >= _FEWEST and (labels == predictions).all():
-        sentences.append(
+        yield (
             f"Every prediction of the {which} is right: are the labels what was predicted, or were "
             "the rows used in training?"
         )
-    never = np.setdiff1d(np.arange(dataset.n_classes), predictions)
+    never = np.setdiff1d(np.arange(len(names)), predictions)
     if len(never):
-        sentences.append(f"Never predicted: {listed([repr(names[k]) for k in never], 8)}.")
-    sentences += [*_small_groups(groups, which), *_halves(dataset)]
-    if not dataset.complete:
-        sentences.append(
-            "Only the predicted class's confidence is known; the rest of each probability vector "
-            "was spread evenly, so NLL and Brier score are not the classifier's."
-        )
-    return sentences
+        yield f"Never predicted: {listed([repr(names[k]) for k in never], 8)}."
 
 
 def _small_groups(groups: Mapping[str, Mapping[str, int]], which: str) -> Iterator[str]:
@@ -352,10 +354,3 @@ def _small_groups(groups: Mapping[str, Mapping[str, int]], which: str) -> Iterat
                 f"Small groups of {column} (fewer than {SMALL_GROUP} {which}): {listed(small, 8)}. "
                 "Their numbers are mostly noise."
             )
-
-
-def _halves(dataset: Dataset) -> Iterator[str]:
-    if dataset.split is not None:
-        for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
-            if not dataset.in_split(split).any():
-                yield f"There are no {split} rows {need}."

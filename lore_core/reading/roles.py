@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, short
+from lore_core.data.errors import InputError, short
+from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
 #: Cells of a column that are looked at.
@@ -109,8 +109,8 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     """
     mapping = given = expand(given, columns)
     # A column given only as a group can still have a role of its own.
-    kept = [names for role, names in given.columns().items() if role not in ("groups", "text")]
-    free = _Free(columns, itertools.chain.from_iterable(kept))
+    taken = [names for role, names in given.columns().items() if role not in ("groups", "text")]
+    free = _Free(columns, itertools.chain.from_iterable(taken))
 
     def fill(role: str, value: str | tuple[str, ...] | None) -> None:
         nonlocal mapping
@@ -170,9 +170,6 @@ def _is_split(columns: Columns, name: str) -> bool:
 
 
 def _images(free: _Free) -> str | None:
-    named = free.named(_IMAGES, (3, 4))
-    if named is not None:
-        return named
     pictures = [
         name
         for name in free.names
@@ -180,7 +177,7 @@ def _images(free: _Free) -> str | None:
         and free.columns.kinds[name] == "whole"
         and _key(name) not in _FEATURES
     ]
-    return pictures[0] if len(pictures) == 1 else None
+    return free.named(_IMAGES, (3, 4)) or (pictures[0] if len(pictures) == 1 else None)
 
 
 def _label(free: _Free, given: ColumnMapping) -> str | None:
@@ -280,9 +277,9 @@ def _kind_of_given(columns: Columns, given: ColumnMapping) -> str:
 
 
 def _features(free: _Free) -> tuple[str, ...]:
-    whole = free.named(_FEATURES, (2, 3, 4))
-    if whole is not None:
-        return (whole,)
+    array = free.named(_FEATURES, (2, 3, 4))
+    if array is not None:
+        return (array,)
     return tuple(
         name
         for name in free.names
@@ -341,7 +338,8 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
     for name in columns.names:
         if name in used or columns.kinds[name] != "text" or len(columns.shapes[name]) != 1:
             continue
-        if _called_feature(name) and (found := _written_numbers(columns, name)):
+        is_called_feature = _NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name)
+        if is_called_feature and (found := _written_numbers(columns, name)):
             row, value = found
             notes.append(
                 f"'{name}' is no feature: it holds text such as {short(repr(value))} "
@@ -402,11 +400,6 @@ def _class_column(name: str) -> tuple[str, str] | None:
     """Return the family and the class of a column of probabilities or logits: ``p``, ``cat``."""
     match = _PROBABILITY_FAMILY.fullmatch(name) or _LOGIT_FAMILY.fullmatch(name)
     return (match[1].lower(), match[2] or match[3]) if match else None
-
-
-def _called_feature(name: str) -> bool:
-    """Tell whether a column is called as features are: ``f_0``, ``emb12``, ``feature_age``."""
-    return bool(_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
 
 
 def _says_the_same(columns: Columns, one: str, other: str) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import listed, short
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
 

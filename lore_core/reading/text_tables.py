@@ -9,8 +9,9 @@ import re
 
 import pandas as pd
 
+from lore_core.data.errors import short
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, check_table, columns_of_values, short
+from lore_core.reading.columns import Columns, check_table, columns_of_values
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -26,19 +27,19 @@ def open_text(raw: RawFile) -> Columns:
     """Open a delimited text file whose first line names the columns."""
     with raw.open() as stream:
         head = stream.read(_SAMPLE_BYTES)
-    encoding = _encoding(head)
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     if b"\0" in head and not encoding.startswith("utf-16"):
         raise InputError(f"'{raw.name}' is not text: it holds zero bytes. Save it as CSV again.")
-    sample, whole = head.decode(encoding, "replace"), len(head) < _SAMPLE_BYTES
+    sample, is_complete = head.decode(encoding, "replace"), len(head) < _SAMPLE_BYTES
     try:
-        delimiter, rows = _sniff(sample, whole=whole)
+        delimiter, rows = _sniff(sample, is_complete=is_complete)
     except csv.Error as error:
         raise InputError(
             f"'{raw.name}' cannot be read as a table: a cell is longer than "
             f"{csv.field_size_limit():,} characters, or a quote does not end. Close the quote, or "
             "leave the column out."
         ) from error
-    if len(rows) < 2 and not whole:
+    if len(rows) < 2 and not is_complete:
         raise InputError(
             f"'{raw.name}' cannot be read as a table: its first two lines, or a quote in them, are "
             "longer than a megabyte. Close the quote; put many features into an .npz."
@@ -70,16 +71,10 @@ def open_text(raw: RawFile) -> Columns:
     )
 
 
-def _encoding(head: bytes) -> str:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    return "utf-8-sig"
-
-
-def _sniff(sample: str, *, whole: bool) -> tuple[str, list[list[str]]]:
+def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
     """Return the delimiter under which header and rows agree best, and the first rows."""
     lines = sample.splitlines(keepends=True)
-    if not whole and len(lines) > 1:
+    if not is_complete and len(lines) > 1:
         lines = lines[:-1]
     best: tuple[float, int] = (-1.0, 0)
     chosen, first_rows = ",", [row for row in csv.reader(lines[:_SAMPLE_LINES]) if row]
@@ -171,12 +166,12 @@ def _cut_line(raw: RawFile, names: list[str], delimiter: str, encoding: str) -> 
         last = stream.read().rpartition(b"\n")[2]
     # (Where a break may be in quotes, or is written otherwise, the last line is not known.)
     known = last.strip() and b'"' not in last and b"\r" not in last
-    held = last.count(delimiter.encode()) + 1
-    if not known or encoding.startswith("utf-16") or held >= len(names):
+    n_values = last.count(delimiter.encode()) + 1
+    if not known or encoding.startswith("utf-16") or n_values >= len(names):
         return ""
     return (
-        f"the last line of '{raw.name}' holds {held} of {len(names)} values and does not end: the "
-        "file may have been cut off there. Save it again."
+        f"the last line of '{raw.name}' holds {n_values} of {len(names)} values and does not end: "
+        "the file may have been cut off there. Save it again."
     )
 
 

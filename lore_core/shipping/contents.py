@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.number_text import rows_words
+from lore_core.data.errors import counted
 from lore_core.data.rules import words_of
 from lore_core.data.validation import InputError
 from lore_core.embedding.maps import LinearMap, NeighbourMap
@@ -48,7 +48,7 @@ class FileContents:
     @property
     def sentence(self) -> str:
         """Whose data can be read from the file."""
-        text = f"{self.label}, fitted on {_calibration(self.calibration_rows)}. "
+        text = f"{self.label}, fitted on {counted(self.calibration_rows, 'calibration row')}. "
         if self.single_rows:
             text += (
                 "Single calibration rows can be read from the file: treat it like those rows. Of "
@@ -68,7 +68,10 @@ class FileContents:
         return {
             "holds": [item.what for item in self.held],
             "shape": [" × ".join(f"{n:,}" for n in item.shape) for item in self.held],
-            "size": [_size(item.n_bytes) for item in self.held],
+            "size": [
+                f"{max(item.n_bytes / 1e3, 0.1):,.1f} kB" if item.n_bytes else ""
+                for item in self.held
+            ],
             "single rows": ["yes" if item.single_rows else "no" for item in self.held],
         }
 
@@ -120,7 +123,7 @@ class _Who:
 
     def __str__(self) -> str:
         if self.cells is None:
-            return _calibration(self.rows)
+            return counted(self.rows, "calibration row")
         return f"{len(self.cells):,} cells (means of {self.smallest_cell:,} or more rows)"
 
 
@@ -183,7 +186,7 @@ def _disclosed(
     if "{smallest}" in words:
         count = state["count"]
         least = int(count[count > 0].min())
-        smallest, single = f"; the smallest is of {rows_words(least)}", least == 1
+        smallest, single = f"; the smallest is of {counted(least, 'row')}", least == 1
     return words.format(who=who, cuts=cuts, smallest=smallest), single
 
 
@@ -210,11 +213,3 @@ def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
         features += ", from which these can be rebuilt" * single
     yield Held(features, points.shape, points.nbytes, single)
     yield Held(f"places of {who} on {name}", places.shape, places.nbytes, single)
-
-
-def _calibration(n_rows: int) -> str:
-    return f"{n_rows:,} calibration {'row' if n_rows == 1 else 'rows'}"
-
-
-def _size(n_bytes: int) -> str:
-    return "" if n_bytes == 0 else f"{max(n_bytes / 1e3, 0.1):,.1f} kB"

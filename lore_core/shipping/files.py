@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,11 +17,13 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.atomic_files import replaced_at_once
+from lore_core.data.errors import listed
+from lore_core.data.probabilities import spread_confidence
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import InputError, check_integer
+from lore_core.data.validation import InputError, check_integer, repeated
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
-from lore_core.shipping.tables import Chunk, open_table
+from lore_core.shipping.tables import numbers, open_table, texts, with_columns
 
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
 #: Under which name a file says what it was made of.
@@ -118,7 +119,7 @@ def recalibrate_file(
                 new = _recalibrated(predictor, columns, chunk, suffix)
             except InputError as error:
                 raise InputError(f"'{table.name}': {_counted_on(str(error), done)}") from error
-            write(chunk, new)
+            write(with_columns(chunk, new))
             done += len(chunk)
             tell(progress, share, f"{done:,} rows recalibrated")
         if done == 0:
@@ -151,7 +152,7 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
         missing = [name for name in classes if name not in names]
         raise InputError(
             f"'{file}' must have a column p_<class> for every class of the fit (or 'confidence' "
-            f"and 'prediction'); no {_listed(missing)}."
+            f"and 'prediction'); no {listed(map(repr, missing), 6)}."
         )
     features: list[str] = []
     if predictor.needs_features:
@@ -165,22 +166,19 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
         if missing:
             raise InputError(
                 f"'{file}' must have the {len(features):,} features the recalibrator was fitted "
-                f"on; no {_listed(missing)}."
+                f"on; no {listed(map(repr, missing), 6)}."
             )
     groups = predictor.group_columns if predictor.needs_groups else ()
     missing = [name for name in groups if name not in names]
     if missing:
-        raise InputError(f"'{file}' must have the group columns of the fit; no {_listed(missing)}.")
+        raise InputError(
+            f"'{file}' must have the group columns of the fit; no {listed(map(repr, missing), 6)}."
+        )
     return _Columns(probabilities, second, tuple(features), tuple(groups), prediction)
 
 
-def _listed(names: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
-
-
 def _recalibrated(
-    predictor: Predictor, columns: _Columns, chunk: Chunk, suffix: str
+    predictor: Predictor, columns: _Columns, chunk: pa.Table, suffix: str
 ) -> dict[str, NDArray[Any]]:
     classes = np.array(predictor.class_names, dtype=object)
     predicted = _predicted(predictor, chunk) if columns.prediction else None
@@ -191,7 +189,7 @@ def _recalibrated(
     new = predictor.predict(
         given,
         features,
-        {name: chunk.texts(name) for name in columns.groups} or None,
+        {name: texts(chunk, name) for name in columns.groups} or None,
         predictions=predicted,
     )
     if predicted is None:
@@ -206,21 +204,21 @@ def _recalibrated(
     return made
 
 
-def _predicted(predictor: Predictor, chunk: Chunk) -> Ints:
+def _predicted(predictor: Predictor, chunk: pa.Table) -> Ints:
     place = {str(name): k for k, name in enumerate(predictor.class_names)}
-    names = chunk.texts(_PREDICTION)
+    names = texts(chunk, _PREDICTION)
     try:
         return np.array([place[name] for name in names], dtype=np.int64)
     except KeyError:
         row = next(row for row, name in enumerate(names) if name not in place)
         raise InputError(
-            f"'{_PREDICTION}' must be one of the classes {_listed(list(place))}; got "
+            f"'{_PREDICTION}' must be one of the classes {listed(map(repr, place), 6)}; got "
             f"{names[row]!r} at row {row}."
         ) from None
 
 
 def _probabilities(
-    columns: _Columns, chunk: Chunk, predicted: Ints | None, n_classes: int
+    columns: _Columns, chunk: pa.Table, predicted: Ints | None, n_classes: int
 ) -> Floats:
     if columns.second is not None:
         one = _finite(chunk, columns.probabilities[0])
@@ -229,13 +227,11 @@ def _probabilities(
         return np.column_stack([_finite(chunk, name) for name in columns.probabilities])
     assert predicted is not None  # _find made sure of it
     confidence = _finite(chunk, _CONFIDENCE)
-    spread = np.repeat((1.0 - confidence)[:, None] / (n_classes - 1), n_classes, axis=1)
-    spread[np.arange(len(spread)), predicted] = confidence
-    return spread
+    return spread_confidence(confidence, predicted, n_classes)
 
 
-def _finite(chunk: Chunk, name: str) -> Floats:
-    values = chunk.numbers(name)
+def _finite(chunk: pa.Table, name: str) -> Floats:
+    values = numbers(chunk, name)
     bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
@@ -297,10 +293,9 @@ def recalibrate_files(
     import joblib  # type: ignore[import-untyped]
 
     place = Path(directory).expanduser()
-    twice = [name for name, n in Counter(path.name for path in sources).items() if n > 1]
-    if twice:
+    for twice in repeated(path.name for path in sources):
         raise InputError(
-            f"two of the files are called '{twice[0]}', and cannot both be written to "
+            f"two of the files are called '{twice}', and cannot both be written to "
             f"'{directory}'. Name those of one directory at a time."
         )
     try:

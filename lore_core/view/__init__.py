@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lore_core.view.sums import SumsView
-from lore_core.view.view import View
+from lore_core._lazy import attach
 
-__all__ = ["SumsView", "View"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -13,7 +13,7 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.dashboard.access import LOCAL_HOSTS
-from lore_core.reading.columns import short
+from lore_core.data.errors import short
 from lore_core.reading.raw_file import RawFile
 
 Made = TypeVar("Made")

@@ -22,6 +22,7 @@ from lore_core.reading.file_pairs import half_of
         ("Digits_EVAL.csv", "Digits", "evaluation"),
         ("digits_evaluation.csv", "digits", "evaluation"),
         ("test_digits.csv", "digits", "evaluation"),
+        ("digits_held-out.csv", "digits", "evaluation"),
         ("cal.npz", "", "calibration"),
         ("medical.npz", "medical", None),
         ("contest.npz", "contest", None),
