@@ -233,7 +233,9 @@ with side.container(key="side_charts"):
             table,
             rows=f"{view.rows}; click a bar",
             chosen=chosen,
-            marked=None if marked is None else (marked.name, reliability_of(view, marked.rows)),
+            highlighted=None
+            if marked is None
+            else (marked.name, reliability_of(view, marked.rows)),
             mode=theme_mode(),
             height=330,
             title="Confidence bins",
@@ -250,9 +252,8 @@ with side.container(key="side_charts"):
             rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
             global_error=None if chosen is None else float(abs(table.gap[chosen])),
             null=chance,
-            marked="" if marked is None else marked.name,
+            highlighted="" if marked is None else marked.name,
             mode=theme_mode(),
-            height=300,
             title="LCE over rows",
         ),
         "cdf",

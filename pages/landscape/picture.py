@@ -145,7 +145,7 @@ def _show_map(
         titles=drawing.titles,
         selection=selection,
         chosen=drawing.chosen,
-        marked=None if drawing.marked is None else drawing.marked.told,
+        highlighted=None if drawing.marked is None else drawing.marked.told,
         row=picked_row(view.evaluation),
         glimpse=glimpse_of(view.evaluation),
         gamma=view.gamma,

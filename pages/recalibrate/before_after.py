@@ -68,7 +68,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             ).sentence
             with column:
                 if shown == _SWIPED:
-                    chart_line(chart, f"landscape_{place}", said=f"{plain(name)}: {sentence}")
+                    chart_line(chart, f"landscape_{place}", caption=f"{plain(name)}: {sentence}")
                 else:
                     show_chart(chart, f"landscape_{place}")
                     st.caption(sentence)

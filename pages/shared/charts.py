@@ -48,19 +48,19 @@ def chart_line(
     key: str,
     *,
     narrow: bool = False,
-    said: str = "",
+    caption: str = "",
     as_seen: Callable[[], Chart] | None = None,
 ) -> None:
     """Say under a chart how to read it, and offer its exports.
 
-    ``chart``, ``key``, ``narrow``: see :func:`show_chart`. ``said``: what is said instead.
+    ``chart``, ``key``, ``narrow``: see :func:`show_chart`. ``caption``: what is said instead.
     ``as_seen``: makes the chart as it is on the screen by then, where the reader can move it.
     """
     row = st.container(
         horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"line_{key}"
     )
     with row:
-        st.caption(unbroken(said or chart.how_to_read), width="stretch")
+        st.caption(unbroken(caption or chart.how_to_read), width="stretch")
         with st.popover(
             ":material/download:" if narrow else ":material/download: Export",
             type="tertiary",
