@@ -47,7 +47,6 @@ RUN = """
 import os, sys, time, json
 from pathlib import Path
 from lore_core.mergeable import Plan, partitions_of, sum_files
-from lore_core.mergeable.cell_sums import stored
 files, kept, workers, plan, processors = sys.argv[1:]
 if processors == "one":
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
@@ -55,7 +54,7 @@ plan, workers = Plan.load(Path(plan)), int(workers)
 started = time.perf_counter()
 run = sum_files(partitions_of(sorted(Path(files).glob("*.parquet"))), plan, directory=kept,
                 n_workers=workers, progress=lambda share, said: print(said, flush=True))
-print(json.dumps({"seconds": time.perf_counter() - started, "digest": stored.digest(run.sums),
+print(json.dumps({"seconds": time.perf_counter() - started, "digest": run.sums.digest,
                   "kept": run.n_kept, "summed": run.n_summed}))
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,11 +190,10 @@ def _bins(bins: dict[str, _Bin], points: NDArray[np.float64], gallery: Gallery) 
             {"LCE": item.local.absolute[item.rows]},
             rows=f"{about}; {n:,} rows",
             global_error=gap,
-            height=400,
             title="Distribution of the LCE",
         )
         made[f"landscape-{side}"] = gallery.save(landscape, f"images-landscape-{side}", HALF)
-        made[f"cdf-{side}"] = gallery.save(cdf, f"images-cdf-{side}", HALF)
+        made[f"cdf-{side}"] = gallery.save(replace(cdf, height=400), f"images-cdf-{side}", HALF)
     return made
 
 
@@ -243,10 +242,9 @@ def _before_after(
             "LoRe": local[pub.LORE_TSNE].absolute[rows],
         },
         rows=f"rows that had confidence {name}; {int(rows.sum()):,} rows",
-        height=400,
         title="Distribution of the LCE",
     )
-    made["cdf-after"] = gallery.save(cdf, "images-cdf-after", HALF)
+    made["cdf-after"] = gallery.save(replace(cdf, height=400), "images-cdf-after", HALF)
     return made
 
 
@@ -263,4 +261,4 @@ def _reward(
 
 def _reward_chart(rewards: dict[str, lore.metrics.RewardCurve], rows: str) -> Chart:
     shown = {"LoRe" if label == pub.LORE_TSNE else label: curve for label, curve in rewards.items()}
-    return reward_figure(shown, rows=rows, baseline=pub.NONE, height=520)
+    return replace(reward_figure(shown, rows=rows, baseline=pub.NONE), height=520)

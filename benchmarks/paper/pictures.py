@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import lore_core as lore
@@ -90,7 +91,8 @@ def curve_chart(
     gamma: float | None = None,
 ) -> Chart:
     """Draw curves over the whole width of the page."""
-    return bandwidth_figure(curves, metric=metric, rows=rows, gamma=gamma, height=400)
+    chart = bandwidth_figure(curves, metric=metric, rows=rows, gamma=gamma)
+    return replace(chart, height=400)
 
 
 def draw_curves(
@@ -132,7 +134,7 @@ def draw_runs(runs: lore.comparison.RunsComparison, gallery: Gallery, rows: str)
         .reset_index(drop=True)
     )
     metric = "max group-wise MCE"
-    scatter = run_scatter_figure(paper, "MLCE (t-SNE)", of=metric, rows=rows, height=480)
+    scatter = run_scatter_figure(paper, "MLCE (t-SNE)", of=metric, rows=rows)
     return {
         "worst-group": gallery.save(runs_figure(paper, metric, rows=rows), "runs-worst-group"),
         "scatter": gallery.save(scatter, "runs-scatter"),

@@ -9,7 +9,6 @@ import pandas as pd
 
 from lore_core.data.defaults import GAMMA
 from lore_core.data.progress import Progress, part_of
-from lore_core.data.validation import InputError
 from lore_core.mergeable.cell_sums.local_values import Weight
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
@@ -44,8 +43,7 @@ def compare_sums(
     Raises InputError if the sums are of different maps or bins, or ``gamma`` is less than they
     allow.
     """
-    if first.place != other.place or first.bins.edges.tolist() != other.bins.edges.tolist():
-        raise InputError("sums can only be compared where they share map and confidence bins.")
+    first.check_comparable(other)
     tables = [
         metrics_of_sums(
             sums, gamma=gamma, progress=part_of(progress, step / 3, (step + 1) / 3)

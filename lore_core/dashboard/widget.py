@@ -10,7 +10,7 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from lore_core.figures.browser import notebook_script
+from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.gamma_fields import StillLayer
 from lore_core.regions.selection import Selection
 
@@ -21,7 +21,7 @@ class LandscapeWidget(anywidget.AnyWidget):
     ``selection`` is what the reader has drawn: ``sign``, ``x``, ``y`` and ``axes`` of each part.
     """
 
-    _esm = notebook_script()
+    _esm = landscape_script("still", "notebook")
     rows = traitlets.Bytes().tag(sync=True)
     layers: traitlets.List[dict[str, object]] = traitlets.List().tag(sync=True)
     gamma = traitlets.Float().tag(sync=True)

@@ -188,7 +188,7 @@ def _fit_neighbour_map(
         points = reduction.place(table)
     fit = tsne.fit_tsne if method == "tsne" else umap_map.fit_umap
     arranged = points if method == "tsne" else table
-    made = fit(
+    fitted, place, note = fit(
         arranged[fit_on],
         n_components,
         random_state=random_state,
@@ -196,38 +196,22 @@ def _fit_neighbour_map(
         **options,
     )
     coordinates = np.empty((n, n_components))
-    coordinates[fit_on] = made.fitted
+    coordinates[fit_on] = fitted
     if n > limit:
-        coordinates[~fit_on] = made.place(arranged[~fit_on], part_of(progress, share, 1.0))
-    notes = made.notes
+        coordinates[~fit_on] = place(arranged[~fit_on], part_of(progress, share, 1.0))
+    notes: tuple[str, ...] = (note,)
     if method == "tsne" and reduction is not None:
         notes += (f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components",)
     return NeighbourMap(points, coordinates, reduction, notes), coordinates, min(n, limit)
 
 
 def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> float:
-    """Estimate how long :func:`embed` takes with its default options.
+    """Estimate how many seconds :func:`embed` takes with its default options.
 
-    Fitted to times on two cores of a small virtual machine; a desktop is faster.
-
-    Parameters
-    ----------
-    method : "pca", "tsne", "umap" or "identity"
-    n, p : int
-        Rows and features.
-    n_components : int
-        Dimensions of the map.
-
-    Returns
-    -------
-    float
-        Seconds, right to a factor of about two on an idle machine of two cores. UMAP's first map
-        in a process takes some 10 to 30 seconds more, for compilation; that is not included.
-
-    Raises
-    ------
-    InputError
-        If the method is unknown or a number is below 1.
+    ``n``, ``p``: rows and features. ``n_components``: dimensions of the map. Fitted to times on two
+    cores of a small virtual machine, idle, and right to a factor of about two; a desktop is faster.
+    UMAP's first map in a process takes some 10 to 30 seconds more, for compilation, which are not
+    included. Raises InputError if the method is unknown or a number is below 1.
     """
     if method not in METHODS:
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import by_blocks
+from lore_core.data.progress import Progress
 from lore_core.data.rules import Values
 from lore_core.data.validation import InputError
 
 #: Rows between which a new one is placed. Of 3 to 25, with weights of this and of other kinds, 5 to
 #: 10 predicted best on t-SNE and UMAP maps; see docs/decisions.md.
 N_NEIGHBOURS = 7
+#: What places rows (m, p) on a map that t-SNE or UMAP fitted.
+Place = Callable[[Floats, Progress | None], Floats]
 #: Distances held at a time.
 _BLOCK = 2**23
 
@@ -74,12 +78,12 @@ def fit_pca(
     with np.errstate(invalid="ignore", divide="ignore"):
         pca.fit(centred)
     total = np.einsum("ij,ij", centred, centred)
-    kept = pca.explained_variance_.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
+    explained = pca.explained_variance_.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
     return LinearMap(
         mean + pca.mean_,
         # (As a file holds them: products of another order differ in a last bit.)
         np.ascontiguousarray(pca.components_, dtype=np.float64),
-        (f"{percent(min(kept, 1.0), 0)} of the variance",),
+        (f"{percent(min(explained, 1.0), 0)} of the variance",),
     )
 
 
@@ -125,7 +129,7 @@ class NeighbourMap:
 
     def _between(self, points: Floats) -> Floats:
         n = len(self.points)
-        kept = min(N_NEIGHBOURS + 1, n)
+        n_near = min(N_NEIGHBOURS + 1, n)
         # Differences of squares lose digits; around the middle fewer. Here they only choose.
         middle = self.points.mean(axis=0)
         known = (self.points - middle).astype(np.float32)
@@ -134,7 +138,7 @@ class NeighbourMap:
         for start in range(0, len(points), max(_BLOCK // n, 1)):
             block = points[start : start + max(_BLOCK // n, 1)]
             near = squares - 2.0 * ((block - middle).astype(np.float32) @ known.T)
-            chosen = np.argpartition(near, kept - 1, axis=1)[:, :kept]
+            chosen = np.argpartition(near, n_near - 1, axis=1)[:, :n_near]
             found[start : start + len(block)] = self._mean_place(block, chosen)
         return found
 

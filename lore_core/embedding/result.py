@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,61 +23,28 @@ from lore_core.embedding.scaling import Scale
 _SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
 
 
-class Map(Protocol):
-    """A fitted map from features to unscaled coordinates."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know about the map."""
-        ...
-
-    def place(self, features: Floats) -> Floats:
-        """Return unscaled coordinates, shape (m, d)."""
-        ...
-
-
-#: The maps that place new rows from a file.
-MAPS = (IdentityMap, LinearMap, NeighbourMap)
+#: The maps that place new rows from a file: from features to unscaled coordinates.
+Map = IdentityMap | LinearMap | NeighbourMap
+MAPS = get_args(Map)
 #: A mask, indices or a slice.
 Selection = NDArray[Any] | slice
 
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Coordinates z = φ2(φ1(x)) on which "similar rows" are close, and the map that made them.
+    """Coordinates z = φ2(φ1(x)) on which "similar rows" are close, and the map that made them."""
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (n, d)
-        Scaled coordinates; read-only.
-    method : "pca", "tsne", "umap" or "identity"
-    n_components : int
-        d.
-    scale : "unit", "isotropic" or "none"
-    scale_factors : ndarray of shape (d,)
-        What each dimension was divided by.
-    random_state : int
-        Seed of the map.
-    fitted_rows : int
-        Rows the map was fitted on.
-    total_rows : int
-        Rows the map was made for. Where more than ``fitted_rows``, the others were placed on the
-        fitted map.
-    n_features : int
-        p, what :meth:`transform` expects.
-    projection : IdentityMap, LinearMap or NeighbourMap
-        From features to unscaled coordinates.
-    """
-
-    coordinates: Annotated[Floats, Values(("m", "d"))]
+    coordinates: Annotated[Floats, Values(("m", "d"))]  #: (n, d); scaled; read-only
     method: Method
-    n_components: Annotated[int, Number(1, whole=True)]
+    n_components: Annotated[int, Number(1, whole=True)]  #: d
     scale: Scale
+    #: (d,); what each dimension was divided by.
     scale_factors: Annotated[Floats, Values(("d",), np.finfo(float).tiny)]
-    random_state: int
+    random_state: int  #: Seed of the map
+    #: Rows the map was fitted on and made for; where these are more, others were placed on it.
     fitted_rows: Annotated[int, Number(0, whole=True)]
     total_rows: Annotated[int, Number(0, whole=True)]
-    n_features: Annotated[int, Number(1, whole=True)]
+    n_features: Annotated[int, Number(1, whole=True)]  #: p, what :meth:`transform` expects
     projection: Annotated[Map, Instance(MAPS)] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -121,21 +88,10 @@ class Embedding:
         return state.hexdigest()
 
     def transform(self, new_features: ArrayLike) -> Floats:
-        """Place new rows on this map, in this scale; on t-SNE and UMAP between the known rows.
+        """Place new rows (m, p) on this map, in this scale; on t-SNE and UMAP between known rows.
 
-        Parameters
-        ----------
-        new_features : array-like of shape (m, p)
-            The same features, in the same order.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-
-        Raises
-        ------
-        InputError
-            If the number of features differs or a value is not finite.
+        ``new_features``: the same features, in the same order. Returns shape (m, d). Raises
+        InputError if the number of features differs or a value is not finite.
         """
         features = as_coordinates(new_features, "new_features")
         if features.shape[1] != self.n_features:
@@ -155,12 +111,9 @@ class Embedding:
 
         A map that places new rows by known ones, t-SNE or UMAP, then knows the chosen ones alone.
         """
-        kept = (
-            self.projection.rows(selection)
-            if isinstance(self.projection, NeighbourMap)
-            else self.projection
-        )
-        return dataclasses.replace(self, coordinates=self.coordinates[selection], projection=kept)
+        made = self.projection
+        made = made.rows(selection) if isinstance(made, NeighbourMap) else made
+        return dataclasses.replace(self, coordinates=self.coordinates[selection], projection=made)
 
     def without_coordinates(self) -> Embedding:
         """Return the map alone: it places new rows, and holds none."""
@@ -183,13 +136,7 @@ class Embedding:
 
         What is fitted on ``rows(among)`` meets rows that had no part in the map. On t-SNE and UMAP
         they lie a little off where they do as a part of it; PCA and identity know no difference.
-
-        Parameters
-        ----------
-        selection : mask, indices or slice
-            Which rows.
-        among : mask, indices or slice
-            The rows that are known.
+        ``selection``, ``among``: which rows, and those that are known.
         """
         chosen = self.rows(selection)
         if not isinstance(self.projection, NeighbourMap):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.errors import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import check_integer, check_positive
+from lore_core.embedding.maps import Place
 
 #: Options of the method and their defaults.
 OPTIONS: dict[str, Any] = {"perplexity": 30.0, "n_iter": 500, "exaggeration": 1.0}
@@ -34,56 +35,37 @@ _PLACE_BLOCK = 10_000
 _place_lock = threading.Lock()
 
 
-@dataclass(frozen=True, eq=False)
-class TSNEMap:
-    """A fitted t-SNE map."""
-
-    model: Any  #: The fitted rows, centred on the middle of their range
-    notes: tuple[str, ...] = ()  #: What a reader should know about the map
-
-    @property
-    def fitted(self) -> Floats:
-        """Unscaled coordinates of the fitted rows, shape (n, d)."""
-        return np.array(self.model, dtype=np.float64)
-
-    def place(self, features: Floats, progress: Progress | None = None) -> Floats:
-        """Place rows on the fitted map, each on its own: they do not move one another.
-
-        Returns shape (m, d).
-        """
-        places = np.empty((len(features), self.model.shape[1]))
-        for start in range(0, len(features), _PLACE_BLOCK):
-            block = slice(start, min(start + _PLACE_BLOCK, len(features)))
-            callbacks = None
-            if progress is not None:
-                callbacks = [_reporter(progress, block, len(features))]
-            with _place_lock:
-                places[block] = self._place_block(features[block], callbacks)
-        return places
-
-    def _place_block(self, features: Floats, callbacks: Any) -> Floats:
-        # Perplexity, start and step sizes are openTSNE's own for placing new rows.
-        perplexity = min(5.0, (len(self.model) - 1) / 3)
-        partial = self.model.prepare_partial(
-            features, initialization="median", k=25, perplexity=perplexity
-        )
-        partial.optimize(
-            n_iter=_PLACE_ITERATIONS,
-            learning_rate=0.1,
-            exaggeration=1.5,
-            momentum=0.8,
-            max_grad_norm=0.25,
-            inplace=True,
-            propagate_exception=True,
-            callbacks=callbacks,
-            callbacks_every_iters=_ITERATIONS_PER_REPORT,
-        )
-        return np.array(partial, dtype=np.float64)
+def _place(model: Any, features: Floats, progress: Progress | None = None) -> Floats:
+    """Place rows (m, p) on the fitted map, each on its own: they do not move one another."""
+    places = np.empty((len(features), model.shape[1]))
+    for start in range(0, len(features), _PLACE_BLOCK):
+        block = slice(start, min(start + _PLACE_BLOCK, len(features)))
+        callbacks = None
+        if progress is not None:
+            callbacks = [_reporter(progress, block, len(features))]
+        with _place_lock:
+            places[block] = _place_block(model, features[block], callbacks)
+    return places
 
 
-def _gradient_method(n: int, n_components: int) -> str:
-    """Return the faster of interpolation (2-D only) and Barnes–Hut trees."""
-    return "fft" if n_components == 2 and n > _BARNES_HUT_ROWS else "bh"
+def _place_block(model: Any, features: Floats, callbacks: Any) -> Floats:
+    # Perplexity, start and step sizes are openTSNE's own for placing new rows.
+    perplexity = min(5.0, (len(model) - 1) / 3)
+    partial_map = model.prepare_partial(
+        features, initialization="median", k=25, perplexity=perplexity
+    )
+    partial_map.optimize(
+        n_iter=_PLACE_ITERATIONS,
+        learning_rate=0.1,
+        exaggeration=1.5,
+        momentum=0.8,
+        max_grad_norm=0.25,
+        inplace=True,
+        propagate_exception=True,
+        callbacks=callbacks,
+        callbacks_every_iters=_ITERATIONS_PER_REPORT,
+    )
+    return np.array(partial_map, dtype=np.float64)
 
 
 def _reporter(progress: Progress, block: slice, n: int) -> Callable[..., None]:
@@ -103,8 +85,10 @@ def fit_tsne(
     perplexity: float = OPTIONS["perplexity"],
     n_iter: int = OPTIONS["n_iter"],
     exaggeration: float = OPTIONS["exaggeration"],
-) -> TSNEMap:
+) -> tuple[Floats, Place, str]:
     """Fit a t-SNE map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
+
+    Returns the rows on it (n, d), what places others, and what a reader should know about it.
 
     The negative gradient is interpolated in 2-D above 5,000 rows, and computed with Barnes–Hut
     trees otherwise; 3-D has only the trees, whose time grows much faster with n. ``perplexity`` is
@@ -136,7 +120,8 @@ def fit_tsne(
         perplexity=perplexity,
         # Fewer features than dimensions have too few principal components to start from.
         initialization="pca" if features.shape[1] >= n_components else "random",
-        negative_gradient_method=_gradient_method(n, n_components),
+        # The faster of interpolation, in the plane only, and Barnes–Hut trees.
+        negative_gradient_method="fft" if n_components == 2 and n > _BARNES_HUT_ROWS else "bh",
         n_jobs=N_THREADS,
         random_state=random_state,
     ).prepare_initial(features)
@@ -158,4 +143,5 @@ def fit_tsne(
     # openTSNE moves the map to the middle of its range when it first places new rows; moved now,
     # so that fitted and placed rows share one origin.
     model -= (np.max(model, axis=0) + np.min(model, axis=0)) / 2
-    return TSNEMap(model, (f"perplexity {perplexity:.4g}",))
+    fitted = np.array(model, dtype=np.float64)
+    return fitted, partial(_place, model), f"perplexity {perplexity:.4g}"

@@ -9,7 +9,6 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.errors import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer
+from lore_core.embedding.maps import Place
 
 #: Options of the method and their defaults.
 OPTIONS: dict[str, Any] = {"n_neighbors": 15, "min_dist": 0.1, "n_epochs": None}
@@ -29,27 +29,12 @@ OPTIONS: dict[str, Any] = {"n_neighbors": 15, "min_dist": 0.1, "n_epochs": None}
 turn_lock = threading.Lock()
 
 
-@dataclass(frozen=True, eq=False)
-class UMAPMap:
-    """A fitted UMAP map."""
-
-    model: Any  #: The fitted estimator
-    notes: tuple[str, ...] = ()  #: What a reader should know about the map
-
-    @property
-    def fitted(self) -> Floats:
-        """Unscaled coordinates of the fitted rows, shape (n, d)."""
-        return np.array(self.model.embedding_, dtype=np.float64)
-
-    def place(self, features: Floats, progress: Progress | None = None) -> Floats:
-        """Place rows on the fitted map.
-
-        Returns shape (m, d).
-        """
-        if len(features) == 0:
-            return np.empty((0, self.model.n_components))
-        with _exclusive(progress, "placing the remaining rows: epoch"):
-            return np.array(self.model.transform(_as_float32(features)), dtype=np.float64)
+def _place(model: Any, features: Floats, progress: Progress | None = None) -> Floats:
+    """Place rows (m, p) on the fitted map."""
+    if len(features) == 0:
+        return np.empty((0, model.n_components))
+    with _exclusive(progress, "placing the remaining rows: epoch"):
+        return np.array(model.transform(_as_float32(features)), dtype=np.float64)
 
 
 def fit_umap(
@@ -61,8 +46,10 @@ def fit_umap(
     n_neighbors: int = OPTIONS["n_neighbors"],
     min_dist: float = OPTIONS["min_dist"],
     n_epochs: int | None = OPTIONS["n_epochs"],
-) -> UMAPMap:
+) -> tuple[Floats, Place, str]:
     """Fit a UMAP map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
+
+    Returns the rows on it (n, d), what places others, and what a reader should know about it.
 
     ``n_neighbors`` is lowered to n − 1 where there are few rows; ``n_epochs`` is umap-learn's
     choice by default: 500 up to 10,000 rows, 200 above.
@@ -98,7 +85,8 @@ def fit_umap(
     )
     with _exclusive(progress, "epoch"):
         model.fit(_as_float32(features))
-    return UMAPMap(model, (f"{n_neighbors} neighbours",))
+    fitted = np.array(model.embedding_, dtype=np.float64)
+    return fitted, partial(_place, model), f"{n_neighbors} neighbours"
 
 
 def _as_float32(features: Floats) -> NDArray[np.float32]:

@@ -7,12 +7,15 @@ from .export import (
     chart_image as chart_image,
     paper_chart as paper_chart,
 )
-from .pictures.class_map import class_map_figure as class_map_figure
 from .pictures.curves import (
     bandwidth_figure as bandwidth_figure,
+    cdf_figure as cdf_figure,
+    movement_figure as movement_figure,
+    reward_figure as reward_figure,
     suggestion_figure as suggestion_figure,
 )
 from .pictures.dot_plots import (
+    class_map_figure as class_map_figure,
     group_figure as group_figure,
     run_scatter_figure as run_scatter_figure,
     runs_figure as runs_figure,
@@ -20,13 +23,8 @@ from .pictures.dot_plots import (
 from .pictures.landscape import (
     landscape_3d_figure as landscape_3d_figure,
     landscape_figure as landscape_figure,
+    sums_landscape_figure as sums_landscape_figure,
     surface_figure as surface_figure,
-)
-from .pictures.landscape_of_sums import sums_landscape_figure as sums_landscape_figure
-from .pictures.lines import (
-    cdf_figure as cdf_figure,
-    movement_figure as movement_figure,
-    reward_figure as reward_figure,
 )
 from .pictures.picture import shared_limit as shared_limit
 from .pictures.reliability import (

@@ -59,7 +59,8 @@ class Chart:
     @property
     def config(self) -> dict[str, Any]:
         """Plotly's settings, where it needs others than all charts."""
-        return {"scrollZoom": True} if self.picture.zooms else {}
+        is_map = isinstance(self.picture, LandscapePicture) and self.picture.view == "map"
+        return {"scrollZoom": True} if is_map else {}
 
     def _ipython_display_(self) -> None:
         """Show the figure in a notebook by Plotly's own renderer, and below it how to read it."""

@@ -88,7 +88,9 @@ def composition(
         lift = share_in / share_out
     over = np.flatnonzero(share_in > share_out)
     order = over[np.lexsort((-share_in[over], log_p[over]))]
-    order = _one_range_each(order, names, ranged)
+    # Of each number only the range with the strongest evidence: the others overlap it.
+    of_number = pd.Series([names[k][0] if ranged[k] else k for k in order], dtype=object)
+    order = order[~of_number.duplicated().to_numpy(dtype=bool)]
     low, high = ratio_interval(within[order], n_inside, (total - within)[order], n_outside)
     frame = pd.DataFrame(
         {
@@ -128,9 +130,8 @@ def _counts(attribute: Attribute, members: Mask, around: Mask) -> tuple[list[str
     if attribute.name == PAIR:
         # The accuracy is no part of what the set is made of.
         enough &= np.array([attribute.values[k] != RIGHT for k in first])
-    kept = np.flatnonzero(enough)
-    names = [_name(attribute, conditions[k]) for k in kept]
-    return names, np.stack([within[kept], total[kept]])
+    names = [_name(attribute, conditions[k]) for k in np.flatnonzero(enough)]
+    return names, np.stack([within[enough], total[enough]])
 
 
 def _name(attribute: Attribute, condition: Condition) -> str:
@@ -138,18 +139,6 @@ def _name(attribute: Attribute, condition: Condition) -> str:
         return "known"
     predicate = condition.predicate([attribute])
     return str(predicate) if attribute.words else predicate.value
-
-
-def _one_range_each(order: Ints, names: Sequence[tuple[str, str]], ranged: Sequence[bool]) -> Ints:
-    """Keep of each number only the range with the strongest evidence: the others overlap it."""
-    told: set[str] = set()
-    kept = []
-    for k in order:
-        name = names[k][0]
-        if not ranged[k] or name not in told:
-            kept.append(int(k))
-            told.add(name)
-    return np.array(kept, dtype=np.int64)
 
 
 def describe_composition(frame: pd.DataFrame) -> str:

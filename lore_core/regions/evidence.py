@@ -118,7 +118,9 @@ def row_evidence(
     bins = confidence_bins(target_rows.confidence, n_bins, binning)
     index = int(bins.assign([own])[0])
     members = np.flatnonzero(bins.assign(target_rows.confidence) == index)
-    distance = _distances(points, members, z[row])
+    # (Some rows at a time: a copy of all could be large.)
+    blocks = np.array_split(members, len(members) // _BLOCK + 1)
+    distance = np.concatenate([np.abs(points[block] - z[row]).sum(axis=1) for block in blocks])
     share = np.exp((distance.min(initial=np.inf) - distance) / scaled_bandwidth(gamma, d))
     share = weighed(share, chosen_weights(as_weights(target_rows.weights), members))
     effective, accuracy, confidence = 0.0, float("nan"), float("nan")
@@ -154,12 +156,6 @@ def _calibration_points(calibration: Dataset, embedding: Points | None, z: Float
             f"{points.shape[1]} and {z.shape[1]}."
         )
     return points
-
-
-def _distances(points: Floats, members: Ints, centre: Floats) -> Floats:
-    """L1 distances to one point, a block of rows at a time: a copy of all could be large."""
-    blocks = np.array_split(members, len(members) // _BLOCK + 1)
-    return np.concatenate([np.abs(points[block] - centre).sum(axis=1) for block in blocks])
 
 
 def _listed(

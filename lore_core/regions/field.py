@@ -57,6 +57,8 @@ class Field:
 class Grid:
     """A raster over a map, and its nodes near the chosen rows."""
 
+    points: Floats  #: (n, 2); the map
+    rows: Mask  #: (n,); the chosen rows
     x: Floats
     y: Floats
     near: Mask
@@ -85,7 +87,8 @@ def grid_of(z: Floats, rows: Mask, resolution: int, reach: float) -> Grid:
     empty[row, column] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
     distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
-    return Grid(x, y, _within(x, y, distance, min(reach, REACH * extent)), extent, distance)
+    near = _within(x, y, distance, min(reach, REACH * extent))
+    return Grid(z, rows, x, y, near, extent, distance)
 
 
 def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
@@ -93,60 +96,55 @@ def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
     return np.asarray(distance <= max(reach, 1.5 * step))
 
 
-def _field(
+def field_at_nodes(
     grid: Grid,
     signed: Floats,
     effective_size: Floats,
-    z: Floats,
-    chosen: Mask,
     *,
     exact: bool,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     only: Mask | None = None,
+    bounds: tuple[Floats, Floats] | None = None,
 ) -> Field:
-    """Put values at the nodes of a grid, that of the chosen rows of ``z``, into a raster."""
-    shape = grid.near.shape
+    """Put values, and what bounds them, at the nodes of a grid near rows (m,) into a raster."""
     known = (effective_size >= min_effective_size) & np.isfinite(signed)
     shown, outside = known, None
     if only is not None:
-        shown = known & _nearest_is(grid.nodes, z, chosen, only)
+        shown = known & _nearest_is(grid, only)
         outside = 1.0 - float(shown.sum() / max(known.sum(), 1))
-    raster, support = np.full(shape, np.nan), np.full(shape, np.nan)
-    raster[grid.near] = np.where(shown, signed, np.nan)
-    support[grid.near] = effective_size
-    masked = float(1.0 - known.mean()) if known.size else 0.0
-    if chosen.all():
+
+    def raster(values: Floats) -> Floats:
+        placed = np.full(grid.near.shape, np.nan)
+        placed[grid.near] = values
+        return placed
+
+    if grid.rows.all():
         context = _within(grid.x, grid.y, grid.distance, REACH * grid.extent)
     else:
-        context = grid_of(z, np.ones(len(z), dtype=bool), len(grid.x), np.inf).near
-    return Field(grid.x, grid.y, raster, support, masked, exact, context, outside)
-
-
-def _nearest_is(nodes: Floats, z: Floats, chosen: Mask, only: Mask) -> Mask:
-    """Whether the chosen row nearest to each node is one of those wanted."""
-    if not chosen.any():
-        return np.zeros(len(nodes), dtype=bool)
-    _, nearest = nearest_rows(z[chosen], nodes, 1)
-    return np.asarray(only[chosen][nearest[:, 0]])
-
-
-def field_at_nodes(
-    grid: Grid,
-    signed: tuple[Floats, Floats, Floats],
-    effective_size: Floats,
-    coordinates: Floats,
-    rows: Mask,
-) -> Field:
-    """Put values and their bounds at the nodes of a grid near rows into a field.
-
-    ``signed``: value, low, high, (m,) each as ``effective_size`` at ``grid.nodes``. ``coordinates``
-    (n, 2), ``rows`` (n,): the map, and the mask of the rows the grid was laid for. Where n_eff is
-    below 10 is hidden.
-    """
-    field, low, high = (
-        _field(grid, end, effective_size, coordinates, rows, exact=True) for end in signed
+        every = np.ones(len(grid.points), dtype=bool)
+        context = grid_of(grid.points, every, len(grid.x), np.inf).near
+    if bounds is not None:
+        low, high = (raster(np.where(shown, end, np.nan)) for end in bounds)
+        bounds = low, high
+    return Field(
+        grid.x,
+        grid.y,
+        raster(np.where(shown, signed, np.nan)),
+        raster(effective_size),
+        float(1.0 - known.mean()) if known.size else 0.0,
+        exact,
+        context,
+        outside,
+        bounds,
     )
-    return replace(field, bounds=(low.signed, high.signed))
+
+
+def _nearest_is(grid: Grid, only: Mask) -> Mask:
+    """Whether the chosen row nearest to each node is one of those wanted."""
+    if not grid.rows.any():
+        return np.zeros(len(grid.nodes), dtype=bool)
+    _, nearest = nearest_rows(grid.points[grid.rows], grid.nodes, 1)
+    return np.asarray(only[grid.rows][nearest[:, 0]])
 
 
 def error_field(
@@ -163,27 +161,13 @@ def error_field(
 ) -> Field:
     """Exact signed local error at every node of a raster over the map.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    coordinates : Embedding or array-like of shape (n, 2)
-        The map, which is also the kernel's feature space.
-    gamma : float
-        Bandwidth γ > 0.
-    rows : ndarray of shape (n,), optional
-        Mask of the rows of one confidence bin; by default all rows count.
-    resolution : int
-        Nodes along each side.
-    min_effective_size : float
-        Nodes with a smaller n_eff are hidden.
-    only : ndarray of shape (n,), optional
-        Mask of rows; nodes are hidden too where the nearest row of ``rows`` is none of them.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
+    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``coordinates`` (n, 2):
+    the map, which is also the kernel's feature space. ``gamma``: bandwidth γ > 0. ``rows`` (n,):
+    mask of the rows of one confidence bin; by default all rows count. ``resolution``: nodes along
+    each side. ``min_effective_size``: nodes with a smaller n_eff are hidden. ``only`` (n,): mask of
+    rows; nodes are hidden too where the nearest row of ``rows`` is none of them. ``weights`` (n,):
+    what each row counts for, above 0.
 
-    Notes
-    -----
     A node is a target without weight: S_γ(z) = Σ_j (c_j − a_j) k(z, z_j) / Σ_j k(z, z_j).
     """
     z = as_coordinates(coordinates, "coordinates")
@@ -193,12 +177,10 @@ def error_field(
     grid = grid_of(z, chosen, check_integer(resolution, "resolution", minimum=2), bandwidth)
     w = chosen_weights(as_weights(weights, len(c)), chosen)
     means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen], w, bandwidth=bandwidth)
-    return _field(
+    return field_at_nodes(
         grid,
         means.mean,
         means.effective_size,
-        z,
-        chosen,
         exact=True,
         min_effective_size=min_effective_size,
         only=only,
@@ -238,7 +220,7 @@ def smoothed_field(
     grid = grid_of(z, chosen, resolution, reach)
     if not good.any():
         nothing = np.full(len(grid.nodes), np.nan)
-        return _field(grid, nothing, np.zeros(len(nothing)), z, chosen, exact=False)
+        return field_at_nodes(grid, nothing, np.zeros(len(nothing)), exact=False)
     means = laplacian_means(
         grid.nodes,
         z[good],
@@ -248,15 +230,8 @@ def smoothed_field(
         effective_size=False,
     )
     signed, support = means.mean.T
-    field = _field(
-        grid,
-        signed,
-        support,
-        z,
-        chosen,
-        exact=False,
-        min_effective_size=min_effective_size,
-        only=only,
+    field = field_at_nodes(
+        grid, signed, support, exact=False, min_effective_size=min_effective_size, only=only
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
     is_whole = good.sum() == chosen.sum()

@@ -78,8 +78,9 @@ class SumsLandscape:
         nodes = self.sums.local_values(
             np.full(len(grid.nodes), middle), grid.nodes, gamma=self.gamma, progress=progress
         )
+        value, low, high = nodes.signed
         size = nodes.effective_size.value
-        return field_at_nodes(grid, nodes.signed, size, self.places, self.chosen)
+        return field_at_nodes(grid, value, size, exact=True, bounds=(low, high))
 
     @property
     def places(self) -> Floats:

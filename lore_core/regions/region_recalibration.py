@@ -49,26 +49,26 @@ class RegionRecalibration:
     @property
     def sentence(self) -> str:
         """Which rows were used for what, and what came of it, in plain words."""
-        told = (
+        text = (
             f"Fitted on the {self.n_fitted:,} calibration rows inside, measured on the "
             f"{self.n_measured:,} evaluation rows inside."
         )
         report = self.calibration
         low, high = report.gap_low, report.gap_high
-        told += (
+        text += (
             f" The calibration rows, which played no part in drawing the region, have a gap of "
             f"{gap_words(report.gap, low, high)}"
         )
         before = self.table.iloc[0]
         if (low > 0 and before["gap"] > 0) or (high < 0 and before["gap"] < 0):
-            told += ": they confirm it."
+            text += ": they confirm it."
         elif low <= 0 <= high:
-            told += ": they alone do not show an error."
+            text += ": they alone do not show an error."
         else:
-            told += ": they disagree, so the region may be chance."
+            text += ": they disagree, so the region may be chance."
         best = self.table.iloc[1:].sort_values("gap", key=abs).iloc[0]
-        told += f" {best['method']} takes the gap from {signed_points(before['gap'])} to "
-        return told + f"{gap_words(best['gap'])}."
+        text += f" {best['method']} takes the gap from {signed_points(before['gap'])} to "
+        return text + f"{gap_words(best['gap'])}."
 
 
 def recalibrate_region(

@@ -24,7 +24,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
-from lore_core.figures.pictures.dot_plots import group_picture, ranking_picture
+from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
 from lore_core.figures.pictures.picture import shared_limit
@@ -44,7 +44,7 @@ _LIBRARY = "plotly.min.js"
 #: Groups drawn.
 _GROUPS = 14
 #: Drawings that are files too.
-_PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
+PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
 #: Places listed and outlined.
 LISTED = 8
 
@@ -135,16 +135,6 @@ def report_drawings(
     made = {"reliability": drawing(points)}
     if landscape is not None:
         made["landscape"] = drawing(landscape)
-    if findings.curve is not None and findings.embedding is not None:
-        name = findings.view.map_name
-        null = None if findings.band is None else (name, findings.band)
-        curve = bandwidth_figure(
-            {name: findings.curve},
-            rows=rows,
-            gamma=findings.view.gamma,
-            null=null,
-        )
-        made["bandwidth"] = drawing(curve.picture)
     result = findings.comparison
     if result is not None:
         by = result.ranked_by
@@ -158,20 +148,12 @@ def report_drawings(
         made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
-        groups = group_picture({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
-        made["groups"] = drawing(groups)
-    as_shown = [name for name in ("bandwidth_by_method", "decisions") if name in charts]
+        groups = group_figure({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
+        made["groups"] = drawing(groups.picture)
+    as_shown = [
+        name for name in ("bandwidth", "bandwidth_by_method", "decisions") if name in charts
+    ]
     return made | {name: drawing(charts[name].picture) for name in as_shown}
-
-
-def print_files(drawings: Mapping[str, Drawing]) -> dict[str, bytes]:
-    """Return drawings as files, by path in the bundle.
-
-    ``drawings``: from :func:`report_drawings`.
-    """
-    return {
-        f"figures/84mm/{name}.svg": drawings[name].file() for name in _PRINTED if name in drawings
-    }
 
 
 def landscape_chart(findings: Findings) -> LandscapeChart | None:
@@ -240,7 +222,7 @@ def live_landscape(
 def rows_and_kernel(findings: Findings) -> str:
     """Say which rows are shown and which of them are near each other."""
     view = findings.view
-    return f"{findings.view.rows}, {view.kernel_in_words}"
+    return f"{view.rows}, {view.kernel_in_words}"
 
 
 def _note(n_rows: int, name: str, field: Field) -> str:

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain
 
 from lore_core import __version__
 from lore_core.report.archive import FORMAT
@@ -102,27 +101,32 @@ def rerun_command(
     """
     looked_at = {
         "--map": map_option(view),
-        "--gamma": repr(view.gamma),
-        "--bins": str(view.n_bins),
+        "--gamma": view.gamma,
+        "--bins": view.n_bins,
         "--binning": view.binning,
         "--target": target_name,
     }
     computed = {
-        "--simulation-seed": str(view.seed),
-        "--unsure-cost": repr(settings.unsure_cost),
-        "--wrong-cost": repr(settings.wrong_cost),
+        "--simulation-seed": view.seed,
+        "--unsure-cost": settings.unsure_cost,
+        "--wrong-cost": settings.wrong_cost,
+        "--method": settings.methods,
+        "--group": settings.group_column,
+        "--min-group-size": settings.min_group_size,
+        "--draws": settings.n_draws,
+        "--expect-data": digest,
     }
-    options = [*chain(*looked_at.items()), *source.options, *chain(*computed.items())]
-    for name in settings.methods or ():
-        options += ["--method", name]
-    if settings.group_column is not None:
-        options += ["--group", settings.group_column]
-    if settings.min_group_size is not None:
-        options += ["--min-group-size", str(settings.min_group_size)]
-    if settings.n_draws is not None:
-        options += ["--draws", str(settings.n_draws)]
-    options += ["--expect-data", digest]
+    options = [*typed(looked_at), *source.options, *typed(computed)]
     return _script(source.files, options), options
+
+
+def typed(options: Mapping[str, object]) -> list[str]:
+    """Write options as they are typed: None is left out, each of several values named anew."""
+    written: list[str] = []
+    for name, value in options.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            written += [] if one is None else [name, str(one)]
+    return written
 
 
 def _script(files: Sequence[str], options: Sequence[str]) -> str:

@@ -144,10 +144,10 @@ def report_files(
     """
     require_packages()
     from lore_core.report.charts import (
+        PRINTED,
         figure_files,
         landscape_chart,
         live_landscape,
-        print_files,
         report_charts,
         report_drawings,
     )
@@ -164,7 +164,8 @@ def report_files(
         landscape = live_landscape(findings, still.picture, part_of(progress, 0.7, 0.8))
     drawings = report_drawings(findings, charts, landscape)
     figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.8, 0.97))
-    files = {**figures, **print_files(drawings)}
+    printed = [name for name in PRINTED if name in drawings]
+    files = figures | {f"figures/84mm/{name}.svg": drawings[name].file() for name in printed}
     contents: dict[str, str] = {
         "index.html": "this page",
         "figures/*.html": "the figures, interactive, without a network",

@@ -13,7 +13,7 @@ from lore_core.comparison.tables import beyond_chance, metric_table
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import with_points
 from lore_core.data.validation import InputError
-from lore_core.figures.browser import page_script
+from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.gamma_fields import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.style import method_color
@@ -92,7 +92,7 @@ def report_page(
         "page.html",
         name=dataset.name,
         drawing_rules=Markup(page_rules()),
-        script=None if landscape is None else Markup(page_script()),
+        script=None if landscape is None else Markup(landscape_script("still", "page")),
         rows=view.rows,
         n_calibration=n_calibration,
         n_classes=dataset.n_classes,
@@ -131,8 +131,8 @@ def _places(findings: Findings) -> Markup:
     """Write the places, the most interesting first, each with its evidence and examples."""
     search = findings.search
     # (A place in words has said it.)
-    said = {number: describe_composition(of) for number, of in findings.compositions.items()}
-    made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in said.items()}
+    texts = {number: describe_composition(of) for number, of in findings.compositions.items()}
+    made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in texts.items()}
     return render(
         "places.html",
         places=[

@@ -24,6 +24,7 @@ from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.field_of_sums import SumsLandscape
 from lore_core.report.archive import FORMAT
 from lore_core.report.charts import figure_files
+from lore_core.report.configuration import typed
 from lore_core.report.rendering import render
 from lore_core.report.tables import table_files
 from lore_core.view import SumsView
@@ -109,14 +110,13 @@ def _command(view: SumsView, n_draws: int) -> list[str]:
     plan, bins = view.run.plan, view.sums.bins
     options = {
         "--map": plan.embedding.name.typed,
-        "--gamma": repr(view.gamma),
-        "--bins": str(bins.n_bins),
+        "--gamma": view.gamma,
+        "--bins": bins.n_bins,
         "--binning": bins.binning,
         "--target": plan.target,
-        "--seed": str(view.seed),
-        "--cells": str(plan.max_cells),
+        "--seed": view.seed,
+        "--cells": plan.max_cells,
+        "--column": view.columns,
+        "--draws": n_draws,
     }
-    command = ["lore", "report", *view.data]
-    for pair in (*options.items(), *(("--column", item) for item in view.columns)):
-        command += pair
-    return [*command, "--draws", str(n_draws)]
+    return ["lore", "report", *view.data, *typed(options)]

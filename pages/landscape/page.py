@@ -205,7 +205,9 @@ with side.container(key="side_charts"):
             table,
             rows=f"{view.rows}; click a bar",
             chosen=chosen,
-            marked=None if marked is None else (marked.name, reliability_of(view, marked.rows)),
+            highlighted=None
+            if marked is None
+            else (marked.name, reliability_of(view, marked.rows)),
             height=330,
             title="Confidence bins",
         ),
@@ -221,7 +223,7 @@ with side.container(key="side_charts"):
             rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
             global_error=None if chosen is None else float(abs(table.gap[chosen])),
             null=chance,
-            marked="" if marked is None else marked.name,
+            highlighted="" if marked is None else marked.name,
             height=300,
             title="LCE over rows",
         ),

@@ -96,7 +96,7 @@ def show_picture(
         layer="rows" if layer == "3-D" else layer,
         selection=selection,
         chosen=chosen,
-        marked=None if marked is None else marked.told,
+        highlighted=None if marked is None else marked.told,
     )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import Dataset, bandwidth_curve, error_field, local_errors, reliability_table
-from lore_core.metrics import LocalErrors
+from lore_core import (
+    Dataset,
+    bandwidth_curve,
+    error_field,
+    figures as draw,
+    gap_along,
+    group_report,
+    local_errors,
+    reliability_table,
+    reward_curve,
+    suggest_bandwidth,
+)
+from lore_core.comparison import RunsComparison
+from lore_core.metrics.catalogue import MAX_GROUPWISE
+from lore_core.regions import gap_grid, row_table, smooth_gap
 
 #: Names and values a user may well have, and a figure must not take for markup.
 NASTY = ("<b>x</b>", "a & b", "<script>alert(1)</script>")
@@ -69,44 +83,67 @@ def curves(dataset, points):
     return {"<b>first</b>": curve(points), "one & only": curve(points[:, :1])}
 
 
+@pytest.fixture(scope="session")
+def runs():
+    rng = np.random.default_rng(2)
+    methods = ["No recalibration", "<b>LoRe</b> & co", "LoRe smooth"]
+    return RunsComparison(
+        pd.DataFrame(
+            {
+                "run": np.repeat([f"<i>r{i}</i>" for i in range(12)], 3),
+                "method": methods * 12,
+                "ECE": rng.uniform(0.01, 0.2, 36),
+                "NLL": rng.uniform(0.3, 0.9, 36),
+                "accuracy": 0.8,
+                MAX_GROUPWISE: rng.uniform(0.2, 0.8, 36),
+            }
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def charts_in(dataset, table, errors, field, curves, points, runs):
+    """Make a chart of every kind in a theme; whatever can have a name has an awkward one."""
+    c, a = dataset.confidence, dataset.outcome
+    age, site = dataset.metadata["age"], dataset.metadata["<i>site</i>"]
+    rows = row_table(dataset, np.arange(40), errors)
+    space = np.column_stack([points, points[:, 0]])
+    named = pd.DataFrame({"name": NASTY, "x": 0.0, "y": [0.0, 1.0, 2.0]})
+    reports = dict.fromkeys(NASTY[:2], group_report(c, a, site, n_draws=0))
+    rewards = {name: reward_curve(c**k, a, baseline=c) for k, name in enumerate(NASTY[:2], 1)}
+    best = suggest_bandwidth(c, a, points)
+    ages, smooth, sites = gap_along(c, a, age), smooth_gap(c, a, age), gap_along(c, a, site)
+    grid = gap_grid(c, a, age, site)
+
+    def make(mode):
+        look = {"rows": NASTY[0], "mode": mode}
+        on_map = look | {"limit": 0.3}
+        known = on_map | {"n_total": 300}
+        lce = {NASTY[1]: errors.absolute, "c": errors.absolute / 2}
+        pair = {"names": ("age", NASTY[0]), "limit": 0.3, "min_rows": 20}
+        return {
+            "reliability": draw.reliability_figure(table, title=NASTY[2], **look),
+            "landscape": draw.landscape_figure(field, points, worst=rows, labels=named, **known),
+            "rows": draw.landscape_figure(None, points, points=rows, title=NASTY[2], **known),
+            "3-D": draw.landscape_3d_figure(rows, space, **known),
+            "surface": draw.surface_figure(field, **on_map),
+            "cdf": draw.cdf_figure(lce, **look),
+            "bandwidth": draw.bandwidth_figure(curves, gamma=0.2, **look),
+            "suggestion": draw.suggestion_figure(best, **look),
+            "groups": draw.group_figure(reports, **look),
+            "rewards": draw.reward_figure(rewards, baseline=NASTY[0], **look),
+            "runs": draw.runs_figure(runs, "ECE", lines=True, **look),
+            "scatter": draw.run_scatter_figure(runs, "ECE", **look),
+            "number": draw.variable_figure(ages, name=NASTY[2], curve=smooth, **look),
+            "names": draw.variable_figure(sites, name=NASTY[0], **look),
+            "grid": draw.variable_grid_figure(grid, **pair, **look),
+        }
+
+    return make
+
+
 @pytest.fixture
 def strings():
     """Every text of a figure, as the browser gets it."""
-
-    def collect(figure):
-        found = []
-
-        def walk(item):
-            if isinstance(item, str):
-                found.append(item)
-            elif isinstance(item, dict):
-                for value in item.values():
-                    walk(value)
-            elif isinstance(item, list):
-                for value in item:
-                    walk(value)
-
-        walk(json.loads(figure.to_json()))
-        return found
-
-    return collect
-
-
-@pytest.fixture
-def with_nan():
-    """The same local errors with some rows about which nothing is known."""
-
-    def spoil(errors: LocalErrors, rows) -> LocalErrors:
-        signed = errors.signed.copy()
-        signed[rows] = np.nan
-        return LocalErrors(
-            signed,
-            errors.accuracy,
-            errors.mass,
-            errors.effective_size,
-            errors.bin_index,
-            errors.bins,
-            errors.gamma,
-        )
-
-    return spoil
+    text = re.compile(r'"(?:[^"\\]|\\.)*"')
+    return lambda figure: [json.loads(found) for found in text.findall(figure.to_json())]

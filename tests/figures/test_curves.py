@@ -8,22 +8,19 @@ import pytest
 
 from lore_core import bandwidth_curve, null_band, null_errors, suggest_bandwidth
 from lore_core.figures import bandwidth_figure, cdf_figure, suggestion_figure
-from lore_core.figures.style import PAPER
 from lore_core.metrics import mean_bandwidth_curve
 
 
 class TestBandwidth:
     @pytest.mark.parametrize("metric", ["mlce", "alce"])
-    @pytest.mark.parametrize("mode", ["light", "dark"])
-    def test_each_line_is_its_curve(self, curves, metric, mode):
-        chart = bandwidth_figure(curves, metric=metric, rows="300 rows", mode=mode)
+    def test_each_line_is_its_curve(self, curves, metric):
+        chart = bandwidth_figure(curves, metric=metric, rows="300 rows")
         assert len(chart.figure.data) == len(curves)
         for trace, curve in zip(chart.figure.data, curves.values(), strict=True):
             np.testing.assert_array_equal(trace.x, curve.gamma)
             np.testing.assert_array_equal(trace.y, getattr(curve, metric) * 100)
             np.testing.assert_array_equal(trace.customdata, curve.median_effective_size)
         assert chart.figure.layout.xaxis.type == "log"
-        assert chart.figure.layout.paper_bgcolor == PAPER[mode]
         assert chart.figure.layout.showlegend
 
     def test_both_limits_are_marked(self, curves):
@@ -85,17 +82,12 @@ class TestCdf:
         assert f"{errors.average * 100:.1f} points" in mean.name
         assert bins.x[0] == bins.x[1] == pytest.approx(3.1)
 
-    @pytest.mark.parametrize("mode", ["light", "dark"])
-    def test_several_methods(self, errors, mode, strings):
+    def test_several_methods(self, errors):
         methods = {"<b>none</b>": errors.absolute, "a & b": errors.absolute / 2}
-        chart = cdf_figure(methods, rows="", mode=mode)
+        chart = cdf_figure(methods, rows="")
         assert len(chart.figure.data) == 2
         np.testing.assert_allclose(chart.figure.data[1].x, chart.figure.data[0].x / 2)
         assert list(chart.table["method"].unique()) == list(methods)
-        told = strings(chart.figure)
-        assert "&lt;b&gt;none&lt;/b&gt;" in told
-        assert "a &amp; b" in told
-        assert chart.figure.layout.paper_bgcolor == PAPER[mode]
 
     def test_rows_without_an_error_are_left_out(self):
         values = np.array([np.nan, 0.1, 0.3, np.nan])
@@ -123,10 +115,9 @@ class TestManyRuns:
 
 
 class TestSuggestion:
-    @pytest.mark.parametrize("mode", ["light", "dark"])
-    def test_is_the_likelihood_with_its_minimum_marked(self, dataset, points, mode):
+    def test_is_the_likelihood_with_its_minimum_marked(self, dataset, points):
         best = suggest_bandwidth(dataset.confidence, dataset.outcome, points)
-        chart = suggestion_figure(best, rows="300 rows", mode=mode)
+        chart = suggestion_figure(best, rows="300 rows")
         line, ring = chart.figure.data
         assert (ring.x[0], ring.y[0]) == (best.gamma, best.loss.min())
         np.testing.assert_array_equal(line.x, best.gammas)
@@ -135,7 +126,6 @@ class TestSuggestion:
         assert mark.x0 == best.gamma == line.x[np.argmin(line.y)]
         np.testing.assert_array_equal(chart.table["gamma"], best.gammas)
         np.testing.assert_array_equal(chart.table["loo_nll"], best.negative_log_likelihood)
-        assert chart.figure.layout.paper_bgcolor == PAPER[mode]
 
 
 class TestChance:

@@ -14,15 +14,7 @@ import pandas as pd
 import pytest
 
 from lore_core import InputError
-from lore_core.figures import (
-    bandwidth_figure,
-    cdf_figure,
-    export,
-    landscape_3d_figure,
-    landscape_figure,
-    reliability_figure,
-    surface_figure,
-)
+from lore_core.figures import cdf_figure, export, reliability_figure
 from lore_core.figures.export import (
     chart_csv,
     chart_html,
@@ -33,9 +25,10 @@ from lore_core.figures.export import (
     plot_config,
 )
 from lore_core.figures.style import PAPER
-from lore_core.regions import row_table
 
-KINDS = ["reliability", "landscape", "rows", "3-D", "surface", "cdf", "bandwidth"]
+ON_MAPS = ["landscape", "rows", "3-D", "surface"]
+OVER_AXES = ["reliability", "cdf", "bandwidth", "suggestion", "groups", "rewards", "runs"]
+KINDS = [*ON_MAPS, *OVER_AXES, "scatter", "number", "names", "grid"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,20 +40,20 @@ def close_the_browser():
         kaleido.stop_sync_server(silence_warnings=True)
 
 
-@pytest.fixture
-def charts(dataset, table, errors, field, curves, points):
-    rows = row_table(dataset, np.arange(40), errors)
-    space = np.column_stack([points, points[:, 0]])
-    common = {"limit": 0.3, "rows": "class <b>x</b>"}
-    return {
-        "reliability": reliability_figure(table, rows="300 rows"),
-        "landscape": landscape_figure(field, points, worst=rows, n_total=300, **common),
-        "rows": landscape_figure(None, points, points=rows, n_total=300, **common),
-        "3-D": landscape_3d_figure(rows, space, n_total=300, **common),
-        "surface": surface_figure(field, **common),
-        "cdf": cdf_figure({"a & b": errors.absolute, "c": errors.absolute / 2}, rows="300 rows"),
-        "bandwidth": bandwidth_figure(curves, rows="300 rows"),
-    }
+@pytest.fixture(scope="module")
+def charts(charts_in):
+    return charts_in("light")
+
+
+def test_every_kind_is_there(charts):
+    assert sorted(charts) == sorted(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_are_not_markup(charts, kind, strings):
+    shown = "\n".join(strings(charts[kind].figure))
+    assert not re.search(r"<script|<b>(x|LoRe<)|<i>|<u>", shown)
+    assert "&lt;" in shown
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -165,21 +158,11 @@ def test_without_kaleido_it_says_so(charts, monkeypatch):
 
 
 def test_rendering_that_hangs_is_given_up(charts, monkeypatch):
-    missing = export.why_no_static_images()
-    if missing is not None:
+    if (missing := export.why_no_static_images()) is not None:
         pytest.skip(missing)
     monkeypatch.setattr(export, "TIMEOUT_SECONDS", 0.0)
     with pytest.raises(InputError, match="took over 0 s and was given up"):
         chart_image(charts["cdf"], "png")
-
-
-def _charts(mode, table, errors, field, curves, points):
-    return [
-        reliability_figure(table, rows="x", mode=mode),
-        landscape_figure(field, points, n_total=300, limit=0.3, rows="x", mode=mode),
-        cdf_figure({"a": errors.absolute, "b": errors.absolute}, rows="x", mode=mode),
-        bandwidth_figure(curves, rows="x", gamma=0.2, mode=mode),
-    ]
 
 
 def test_size_is_in_millimetres_and_points(table):
@@ -195,12 +178,14 @@ def test_size_is_in_millimetres_and_points(table):
     assert paper_scale(300) == pytest.approx(3.125)
 
 
-def test_dark_charts_become_what_light_ones_are(table, errors, field, curves, points):
-    inputs = (table, errors, field, curves, points)
-    for light, dark in zip(_charts("light", *inputs), _charts("dark", *inputs), strict=True):
-        one, two = paper_chart(light).figure, paper_chart(dark).figure
-        assert one.layout.paper_bgcolor == PAPER["light"]
-        assert json.loads(one.to_json()) == json.loads(two.to_json())
+@pytest.mark.parametrize("kind", KINDS)
+def test_dark_charts_become_what_light_ones_are(charts_in, kind):
+    charts = {mode: charts_in(mode)[kind] for mode in ("light", "dark")}
+    for mode, chart in charts.items():
+        assert chart.figure.layout.paper_bgcolor == PAPER[mode]
+    one, two = (paper_chart(chart).figure for chart in charts.values())
+    assert one.layout.paper_bgcolor == PAPER["light"]
+    assert json.loads(one.to_json()) == json.loads(two.to_json())
 
 
 def test_numbers_and_the_original_stay(table):

@@ -25,7 +25,7 @@ from lore_core.figures import (
     reliability_figure,
     reward_figure,
 )
-from lore_core.figures.pictures.dot_plots import group_picture, ranking_picture
+from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.picture import Axis, Band, Bars, Dots, Line, Panel, Rule, Tint
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.style import palette
@@ -163,7 +163,7 @@ class TestFigures:
             "cdf": cdf_figure({"a & b": errors.absolute}, rows="", global_error=0.1).picture,
             "rewards": reward_figure(rewards, rows="", baseline="a & b", ratio=10.0).picture,
             "groups": group_figure(reports, rows="").picture,
-            "gaps": group_picture(reports, rows="", by_sign=True),
+            "gaps": group_figure(reports, rows="", by_sign=True).picture,
             "ranking": ranking_picture(ranked, CATALOGUE["NLL"], rows=""),
             "landscape": landscape_figure(
                 field, points, n_total=300, limit=0.3, rows="<b>", found=[("1", outline)]

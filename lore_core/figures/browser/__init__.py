@@ -25,21 +25,12 @@ _FILES = (
 
 
 @cache
-def landscape_script() -> str:
-    """Return what mounts a landscape, by ``join``."""
-    return _joined(*_FILES)
+def landscape_script(*purpose: str) -> str:
+    """Return what mounts a landscape, by ``join``.
 
-
-def page_script() -> str:
-    """Return the script of a page that holds all it shows: what ``page.js`` says."""
-    return _joined(*_FILES, "still", "page")
-
-
-def notebook_script() -> str:
-    """Return the script of a notebook's widget: what ``notebook.js`` says."""
-    return _joined(*_FILES, "still", "notebook")
-
-
-def _joined(*names: str) -> str:
+    ``purpose``: the last files: ``"still", "page"`` for a page that holds all it shows, ``"still",
+    "notebook"`` for a notebook's widget; none where there is a server.
+    """
     folder = files("lore_core.figures.browser")
+    names = (*_FILES, *purpose)
     return "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in names)

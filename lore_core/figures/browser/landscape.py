@@ -53,7 +53,9 @@ class LiveLandscape:
     titles: Mapping[str, str] = attribute(default_factory=dict)
     selection: Selection = attribute(default_factory=Selection)  #: What the reader has drawn
     chosen: int | None = None  #: Number of the chosen region, from 0
-    marked: NDArray[np.bool_] | None = None  #: (n,); rows that stand out where nothing is selected
+    highlighted: NDArray[np.bool_] | None = (
+        None  #: (n,); rows that stand out where nothing is selected
+    )
     row: int | None = None  #: The row that is looked at
     view: tuple[float, ...] | None = None  #: Where the reader looks, from a link
     #: What stands at a row when one looks very near.
@@ -122,8 +124,8 @@ class LiveLandscape:
             other, columns = packed_field(self.against.field)
             header["against"] = {"names": self.against.names, "field": other}
             arrays |= {f"against{name.title()}": column for name, column in columns.items()}
-        if self.marked is not None:
-            arrays["marked"] = np.packbits(self.marked, bitorder="little")
+        if self.highlighted is not None:
+            arrays["marked"] = np.packbits(self.highlighted, bitorder="little")
         is_colored = self.field is None or len(self.rows or ()) <= MAX_ROWS_WITH_ERRORS
         if self.rows is not None and is_colored:
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)

@@ -1,4 +1,4 @@
-"""Dot plots: groups and ranked methods with their intervals, and many runs at a glance."""
+"""Dots: groups and ranked methods with their intervals, many runs, rows on a map by class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from lore_core.comparison.runs_result import RunsComparison
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.picture import (
@@ -27,13 +28,17 @@ from lore_core.figures.pictures.picture import (
     Unit as AxisUnit,
     pieces,
 )
-from lore_core.figures.style import Mode, method_color
+from lore_core.figures.style import METHOD_COLORS, Mode, method_color
 from lore_core.inference.intervals import ABOUT_INTERVALS
+from lore_core.inference.whole_vector import VectorChance
 from lore_core.metrics.catalogue import CATALOGUE, ECE, MAX_GROUPWISE, MCE, unit_of, words_of
+from lore_core.metrics.local_error import VectorErrors
 from lore_core.metrics.metric import Metric
 
 GroupMetric = Literal["gap", "ece", "mce"]
 _TITLES = {"gap": "Mean gap of each group", "ece": "ECE of each group", "mce": "MCE of each group"}
+#: Rows drawn in grey and in colours at most, and classes that have a colour of their own.
+_MAX_GREY, _MAX_COLOURED, _MAX_CLASSES = 3000, 4000, 10
 #: Steps of the golden ratio never meet: dots of neighbouring runs lie apart.
 _GOLDEN = 0.6180339887498949
 #: Height of a strip, of which neighbouring ones are 1 apart.
@@ -47,27 +52,14 @@ def group_figure(
     *,
     metric: GroupMetric = "gap",
     rows: str,
+    by_sign: bool = False,
     mode: Mode = "light",
 ) -> Chart:
     """One line a group, one dot a method, with 95 % intervals; small groups are faint.
 
     ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same groups, by method.
-    ``metric``: "gap", "ece" or "mce". ``rows``: which these are, in words. ``mode``: theme.
-    """
-    return Chart(group_picture(reports, metric=metric, rows=rows), mode)
-
-
-def group_picture(
-    reports: Mapping[str, pd.DataFrame],
-    *,
-    metric: GroupMetric = "gap",
-    rows: str,
-    by_sign: bool = False,
-) -> PanelPicture:
-    """Show one metric of each group.
-
-    ``reports``, ``metric``, ``rows``: see :func:`group_figure`. ``by_sign``: colours tell over-
-    from underconfidence beyond chance, not one method from another.
+    ``metric``: "gap", "ece" or "mce". ``rows``: which these are, in words. ``by_sign``: colours
+    tell over- from underconfidence beyond chance, not one method from another. ``mode``: theme.
     """
     first = next(iter(reports.values()))
     groups = [str(name) for name in first["group"]]
@@ -98,7 +90,7 @@ def group_picture(
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
     tables = [report.assign(method=label) for label, report in reports.items()]
-    return PanelPicture(
+    picture = PanelPicture(
         title=_TITLES[metric],
         subtitle=rows,
         how_to_read=(
@@ -112,6 +104,7 @@ def group_picture(
         height=150 + max(n * (22 + 11 * len(reports)), 120),
         legend=len(reports) > 1,
     )
+    return Chart(picture, mode)
 
 
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
@@ -202,7 +195,7 @@ def runs_figure(
     runs = [str(run) for run in values.index]
     place = np.arange(len(methods))[::-1]
     spread = ((np.arange(len(values)) * _GOLDEN) % 1 - 0.5) * _STRIP
-    text = _said(metric, "x")
+    text = _number_template(metric, "x")
     marks: list[Mark] = []
     if lines:
         gap = np.full((len(values), 1), np.nan)
@@ -260,17 +253,20 @@ def run_scatter_figure(
     of: str = MAX_GROUPWISE,
     rows: str,
     mode: Mode = "light",
-    height: int = 480,
 ) -> Chart:
     """Two metrics of every run and method against each other (Luo et al. 2022, table 2).
 
     ``metric``, ``of``: columns of the result's table, across and upwards. ``rows``: which runs and
-    rows these are, in words. ``mode``, ``height``: look.
+    rows these are, in words. ``mode``: theme.
     """
     across, upwards = result.values(metric), result.values(of)
     called, other = words_of(metric), words_of(of)
     runs = [str(run) for run in across.index]
-    text = ("{text}", f"{called} {_said(metric, 'x')}", f"{other} {_said(of, 'y')}")
+    text = (
+        "{text}",
+        f"{called} {_number_template(metric, 'x')}",
+        f"{other} {_number_template(of, 'y')}",
+    )
     r = float(result.correlation(of)[metric])
     correlation = f"r = {r:.2f}".replace("-", "−") if np.isfinite(r) else f"{called} does not vary"
     marks = [
@@ -297,14 +293,96 @@ def run_scatter_figure(
         table=result.runs[["run", "method", metric, of]],
         panels=(Panel(_axis(metric), _axis(of), marks),),
         legend=True,
+        height=480,
     )
-    return Chart(picture, mode, height)
+    return Chart(picture, mode)
 
 
-def _said(metric: str, direction: str) -> str:
+def _number_template(metric: str, direction: str) -> str:
     unit = unit_of(metric)
     return f"{{{direction}:.{unit.digits}f}}{unit.word}"
 
 
 def _axis(metric: str) -> Axis:
     return metric_axis(CATALOGUE[metric]) if metric in CATALOGUE else Axis(metric)
+
+
+def class_map_figure(
+    dataset: Dataset,
+    coordinates: Floats,
+    errors: VectorErrors,
+    chance: VectorChance,
+    *,
+    rows: str,
+    axes: str = "map",
+    mode: Mode = "light",
+    height: int = 620,
+) -> Chart:
+    """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
+
+    ``coordinates`` (n, 2): the map of the dataset's rows. ``errors``, ``chance``: their local
+    errors, and which are beyond chance. ``rows``: which these are, in words. ``axes``: name of the
+    map. ``mode``, ``height``: look.
+    """
+    found = np.flatnonzero(chance.beyond)
+    wrong = errors.most_wrong
+    count = np.bincount(wrong[found], minlength=dataset.n_classes)
+    named = [int(k) for k in np.argsort(-count, kind="stable")[:_MAX_CLASSES] if count[k]]
+    grey, drawn = _some(np.flatnonzero(~chance.beyond), _MAX_GREY), _some(found, _MAX_COLOURED)
+    few = f"{len(grey):,} of {int((~chance.beyond).sum()):,} drawn"
+    marks: list[Mark] = [
+        _dots(coordinates[grey], Tint("quiet", 0.35), 3, "not beyond chance", [few] * len(grey))
+    ]
+    for place, k in enumerate(named, start=1):
+        at, name = drawn[wrong[drawn] == k], dataset.class_name(k)
+        words = [
+            f"row {row}: {abs(off) * 100:.0f} points {'too often' if off > 0 else 'too seldom'}, "
+            f"predicted {dataset.class_name(int(dataset.predictions[row]))}"
+            for row, off in zip(at, errors.signed[at, k], strict=True)
+        ]
+        tint = Tint(f"m{place % len(METHOD_COLORS['light'])}", 0.85)
+        marks.append(_dots(coordinates[at], tint, 5, name, words, f"{name} most wrong"))
+    rest = drawn[~np.isin(wrong[drawn], named)]
+    if len(rest):
+        marks.append(_dots(coordinates[rest], Tint("ink", 0.7), 5, "other classes"))
+    table = pd.DataFrame(
+        {
+            "row": np.arange(len(wrong)),
+            "x": coordinates[:, 0],
+            "y": coordinates[:, 1],
+            "most_wrong": [dataset.class_name(int(k)) for k in wrong],
+            "signed_error": errors.signed[np.arange(len(wrong)), wrong],
+            "vector_error": errors.absolute,
+            "n_eff": errors.effective_size,
+            "beyond_chance": chance.beyond,
+        }
+    )
+    picture = PanelPicture(
+        title=f"Which class is most wrong: {rows_words(len(found))} beyond chance",
+        subtitle="",  # The names of the classes stand there.
+        how_to_read=(
+            "A row is coloured where the local error of all probabilities together is beyond "
+            "chance, by the class whose probability is furthest off among the rows near it. "
+            f"{rows[:1].upper()}{rows[1:]}."
+        ),
+        alt=f"Map of {axes}: rows by the class that is most wrong; {rows}",
+        name="class-map",
+        table=table,
+        height=height,
+        legend=True,
+        panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
+    )
+    return Chart(picture, mode)
+
+
+def _dots(
+    at: Floats, tint: Tint, size: int, name: str, words: Sequence[str] = (), title: str = ""
+) -> Dots:
+    """Draw some rows; ``words``: what is said of each, under ``title``."""
+    hover = Hover(title or name, lines=("{text}",)) if words else ()
+    return Dots(at[:, 0], at[:, 1], tint, size, name=name, words=words, hover=hover)
+
+
+def _some(rows: Ints, most: int) -> Ints:
+    """Take at most so many rows, evenly spread."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy import ndimage
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
+from lore_core.data.validation import InputError
 from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.pictures.landscape_picture import (
     CAMERAS,
@@ -23,9 +25,10 @@ from lore_core.figures.pictures.landscape_picture import (
     OutlinedRegion,
     Value,
 )
-from lore_core.figures.pictures.picture import Hover, Record, shortened
+from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
 from lore_core.figures.style import Mode
 from lore_core.regions.field import Field, Outline
+from lore_core.regions.field_of_sums import SumsLandscape
 from lore_core.regions.selection import Selection
 
 #: Pixels of a map in a narrow window; where there are more, names lie further apart still.
@@ -74,33 +77,18 @@ def landscape_figure(
 ) -> LandscapeChart:
     """Raster of the signed local error on the 2-D map, with rows over it.
 
-    Parameters
-    ----------
-    field : Field or None
-        Raster; None draws only points.
-    coordinates : ndarray of shape (n, 2)
-        The map, all rows; ``counts`` says how many rows there are at each, by default one.
-    points, worst : DataFrame, optional
-        Rows to draw, and to ring (:func:`~lore_core.regions.rows.row_table` with errors).
-    n_total : int
-        Rows that could have been drawn; the drawn share is said in the subtitle.
-    value, limit : {"signed", "absolute"} and float
-        SLCE on a diverging scale or LCE on a sequential one, and the end of the scale.
-    rows, axes : str
-        Which rows these are, in words, and the name of the map.
-    region, found : Selection and sequence of (str, Outline), optional
-        What the reader has drawn; names of regions that were found, and where they lie.
-    labels : DataFrame, optional
-        Names on the map: ``name, x, y`` (:func:`~lore_core.regions.rows.class_positions`).
-    seen : tuple of float, optional
-        Which part of the map is shown: how far its middle lies from that of the whole, as shares of
-        the whole's sides, and how many times it is enlarged. By default the whole.
-    pixel : str, optional
-        What a pixel of ``field`` is, as a sentence, where that is not what it is of rows.
-    frame : tuple of (float, float), optional
-        Ends of the axes; by default round the bulk of the rows.
-    mode, height, title
-        Look.
+    ``field``: None draws only points. ``coordinates`` (n, 2): the map, all rows; ``counts`` says
+    how many rows there are at each, by default one. ``points``, ``worst``: rows to draw, and to
+    ring (:func:`~lore_core.regions.rows.row_table` with errors). ``n_total``: rows that could have
+    been drawn; the drawn share is said in the subtitle. ``value``, ``limit``: SLCE ("signed") on a
+    diverging scale or LCE ("absolute") on a sequential one, and the end of the scale. ``rows``,
+    ``axes``: which rows these are, in words, and the name of the map. ``region``: what the reader
+    has drawn. ``found``: names of regions that were found, and where they lie. ``labels``: names on
+    the map, ``name, x, y`` (:func:`~lore_core.regions.rows.class_positions`). ``seen``: which part
+    of the map is shown: how far its middle lies from that of the whole, as shares of the whole's
+    sides, and how many times it is enlarged; by default the whole. ``pixel``: what a pixel of
+    ``field`` is, as a sentence, where that is not what it is of rows. ``frame``: ends of the axes;
+    by default round the bulk of the rows. ``mode, height, title``: look.
     """
     extent, widest = _extent(coordinates, counts)
     if frame is not None:
@@ -135,6 +123,36 @@ def landscape_figure(
         lasso=region or Selection(),
     )
     return LandscapeChart(picture, mode, height)
+
+
+def sums_landscape_figure(
+    seen: SumsLandscape, *, axes: str, limit: float | None = None, **look: Any
+) -> LandscapeChart:
+    """Raster of the signed local error of summed rows, with how near the exact one it surely is.
+
+    ``seen``: what is drawn; of a map in the plane, else an InputError is raised. ``axes``: name of
+    the map. ``limit``: end of the colour scale; by default that of the errors shown. ``**look``:
+    ``value, frame, found, title, mode, height`` of :func:`landscape_figure`.
+    """
+    if seen.field is None:
+        raise InputError(
+            "'sums' must be on a map of 2 dimensions to be drawn; these have "
+            f"{seen.sums.n_dimensions}."
+        )
+    counts = seen.counts[seen.chosen]
+    if limit is None:
+        limit = shared_limit(seen.values.mean_signed.value[seen.supported])
+    return landscape_figure(
+        seen.field,
+        seen.places[seen.chosen],
+        counts=counts,
+        n_total=int(counts.sum()),
+        limit=limit,
+        rows=f"{seen.bin_name.lower()}, γ = {seen.gamma:g} on {axes}, from sums over cells",
+        axes=axes,
+        pixel=seen.pixel_sentence,
+        **look,
+    )
 
 
 def landscape_3d_figure(
@@ -232,8 +250,9 @@ def _extent(
         low, high = np.quantile(coordinates, ends, axis=0)
     else:
         rank = np.array(ends) * counts.sum()
+        orders = [(z, np.argsort(z)) for z in coordinates.T]
         low, high = np.transpose(
-            [z[o][np.searchsorted(np.cumsum(counts[o]), rank)] for z, o in _in_order(coordinates)]
+            [z[order][np.searchsorted(np.cumsum(counts[order]), rank)] for z, order in orders]
         )
     reach = _REACH * (high - low)
     low = np.maximum(coordinates.min(axis=0), low - reach)
@@ -241,10 +260,6 @@ def _extent(
     widest = float((high - low).max() or 1.0)
     pad = _PAD * widest
     return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)), widest
-
-
-def _in_order(coordinates: Floats) -> list[tuple[Floats, Ints]]:
-    return [(z, np.argsort(z)) for z in coordinates.T]
 
 
 def _part(

@@ -163,11 +163,6 @@ class LandscapePicture(Picture):
         """The field that is shown first."""
         return self.layers[0].fields[self.start] if self.layers else None
 
-    @property
-    def zooms(self) -> bool:
-        """Whether the wheel of a mouse zooms."""
-        return self.view == "map"
-
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:
     """Find where a raster crosses ½: marching squares, as single straight pieces.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -32,11 +32,6 @@ class Picture:
     name: str  #: Stem of exported files
     table: pd.DataFrame  #: The numbers shown
     height: int = 420  #: Pixels that suit it
-
-    @property
-    def zooms(self) -> bool:
-        """Whether the wheel of a mouse zooms."""
-        return False
 
 
 @dataclass(frozen=True)
@@ -143,6 +138,10 @@ class Axis:
 class Mark:
     """What all marks have."""
 
+    #: Fields that hold numbers along the horizontal axis and along the upright one; of a mark that
+    #: lies, ``sideways``, the other way round.
+    along: ClassVar[tuple[str, ...]] = ()
+    upright: ClassVar[tuple[str, ...]] = ()
     #: What it is, and the label its colour belongs to: listed, shown and hidden together.
     name: str = ""
     group: str = ""
@@ -154,6 +153,7 @@ class Mark:
 class Line(Mark):
     """Points that are joined, straight or by ``steps``; NaN parts one piece from the next."""
 
+    along, upright = ("x",), ("y",)
     x: Numbers
     y: Numbers
     tint: Tint
@@ -170,6 +170,7 @@ class Line(Mark):
 class Band(Mark):
     """A range around a curve; ``sideways`` where it runs over the upright axis."""
 
+    along, upright = ("at",), ("low", "high")
     at: Floats
     low: Floats
     high: Floats
@@ -206,6 +207,7 @@ def band_around(
 class Bars(Mark):
     """Bars from zero to ``length``, with intervals from ``low`` to ``high``."""
 
+    along, upright = ("place", "width"), ("length", "low", "high")
     #: The middle of each, and how wide each is, or all are.
     place: Numbers
     width: Floats | float
@@ -227,6 +229,7 @@ class Bars(Mark):
 class Dots(Mark):
     """Single points, of one colour or of their own, with a ``spread`` to both sides."""
 
+    along, upright = ("x", "spread"), ("y",)
     x: Numbers
     y: Numbers
     tints: Tint | Sequence[Tint]
@@ -261,6 +264,7 @@ class Rule(Mark):
     A rule that has a name is listed, and the name is written along it.
     """
 
+    along = ("at",)
     at: float
     tint: Tint
     _: KW_ONLY
@@ -285,29 +289,15 @@ def pieces(start: Floats, end: Floats) -> Floats:
 
 def _in_units(mark: Mark, across: float, up: float) -> Mark:
     """Return a mark in other units: every number across and upwards times a factor."""
-
-    def times(values: Any, factor: float) -> Any:
-        if values is None or factor == 1:
-            return values
-        return np.multiply(values, factor, dtype=np.float64)
-
-    match mark:
-        case Line():
-            return replace(mark, x=times(mark.x, across), y=times(mark.y, up))
-        case Dots():
-            spread = times(mark.spread, across)
-            return replace(mark, x=times(mark.x, across), y=times(mark.y, up), spread=spread)
-        case Rule():
-            return replace(mark, at=mark.at * (up if mark.level else across))
-        case Band() | Bars():
-            along, value = (up, across) if mark.sideways else (across, up)
-            ends = {"low": times(mark.low, value), "high": times(mark.high, value)}
-            if isinstance(mark, Band):
-                return replace(mark, at=times(mark.at, along), **ends)
-            place, width = times(mark.place, along), times(mark.width, along)
-            return replace(mark, place=place, width=width, length=times(mark.length, value), **ends)
-        case _:
-            return mark
+    if getattr(mark, "sideways", False) or getattr(mark, "level", False):
+        across, up = up, across
+    factors = dict.fromkeys(mark.along, across) | dict.fromkeys(mark.upright, up)
+    scaled: dict[str, Any] = {}
+    for name, factor in factors.items():
+        values = getattr(mark, name)
+        if values is not None and factor != 1:
+            scaled[name] = np.multiply(values, factor, dtype=np.float64)
+    return replace(mark, **scaled)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def reliability_figure(
     *,
     rows: str,
     chosen: int | None = None,
-    marked: tuple[str, ReliabilityTable] | None = None,
+    highlighted: tuple[str, ReliabilityTable] | None = None,
     mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability",
@@ -50,19 +50,9 @@ def reliability_figure(
     """Accuracy of each confidence bin with its 95 % interval, over the number of rows.
 
     ``rows``: which these are, in words. ``chosen``: bin to outline; ``customdata`` of each bar is
-    its bin index, for clicks. ``marked``: what some of the rows are called, and what the same bins
-    are of those alone. ``mode``, ``height``, ``title``: look.
+    its bin index, for clicks. ``highlighted``: what some of the rows are called, and what the same
+    bins are of those alone. ``mode``, ``height``, ``title``: look.
     """
-    return Chart(_diagram(table, rows, chosen, marked, title), mode, height)
-
-
-def _diagram(
-    table: ReliabilityTable,
-    rows: str,
-    chosen: int | None = None,
-    marked: tuple[str, ReliabilityTable] | None = None,
-    title: str = "Reliability",
-) -> PanelPicture:
     full = np.flatnonzero(table.count > 0)
     edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()
     picked = full == chosen
@@ -92,16 +82,18 @@ def _diagram(
     )
     promised = table.confidence[full]
     confidence = Dots(place, promised, Tint("ink"), 10, "dash", name="mean confidence")
-    of_marked = [] if marked is None else _marked(*marked)
-    marks = [_CALIBRATED, accuracy, confidence, *of_marked]
-    return PanelPicture(
+    marks: list[Mark] = [_CALIBRATED, accuracy, confidence]
+    about_some = ""
+    if highlighted is not None:
+        marks += _points_of_some(*highlighted)
+        about_some = f" Diamonds: {highlighted[0]} alone, with 95 % intervals."
+    picture = PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=(
             "Bars are the accuracy of each confidence bin, whiskers its 95 % Wilson interval, the "
             "tick its mean confidence. Red: overconfident; blue: underconfident; grey: the "
-            "interval holds the mean confidence, so the gap may be chance."
-            + ("" if marked is None else f" Diamonds: {marked[0]} alone, with 95 % intervals.")
+            f"interval holds the mean confidence, so the gap may be chance.{about_some}"
         ),
         alt=(
             f"Reliability diagram, ECE {with_points(table.expected_calibration_error, 1)}; the "
@@ -112,6 +104,7 @@ def _diagram(
         panels=_over_counts(float(edges[full[0]]), "accuracy", marks, counts),
         still=True,
     )
+    return Chart(picture, mode, height)
 
 
 def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tuple[Panel, Panel]:
@@ -126,7 +119,8 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
 
     ``table``, ``rows``: see :func:`reliability_figure`.
     """
-    picture = _diagram(table, rows)
+    picture = reliability_figure(table, rows=rows).picture
+    assert isinstance(picture, PanelPicture)
     top, below = picture.panels
     full = np.flatnonzero(table.count > 0)
     promised, got, sides = table.confidence[full], table.accuracy[full], _leanings(table)[full]
@@ -153,7 +147,7 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     return replace(picture, panels=(replace(top, x=x, marks=marks), replace(below, x=x)))
 
 
-def _marked(name: str, table: ReliabilityTable) -> list[Mark]:
+def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
     """Points of some rows, over the bars of all."""
     full = np.flatnonzero(table.count > 0)
     place = ((table.bins.edges[:-1] + table.bins.edges[1:]) / 2)[full]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, percent, rows_words, signed_points
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.picture import (
@@ -52,12 +51,15 @@ def variable_figure(
     words. ``curve``: from :func:`~lore_core.regions.variables.gaps.smooth_gap`, of a number.
     ``overall``: gap of all rows, as a line to hold the bars against. ``mode``: theme.
     """
-    is_number = bool((table["border"] != "").any())
+    n_borders = int((table["border"] != "").sum())
+    is_number = n_borders > 0
     gap, variable = table["gap"].to_numpy(), shortened(name, _LONGEST_VARIABLE)
     sure = (table["gap_low"] > 0) | (table["gap_high"] < 0)
     sides = np.where(gap > 0, "over", "under").tolist()
+    place = np.arange(len(table), dtype=np.float64)
+    place[n_borders + 1 :] += 0.5  # what is missing stands apart from the number line
     bars = Bars(
-        _places(table) if is_number else np.arange(len(table))[::-1],
+        place if is_number else np.arange(len(table))[::-1],
         0.9 if is_number else 0.7,
         gap,
         [Tint(side, 0.9 if on else 0.35) for side, on in zip(sides, sure, strict=True)],
@@ -108,21 +110,10 @@ def variable_figure(
     return Chart(picture, mode)
 
 
-def _places(table: pd.DataFrame) -> Floats:
-    """Bars side by side; what is missing stands apart from the number line."""
-    place = np.arange(len(table), dtype=np.float64)
-    place[_n_borders(table) + 1 :] += 0.5
-    return place
-
-
-def _n_borders(table: pd.DataFrame) -> int:
-    return int((table["border"] != "").sum())
-
-
 def _over_numbers(
     table: pd.DataFrame, bars: Bars, rules: list[Rule], curve: pd.DataFrame | None, variable: str
 ) -> tuple[Panel, Panel]:
-    place, parts = bars.place, _n_borders(table) + 1
+    place, parts = bars.place, int((table["border"] != "").sum()) + 1
     smoothed = [] if curve is None or curve.empty else _smoothed(table, curve, parts)
     # Ticks stand between the bars, at the borders; a part without one is named below itself.
     ticks = [(k + 0.5, border) for k, border in enumerate(table["border"]) if border]

@@ -43,11 +43,11 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         shown = in_points(picture.scale.of(picture.points.error))
         edge = {"width": 0.6, "color": rgba(ink, 0.55)}
         dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
-        traces.append(_dots(picture.points, "scattergl", "rows", dot))
+        traces.append(_dots(picture.points, "scattergl", dot, name="rows"))
     if picture.worst is not None:
         # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
         ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": ink}}
-        traces.append(_dots(picture.worst, "scatter", "worst rows", ring))
+        traces.append(_dots(picture.worst, "scatter", ring, name="worst rows"))
     layout = frame(picture, mode, height)
     font, ends = {"size": 11, "color": NEUTRAL[mode]}, picture.extent or (None, None)
     for number, name in ((1, "xaxis"), (2, "yaxis")):
@@ -109,14 +109,17 @@ def _raster(field: Field, scale: ErrorScale, color: Options) -> Options:
     }
 
 
-def _dots(rows: MapRows, kind: str, name: str, marker: Options) -> Options:
+def _dots(
+    rows: MapRows, kind: str, marker: Options, *, name: str | None = None, which: Mask | None = None
+) -> Options:
+    """Draw rows on a map of two or three dimensions; ``which``: some of them."""
+    chosen = np.flatnonzero(np.ones(len(rows.row), dtype=bool) if which is None else which)
     return {
         "type": kind,
-        "x": rows.at[:, 0].astype(np.float32),
-        "y": rows.at[:, 1].astype(np.float32),
+        **dict(zip("xyz", rows.at[chosen].astype(np.float32).T, strict=False)),
         "mode": "markers",
-        "customdata": rows.row.astype(np.int32),
-        "hovertext": [hover_text(item) for item in rows.hover],
+        "customdata": rows.row[chosen].astype(np.int32),
+        "hovertext": [hover_text(rows.hover[k]) for k in chosen],
         "hoverinfo": "text",
         "name": name,
         "marker": marker,
@@ -159,7 +162,8 @@ def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         if picture.points is not None:
             traces += _dots_in_space(picture.points, scale, color, mode)
         if picture.worst is not None:
-            traces.append(_rings(picture.worst, mode))
+            ring = {"size": 7, "symbol": "circle-open", "color": INK[mode]}
+            traces.append(_dots(picture.worst, "scatter3d", ring))
     else:
         names, ends = [f"{axes} 1", f"{axes} 2", scale.title], [None, None, _ends(scale)]
         shape = {"aspectratio": _FLAT, "camera": {"eye": _xyz(_EYE * camera.axes[2])}}
@@ -205,34 +209,15 @@ def _xyz(vector: Floats) -> dict[str, float]:
     return dict(zip("xyz", vector.tolist(), strict=True))
 
 
-def _rings(rows: MapRows, mode: Mode) -> Options:
-    every = np.ones(len(rows.row), dtype=bool)
-    return _markers(rows, every, {"size": 7, "symbol": "circle-open", "color": INK[mode]})
-
-
 def _dots_in_space(rows: MapRows, scale: ErrorScale, color: Options, mode: Mode) -> list[Options]:
     """Draw rows in the colour of their error; of those with too few neighbours it is not known."""
     known = rows.effective_size >= MIN_EFFECTIVE_SIZE
     shown = {"color": in_points(scale.of(rows.error[known])), "showscale": True, **color}
-    drawn = [_markers(rows, known, {"size": 3, "opacity": 0.85, **shown})]
+    drawn = [_dots(rows, "scatter3d", {"size": 3, "opacity": 0.85, **shown}, which=known)]
     if not known.all():
-        drawn.append(_markers(rows, ~known, {"size": 2, "opacity": 0.35, "color": NEUTRAL[mode]}))
+        faint = {"size": 2, "opacity": 0.35, "color": NEUTRAL[mode]}
+        drawn.append(_dots(rows, "scatter3d", faint, which=~known))
     return drawn
-
-
-def _markers(rows: MapRows, which: Mask, marker: Options) -> Options:
-    x, y, z = rows.at[which].astype(np.float32).T
-    return {
-        "type": "scatter3d",
-        "x": x,
-        "y": y,
-        "z": z,
-        "mode": "markers",
-        "marker": marker,
-        "hovertext": [hover_text(rows.hover[k]) for k in np.flatnonzero(which)],
-        "hoverinfo": "text",
-        "customdata": rows.row[which].astype(np.int32),
-    }
 
 
 def _surface(field: Field, scale: ErrorScale, color: Options) -> Options:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lore_core.figures.style import MODES, Mode, palette
+from lore_core.figures.style import MODES, palette
 
 #: 84 mm, the width of a journal's column, in CSS pixels of 1/96 inch.
 WIDTH = 318
@@ -76,7 +76,9 @@ def page_rules() -> str:
 
     What is of class ``paper`` is always light.
     """
-    light, dark = (_variables(mode) for mode in MODES)
+    light, dark = (
+        " ".join(f"--{name}: {color};" for name, color in palette(mode).items()) for mode in MODES
+    )
     screen = "@media screen and (prefers-color-scheme: dark)"
     colors = {name: f"var(--{name})" for name in palette("light")}
     grounds = [f".b-{name} {{ background: {color}; }}" for name, color in colors.items()]
@@ -92,10 +94,6 @@ def png_url(pixels: NDArray[np.uint8]) -> str:
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def _variables(mode: Mode) -> str:
-    return " ".join(f"--{name}: {color};" for name, color in palette(mode).items())
 
 
 def _rules(colors: Mapping[str, str]) -> str:

@@ -10,7 +10,8 @@ import pandas as pd
 from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.validation import InputError, check_integer
+from lore_core.data.validation import check_integer
+from lore_core.mergeable.cell_sums.cells import Cells
 from lore_core.mergeable.cell_sums.local_values import Weight, turned
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 
@@ -40,34 +41,13 @@ class Change:
     n_draws: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Strata:
-    """Cells of confidence bin and place, shape (s,) each."""
-
-    keys: Ints
-    bins: Ints
-    places: Ints  #: (s, d)
-    rows: Floats
-    right: Floats
-    confidence: Floats  #: Mean
-
-    @classmethod
-    def of(cls, sums: LocalErrorSums, level: int) -> _Strata:
-        coarse = dataclasses.replace(sums, cells=sums.cells.at_level(level))
-        cells = coarse.cells
-        rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
-        flip = turned(sums.bins)[cells.bin_index]
-        return cls(
-            cells.keys,
-            cells.bin_index,
-            cells.coordinates,
-            rows.astype(np.float64),
-            np.where(flip, other, rows - other).astype(np.float64),
-            coarse.mean_confidence_of_cells(),
-        )
-
-    def at(self, chosen: Ints) -> _Strata:
-        return _Strata(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
+def _strata(sums: LocalErrorSums, level: int) -> tuple[Cells, Floats]:
+    """Return cells of confidence bin and place; rows, right ones and mean confidence, (3, s)."""
+    coarse = dataclasses.replace(sums, cells=sums.cells.at_level(level))
+    cells = coarse.cells
+    rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
+    right = np.where(turned(sums.bins)[cells.bin_index], other, rows - other)
+    return cells, np.stack([rows, right, coarse.mean_confidence_of_cells()])
 
 
 def change_between(
@@ -92,26 +72,25 @@ def change_between(
     z = Σ (nA nB / N) (r̄B − r̄A) / √(Σ nA nB K (N − K) / (N² (N − 1))),
 
     the statistic of Cochran, Mantel and Haenszel; ``change`` is the mean of r̄B − r̄A, weighted by
-    nA nB / N. The largest size of z over all places is held against its distribution where, in
+    nA nB / N. The largest size of z over all places is compared with its distribution where, in
     every stratum, the right rows are divided by chance (hypergeometric). That is exact where all
     rows of a stratum have one confidence and are right with one probability; where their mean
     confidences differ, so may their accuracies.
     """
-    if before.place != after.place or before.bins.edges.tolist() != after.bins.edges.tolist():
-        raise InputError("sums can only be compared where they share map and confidence bins.")
+    before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
     level = max(before.wide_level(_STRATUM), after.wide_level(_STRATUM))
-    one, two = _Strata.of(before, level), _Strata.of(after, level)
-    _, here, there = np.intersect1d(one.keys, two.keys, return_indices=True)
-    unseen = 1.0 - float(two.rows[there].sum() / max(two.rows.sum(), 1.0))
-    a, b = one.at(here), two.at(there)
-    n, right = a.rows + b.rows, a.right + b.right
-    weight = a.rows * b.rows / n
-    expected = right * b.rows / n
-    moved = weight * (b.confidence - a.confidence) - (b.right - expected)
-    spread = a.rows * b.rows * right * (n - right) / (n**2 * np.maximum(n - 1, 1))
-    width = before.width_at(level)
-    members, named = _places(a, b, width, before.n_dimensions)
+    (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
+    _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
+    unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))
+    (n_a, right_a, confidence_a), (n_b, right_b, confidence_b) = one[:, here], two[:, there]
+    n, right = n_a + n_b, right_a + right_b
+    weight = n_a * n_b / n
+    expected = right * n_b / n
+    moved = weight * (confidence_b - confidence_a) - (right_b - expected)
+    spread = n_a * n_b * right * (n - right) / (n**2 * np.maximum(n - 1, 1))
+    of_strata = cells.bin_index[here], cells.coordinates[here]
+    members, named = _places(*of_strata, (n_a, n_b), before.width_at(level))
     variance = members @ spread
     known = variance > 0
     members, named, variance = members[known], named[known], variance[known]
@@ -126,7 +105,7 @@ def change_between(
         drawn = random.hypergeometric(
             right.astype(np.int64)[:, None],
             (n - right).astype(np.int64)[:, None],
-            b.rows.astype(np.int64)[:, None],
+            n_b.astype(np.int64)[:, None],
             (len(n), count),
         )
         scores = (members @ (expected[:, None] - drawn)) / np.sqrt(variance)[:, None]
@@ -139,24 +118,26 @@ def change_between(
     )
 
 
-def _places(a: _Strata, b: _Strata, width: float, d: int) -> tuple[sparse.csr_matrix, pd.DataFrame]:
+def _places(
+    bin_index: Ints, coordinates: Ints, rows: tuple[Floats, Floats], width: float
+) -> tuple[sparse.csr_matrix, pd.DataFrame]:
     """Return which strata are of which place, (p, s), and where places are."""
     blocks, tables = [], []
     for of_bin in (True, False):
-        bins = a.bins if of_bin else np.full(len(a.bins), -1)
+        bins = bin_index if of_bin else np.full(len(bin_index), -1)
         for scale in (*_SCALES, None):
-            places = np.zeros_like(a.places) if scale is None else a.places >> scale
+            places = np.zeros_like(coordinates) if scale is None else coordinates >> scale
             labels, inverse = np.unique(
                 np.column_stack([bins, places]), axis=0, return_inverse=True
             )
             inverse = inverse.ravel()
-            before, after = (np.bincount(inverse, s.rows, len(labels)) for s in (a, b))
+            before, after = (np.bincount(inverse, n, len(labels)) for n in rows)
             enough = (before >= _FEWEST_ROWS) & (after >= _FEWEST_ROWS)
             ones = np.ones(len(inverse))
             block = sparse.csr_matrix((ones, (inverse, np.arange(len(inverse)))))
             blocks.append(block[enough])
             table = pd.DataFrame({"bin": labels[enough, 0]})
-            for m in range(d):
+            for m in range(coordinates.shape[1]):
                 low = labels[enough, 1 + m] * width * (1 if scale is None else 2**scale)
                 table[f"from_{m + 1}"] = np.nan if scale is None else low
                 table[f"to_{m + 1}"] = np.nan if scale is None else low + width * 2**scale

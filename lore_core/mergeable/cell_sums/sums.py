@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lore_core.data.archive_files import Kind
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.binning import ConfidenceBins, confidence_bins
+from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
+from lore_core.data.rules import EDGES, Each, Number, Values, refuse, rule_of
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -24,10 +26,8 @@ from lore_core.data.validation import (
     check_integer,
     check_positive,
 )
-from lore_core.mergeable.cell_sums import stored
 from lore_core.mergeable.cell_sums.cells import HIGHEST_LEVEL, Cells, cells_of_rows, joined
-from lore_core.mergeable.cell_sums.dense import Boxes
-from lore_core.mergeable.cell_sums.kernel_bounds import Targets
+from lore_core.mergeable.cell_sums.kernel_bounds import Boxes, Targets
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight, turned, values_at
 from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
 
@@ -41,6 +41,25 @@ _FINE_ENOUGH = 1 / 32
 MOST_ROWS = 2**31
 #: Row scores are summed in units of this.
 _SCORE_UNIT = 2.0**-36
+_KIND = Kind(
+    "lore-local-error-sums", "sums of local errors", "LocalErrorSums.save()", compressed=True
+)
+
+
+class _Content(TypedDict):
+    """What a file of sums holds: m cells, b confidence bins."""
+
+    dimensions: Annotated[int, Number(1, 3, whole=True)]
+    level: Annotated[int, Number(0, HIGHEST_LEVEL, whole=True)]
+    weights: list[str]
+    binning: Binning
+    max_cells: Annotated[int, Number(1, whole=True)]
+    place: str
+    scores: dict[str, tuple[str, str]]  #: Whole numbers of any size
+    keys: Annotated[Ints, Values(("m",), 0, whole=True, rising=True)]
+    of_bins: Annotated[Ints, Values(("t", "b"), whole=True)]
+    edges: Annotated[Floats, EDGES]
+    columns: Annotated[list[Ints], Each(Values(("m",), whole=True))]
 
 
 def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> int:
@@ -66,7 +85,7 @@ class LocalErrorSums:
 
     bins: ConfidenceBins  #: Confidence bins, the same in all that is added
     max_cells: int  #: Most cells kept
-    place: str  #: What the coordinates are of; only sums of one place can be added
+    map_digest: str  #: What the coordinates are of; only sums on one map can be added
     cells: Cells
     #: (3, n_bins): rows, right rows, and Σ confidence in units of 2^−30.
     of_bins: Ints
@@ -83,28 +102,19 @@ class LocalErrorSums:
         n_bins: int = N_BINS,
         bins: ConfidenceBins | None = None,
         max_cells: int = MAX_CELLS,
-        place: str = "",
+        map_digest: str = "",
         at_least_level: int = 0,
         scores: Mapping[str, Floats] | None = None,
     ) -> Self:
         """Sum rows.
 
-        Parameters
-        ----------
-        confidence, outcome : array-like of shape (n,)
-            Confidences in [0, 1]; 1 where the prediction was right, else 0.
-        embedding : Embedding or array-like of shape (n, d)
-            Coordinates in one to three dimensions, in the units of γ.
-        n_bins, bins
-            Bins of equal width, or others; those of equal mass must be the same for all parts.
-        max_cells : int
-            Most cells kept. More cells make the bounds narrower.
-        place : str
-            What the coordinates are of, such as the digest of a map.
-        at_least_level : int
-            A level the cells are known to come to, as those of other parts did; saves time.
-        scores : mapping of str to ndarray of shape (n,), optional
-            Further numbers a row, up to ±1,000, whose mean is wanted, such as ``NLL``.
+        ``confidence, outcome`` (n,): confidences in [0, 1]; 1 where the prediction was right, else
+        0. ``embedding`` (n, d): coordinates in one to three dimensions, in the units of γ.
+        ``n_bins, bins``: bins of equal width, or others; those of equal mass must be the same for
+        all parts. ``max_cells``: most cells kept; more make the bounds narrower. ``map_digest``:
+        what the coordinates are of, such as the digest of a map. ``at_least_level``: a level the
+        cells are known to come to, as those of other parts did; saves time. ``scores`` (n,) each:
+        further numbers a row, up to ±1,000, whose mean is wanted, such as ``NLL``.
         """
         c, a, z = as_placed_rows(confidence, outcome, embedding)
         if not 1 <= z.shape[1] <= 3:
@@ -137,7 +147,7 @@ class LocalErrorSums:
         return cls(
             bins=chosen,
             max_cells=max_cells,
-            place=place,
+            map_digest=map_digest,
             cells=cells_of_rows(
                 index,
                 z,
@@ -155,7 +165,7 @@ class LocalErrorSums:
 
     @classmethod
     def nothing(
-        cls, n_dimensions: int, bins: ConfidenceBins, *, max_cells: int = MAX_CELLS, place: str = ""
+        cls, n_dimensions: int, bins: ConfidenceBins, *, max_cells: int, map_digest: str
     ) -> Self:
         """Return the sums of no rows, to which others can be added."""
         columns = len(Weight) * (1 + 2 * n_dimensions)
@@ -163,7 +173,7 @@ class LocalErrorSums:
         return cls(
             bins=bins,
             max_cells=max_cells,
-            place=place,
+            map_digest=map_digest,
             cells=Cells(n_dimensions, 0, none, np.empty((columns, 0), dtype=np.int64)),
             of_bins=np.zeros((3, bins.n_bins), dtype=np.int64),
             scores={},
@@ -173,18 +183,18 @@ class LocalErrorSums:
     def joined(cls, parts: Iterable[LocalErrorSums]) -> LocalErrorSums:
         """Add several, some at a time: faster than one by one, and no more are in memory.
 
-        Raises InputError if there is none, or bins, dimensions, size or place differ.
+        Raises InputError if there is none, or bins, dimensions, size or map differ.
         """
-        held: list[LocalErrorSums] = []
+        pending: list[LocalErrorSums] = []
         for part in parts:
-            if held:
-                held[0]._check_like(part)
-            held.append(part)
-            if len(held) > 1 and sum(len(of.cells) for of in held) > 2 * part.max_cells:
-                held = [cls._added(held)]
-        if not held:
+            if pending:
+                pending[0]._check_like(part)
+            pending.append(part)
+            if len(pending) > 1 and sum(len(of.cells) for of in pending) > 2 * part.max_cells:
+                pending = [cls._added(pending)]
+        if not pending:
             raise InputError("'parts' must hold at least one; got none.")
-        filled = [of for of in held if of.n_rows] or held[:1]
+        filled = [of for of in pending if of.n_rows] or pending[:1]
         return filled[0] if len(filled) == 1 else cls._added(filled)
 
     @staticmethod
@@ -223,10 +233,16 @@ class LocalErrorSums:
             ("ways of choosing bins", self.bins.binning, other.bins.binning),
             ("dimensions", self.n_dimensions, other.n_dimensions),
             ("'max_cells'", self.max_cells, other.max_cells),
-            ("maps", self.place, other.place),
+            ("maps", self.map_digest, other.map_digest),
         ):
             if one != two:
                 raise InputError(f"sums can only be added where they share {what}; these differ.")
+
+    def check_comparable(self, other: LocalErrorSums) -> None:
+        """Raise InputError where other sums are of another map or in other bins."""
+        same_bins = self.bins.edges.tolist() == other.bins.edges.tolist()
+        if self.map_digest != other.map_digest or not same_bins:
+            raise InputError("sums can only be compared where they share map and confidence bins.")
 
     @property
     def n_dimensions(self) -> int:
@@ -366,7 +382,7 @@ class LocalErrorSums:
 
     def save(self, path: str | Path) -> None:
         """Write the sums to a ``.npz`` file, as a whole or not at all; nothing is pickled."""
-        stored.write(path, self)
+        _KIND.write(path, self._content())
 
     @classmethod
     def load(cls, path: str | Path) -> LocalErrorSums:
@@ -374,4 +390,45 @@ class LocalErrorSums:
 
         Raises InputError if there is no such file, or it is damaged or of another kind.
         """
-        return cls(**stored.read(path))
+        content: _Content = _KIND.read(path)
+        rule_of(_Content).check(content, "", {})
+        scores, columns = content["scores"], content["columns"]
+        expected = len(Weight) * (1 + 2 * content["dimensions"])
+        if len(columns) != expected:
+            raise refuse("columns", str(expected), len(columns))
+        for pair in scores.values():
+            if not all(part.removeprefix("-").isdecimal() for part in pair):
+                raise refuse("scores", "whole numbers", pair)
+        table = np.stack([column.astype(np.int64) for column in columns])
+        return cls(
+            bins=ConfidenceBins(content["edges"], content["binning"]),
+            max_cells=content["max_cells"],
+            map_digest=content["place"],
+            cells=Cells(content["dimensions"], content["level"], content["keys"], table),
+            of_bins=content["of_bins"],
+            scores={name: (int(n), int(total)) for name, (n, total) in scores.items()},
+        )
+
+    @property
+    def digest(self) -> str:
+        """Sha256 of everything in the sums: equal only where they are equal to the last bit."""
+        return _KIND.digest(self._content())
+
+    def _content(self) -> dict[str, Any]:
+        cells = self.cells
+        return {
+            "dimensions": self.n_dimensions,
+            "level": cells.level,
+            "weights": [weight.name.lower() for weight in Weight],
+            "binning": self.bins.binning,
+            "max_cells": self.max_cells,
+            "place": self.map_digest,
+            "scores": {name: (str(n), str(total)) for name, (n, total) in self.scores.items()},
+            "keys": cells.keys,
+            "of_bins": self.of_bins,
+            "edges": self.bins.edges,
+            "columns": [
+                column.astype(np.min_scalar_type(int(column.max(initial=0))))
+                for column in cells.table
+            ],
+        }

@@ -78,7 +78,7 @@ class Batches:
                 f"{error} That is: remove it from '{self.directory}' and give the rows of "
                 f"'{name}' to lore watch once more."
             ) from error
-        if sums.place != self.plan.digest:
+        if sums.map_digest != self.plan.digest:
             raise InputError(
                 f"the batch '{name}' must be on the map and in the bins of '{self.directory}'; it "
                 "was summed with others. Remove it and sum it again."

@@ -14,7 +14,7 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.files import Partition
-from lore_core.mergeable.partitions.plan import Plan, sum_and_keep
+from lore_core.mergeable.partitions.plan import Plan, sum_and_save
 
 #: Sums that one task joins.
 _JOINED = 4
@@ -82,7 +82,7 @@ def _reduced(
 
     total, done = sum(part.n_rows for part in paths), 0
     leaves = {
-        client.submit(sum_and_keep, plan, part, path, pure=False): part
+        client.submit(sum_and_save, plan, part, path, pure=False): part
         for part, path in paths.items()
     }
     level = list(leaves)

@@ -72,7 +72,7 @@ class Partition:
         left = self.n_rows
         # No reading ahead: it would hold whole row groups.
         with (
-            told(self.name),
+            parquet_errors(self.name),
             pa.parquet.ParquetFile(
                 self.path, pre_buffer=False, page_checksum_verification=True
             ) as file,
@@ -94,7 +94,7 @@ class Partition:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def parquet_errors(name: str) -> Iterator[None]:
     """Say in words what pyarrow raises about a file."""
     try:
         yield
@@ -171,7 +171,7 @@ def rows_in(paths: Sequence[Path]) -> int:
     """
     total = 0
     for path in paths:
-        with told(path.name):
+        with parquet_errors(path.name):
             total += pa.parquet.read_metadata(path).num_rows
     return total
 
@@ -194,7 +194,7 @@ def partitions_of(paths: Sequence[Path]) -> list[Partition]:
     first: list[str] = []
     called = _names_of(paths)
     for path, name in zip(paths, called, strict=True):
-        with told(name), pa.parquet.ParquetFile(path) as file:
+        with parquet_errors(name), pa.parquet.ParquetFile(path) as file:
             meta = file.metadata
             names = file.schema_arrow.names
             sizes.append([meta.row_group(k).num_rows for k in range(meta.num_row_groups)])

@@ -57,8 +57,8 @@ class Plan:
         read = dataset_of(columns, guess(columns, self.mapping), extract.file)
         if read.split is None:
             return read
-        kept = read.split != CALIBRATION
-        return read.rows(kept) if kept.any() else None
+        evaluated = read.split != CALIBRATION
+        return read.rows(evaluated) if evaluated.any() else None
 
     @property
     def columns(self) -> list[str]:
@@ -71,7 +71,7 @@ class Plan:
         Raises InputError, which names the file, if a value breaks a rule of the data contract.
         """
         nothing = LocalErrorSums.nothing(
-            self.embedding.n_components, self.bins, max_cells=self.max_cells, place=self.digest
+            self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
         )
         return LocalErrorSums.joined(itertools.chain([nothing], self._batches(part)))
 
@@ -99,7 +99,7 @@ class Plan:
             self.embedding.transform(rows.features),
             bins=self.bins,
             max_cells=self.max_cells,
-            place=self.digest,
+            map_digest=self.digest,
             at_least_level=level,
             scores=scores,
         )
@@ -154,27 +154,14 @@ def make_plan(
     """Look at a sample of the rows, and make the map.
 
     At most 100,000 rows are looked at: as many from the start of each of up to 64 row groups,
-    evenly spaced over all files.
+    evenly spaced over all files. ``parts``: where the rows are. ``mapping``: columns whose role is
+    not to be guessed. ``target``: ``"top-label"`` or a class name. ``feature_map``: of one to three
+    dimensions; by default the first two principal components. ``n_bins, binning``: confidence bins;
+    those of equal mass are those of the sample. ``max_cells``: see
+    :class:`~lore_core.LocalErrorSums`. ``random_state``: of the map. ``progress``: called with the
+    share done.
 
-    Parameters
-    ----------
-    parts : sequence of Partition
-        Where the rows are.
-    mapping : ColumnMapping, optional
-        Columns whose role is not to be guessed.
-    target : str
-        ``"top-label"`` or a class name.
-    feature_map : MapName, optional
-        Map of one to three dimensions; by default the first two principal components.
-    n_bins, binning
-        Confidence bins; those of equal mass are those of the sample.
-    max_cells, random_state, progress
-        See :class:`~lore_core.LocalErrorSums`; of the map; called with the share done.
-
-    Raises
-    ------
-    InputError
-        If the rows have no features, a column is missing or a value breaks a rule.
+    Raises InputError if the rows have no features, a column is missing or a value breaks a rule.
     """
     tell(progress, 0.0, "reading a sample of the rows")
     columns = columns_of_extracts(_sample(parts))
@@ -208,18 +195,15 @@ def make_plan(
         )
     made = embed(sample.features, method.method, d, random_state=random_state, progress=progress)
     chosen = TOP_LABEL if target == TOP_LABEL else sample.class_names.index(target)
+    n_places = min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
     return Plan(
         mapping=dataclasses.replace(guessed, class_names=sample.class_names),
         target=target,
         embedding=made.without_coordinates(),
         bins=confidence_bins(sample.target(chosen).confidence, n_bins, binning),
         max_cells=max_cells,
-        note=f"{made.label}, made of {len(sample):,} rows from {_places(parts)} places",
+        note=f"{made.label}, made of {len(sample):,} rows from {n_places} places",
     )
-
-
-def _places(parts: Sequence[Partition]) -> int:
-    return min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
 
 
 def _sample(parts: Sequence[Partition]) -> list[Extract]:
@@ -230,7 +214,7 @@ def _sample(parts: Sequence[Partition]) -> list[Extract]:
     return [next(part.row_group(index).extracts(rows)) for part, index in taken]
 
 
-def kept_sums(path: Path | None) -> LocalErrorSums | None:
+def saved_sums(path: Path | None) -> LocalErrorSums | None:
     """Return the sums of a part that a former run kept; None where there are none, or damaged."""
     try:
         return None if path is None else LocalErrorSums.load(path)
@@ -238,9 +222,9 @@ def kept_sums(path: Path | None) -> LocalErrorSums | None:
         return None
 
 
-def sum_and_keep(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
+def sum_and_save(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
     """Sum a part, or read what was kept of it; ``path``: where it is kept, if anywhere."""
-    sums = kept_sums(path)
+    sums = saved_sums(path)
     if sums is None:
         sums = plan.sums(part)
         if path is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from lore_core.data.progress import Progress, part_of, tell
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.cluster import sum_on_cluster
 from lore_core.mergeable.partitions.files import Partition
-from lore_core.mergeable.partitions.plan import Plan, kept_sums, sum_and_keep
+from lore_core.mergeable.partitions.plan import Plan, saved_sums, sum_and_save
 
 PLAN = "plan.npz"
 #: Share of the progress that joining takes.
@@ -60,59 +60,30 @@ def sum_files(
 ) -> Run:
     """Sum the rows of every part; to the last bit the same by whatever processes.
 
-    Parameters
-    ----------
-    parts, plan
-        The rows, and what they become.
-    directory : str or Path, optional
-        Where the sums of each part are kept, with the plan; what is there is not summed again.
-    n_workers : int
-        Processes at work.
-    cluster : str, optional
-        Address of a Dask scheduler, ``tcp://…:8786``, whose workers sum and join instead (package
-        ``distributed``). They see files and ``directory`` under the same paths.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
+    ``parts, plan``: the rows, and what they become. ``directory``: where the sums of each part are
+    saved, with the plan; what is there is not summed again. ``n_workers``: processes at work.
+    ``cluster``: address of a Dask scheduler, ``tcp://…:8786``, whose workers sum and join instead
+    (package ``distributed``); they see files and ``directory`` under the same paths. ``progress``:
+    called with the share done and a short message; may raise to stop.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, a value breaks a rule, or the cluster cannot be reached or is
-        lost; it says how to go on. Sums of other parts are kept.
-    MemoryError
-        If workers were ended from outside again and again; once or twice costs their parts alone.
+    Raises InputError if a file cannot be read, a value breaks a rule, or the cluster cannot be
+    reached or is lost; it says how to go on, and sums of other parts are saved. Raises MemoryError
+    if workers were ended from outside again and again; once or twice costs their parts alone.
     """
-    summing = part_of(progress, 0.0, 1 - _JOINING)
-    n_files = len({part.path for part in parts})
-    if cluster is not None and directory is None:
-        # (Workers on other machines do not see a folder of this one.)
-        with _going_on(None):
-            sums = sum_on_cluster(plan, dict.fromkeys(parts), cluster, progress=summing)
-        return Run(sums, plan, n_files, len(parts), 0)
-    with _kept_in(directory) as place, _going_on(directory):
-        if not (place / PLAN).exists():
-            plan.save(place / PLAN)
+    # (Workers on other machines do not see a folder of this one.)
+    with _sums_folder(directory, is_needed=cluster is None) as folder, _going_on(directory):
+        if folder is not None and not (folder / PLAN).exists():
+            plan.save(folder / PLAN)
         tag = plan.digest
-        paths = {part: place / _name(part, tag) for part in parts}
+        paths = {part: None if folder is None else folder / _name(part, tag) for part in parts}
         n_open = len(_open(paths))
+        summing = part_of(progress, 0.0, 1 - _JOINING)
         if cluster is not None:
-            sums = sum_on_cluster(plan, dict(paths), cluster, progress=summing)
-            return Run(sums, plan, n_files, n_open, len(parts) - n_open)
-        for attempt in range(_ATTEMPTS):
-            left = _open(paths)
-            try:
-                _sum_all(plan, left, paths, n_workers, summing)
-                break
-            except BrokenProcessPool as error:
-                # What the other workers had finished is there; nothing else is done again.
-                if attempt == _ATTEMPTS - 1:
-                    hint = "" if directory is None else " Run it again to go on."
-                    raise MemoryError(
-                        "worker processes were ended from outside, most likely for want of "
-                        f"memory; take fewer workers or cells.{hint}"
-                    ) from error
-        joining = part_of(progress, 1 - _JOINING, 1.0)
-        sums = LocalErrorSums.joined(_loaded(paths.values(), joining))
+            sums = sum_on_cluster(plan, paths, cluster, progress=summing)
+        else:
+            _sum_here(plan, paths, n_workers, directory, summing)
+            sums = LocalErrorSums.joined(_loaded(paths, part_of(progress, 1 - _JOINING, 1.0)))
+    n_files = len({part.path for part in parts})
     return Run(sums, plan, n_files, n_open, len(parts) - n_open)
 
 
@@ -122,40 +93,64 @@ def _going_on(directory: str | Path | None) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        kept = "(--sums DIR keeps the sums of the parts that were read.)"
+        hint = "(--sums DIR keeps the sums of the parts that were read.)"
         if directory is not None:
-            kept = f"Sums of other parts are kept in '{directory}': the same again goes on."
-        raise InputError(f"{error} {kept}") from error
+            hint = f"Sums of other parts are kept in '{directory}': the same again goes on."
+        raise InputError(f"{error} {hint}") from error
 
 
-def _open(paths: Mapping[Partition, Path]) -> list[Partition]:
+def _open(paths: Mapping[Partition, Path | None]) -> list[Partition]:
     """Return the parts that no former run has summed."""
-    return [part for part, path in paths.items() if kept_sums(path) is None]
+    return [part for part, path in paths.items() if saved_sums(path) is None]
+
+
+def _sum_here(
+    plan: Plan,
+    paths: Mapping[Partition, Path | None],
+    n_workers: int,
+    directory: str | Path | None,
+    progress: Progress | None,
+) -> None:
+    """Sum parts in processes of this machine; what some had finished is not done again."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            _sum_all(plan, paths, n_workers, progress)
+            return
+        except BrokenProcessPool as error:
+            if attempt == _ATTEMPTS - 1:
+                hint = "" if directory is None else " Run it again to go on."
+                raise MemoryError(
+                    "worker processes were ended from outside, most likely for want of memory; "
+                    f"take fewer workers or cells.{hint}"
+                ) from error
 
 
 def _sum_all(
     plan: Plan,
-    left: Sequence[Partition],
-    paths: Mapping[Partition, Path],
+    paths: Mapping[Partition, Path | None],
     n_workers: int,
     progress: Progress | None,
 ) -> None:
+    open_parts = _open(paths)
     total = sum(part.n_rows for part in paths)
-    done = total - sum(part.n_rows for part in left)
+    done = total - sum(part.n_rows for part in open_parts)
     tell(progress, done / total, f"{done:,} of {total:,} rows summed")
     with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
-        for rows in pool(joblib.delayed(_sum_part)(plan, part, paths[part]) for part in left):
+        for rows in pool(joblib.delayed(_sum_part)(plan, part, paths[part]) for part in open_parts):
             done += rows
             tell(progress, done / total, f"{done:,} of {total:,} rows summed")
 
 
-def _sum_part(plan: Plan, part: Partition, path: Path) -> int:
-    sum_and_keep(plan, part, path)
+def _sum_part(plan: Plan, part: Partition, path: Path | None) -> int:
+    sum_and_save(plan, part, path)
     return part.n_rows
 
 
-def _loaded(paths: Collection[Path], progress: Progress | None) -> Iterator[LocalErrorSums]:
-    for step, path in enumerate(paths, start=1):
+def _loaded(
+    paths: Mapping[Partition, Path | None], progress: Progress | None
+) -> Iterator[LocalErrorSums]:
+    for step, path in enumerate(paths.values(), start=1):
+        assert path is not None  # sums of this machine are in files
         yield LocalErrorSums.load(path)
         tell(progress, step / len(paths), "joining the sums of all parts")
 
@@ -167,12 +162,15 @@ def _name(part: Partition, plan_digest: str) -> str:
 
 
 @contextmanager
-def _kept_in(directory: str | Path | None) -> Iterator[Path]:
-    if directory is None:
+def _sums_folder(directory: str | Path | None, *, is_needed: bool) -> Iterator[Path | None]:
+    """Yield where sums of parts are saved: a directory, or one that is gone afterwards."""
+    if directory is not None:
+        yield made_directory(directory)
+    elif is_needed:
         with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
             yield Path(made)
-        return
-    yield made_directory(directory)
+    else:
+        yield None
 
 
 def made_directory(directory: str | Path) -> Path:

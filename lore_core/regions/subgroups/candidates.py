@@ -165,8 +165,8 @@ class SearchedHalf:
         for item in self._slices:
             name = words_of(item.conditions, self.half.attributes)
             if name is not None:
-                held = item.conditions[0].holds(self.half.attributes)
-                found.setdefault(name, []).append((item, held))
+                inside = item.conditions[0].holds(self.half.attributes)
+                found.setdefault(name, []).append((item, inside))
         return found
 
     def _merged(self, item: Proposal) -> Proposal:
@@ -174,13 +174,13 @@ class SearchedHalf:
         name = words_of(item.conditions, self.half.attributes)
         if name is None:
             return item
-        held = item.conditions[0].holds(self.half.attributes)
+        inside = item.conditions[0].holds(self.half.attributes)
         around = [
             (int(wide.sum()), other)
             for other, wide in self._word_slices[name]
             if other.interest > 0
             and other.sign == item.sign
-            and is_wider_slice(wide, held, item.sign, self.average)
+            and is_wider_slice(wide, inside, item.sign, self.average)
         ]
         return max(around, key=lambda pair: pair[0])[1] if around else item
 

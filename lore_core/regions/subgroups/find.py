@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -158,14 +157,15 @@ class SubgroupSearch:
 
     def mask(self, number: int) -> Mask:
         """Rows of one subgroup, by its number from 0, shape (n_rows,)."""
-        mask = np.zeros(self.n_rows, dtype=bool)
-        mask[self.subgroups[number].rows] = True
-        return mask
+        return self._mask_of(self.subgroups[number : number + 1])
 
     def inside(self) -> Mask:
         """Rows in any significant subgroup, shape (n_rows,)."""
+        return self._mask_of(self.subgroups)
+
+    def _mask_of(self, subgroups: list[Subgroup]) -> Mask:
         mask = np.zeros(self.n_rows, dtype=bool)
-        for subgroup in self.subgroups:
+        for subgroup in subgroups:
             mask[subgroup.rows] = True
         return mask
 
@@ -210,30 +210,16 @@ def find_subgroups(
 ) -> SubgroupSearch:
     """Find where the confidence is worse than on average, in words and on the map.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows; columns that number them, are constant or tell the truth are left out.
-    embedding : Embedding or array-like of shape (n, d), optional
-        Their positions on a map. Without it only columns are searched.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    gamma : float
-        Bandwidth of the field whose tree of regions is searched.
-    against : {"auto", "zero", "average", "same confidence"}
-        What a subgroup must be worse than: nothing wrong at all, the mean gap of all rows, or the
-        mean gap of rows of the same confidence. "auto": the mean gap of all rows where that is
-        itself significant (as the verdict has it), else nothing.
-    min_rows : int
-        Smaller subgroups are passed over.
-    min_gap : float
-        Subgroups whose gap on held-out rows is smaller are passed over: real perhaps, but of no
-        consequence.
-    alpha : float
-        Chance, in (0, 1), that any subgroup is listed where none is worse; a quarter of it that any
-        is which words of texts name.
-    random_state : int
-        Seed of the halves.
+    ``dataset``: columns that number the rows, are constant or tell the truth are left out.
+    ``embedding`` (n, d): positions of the rows on a map; without it only columns are searched.
+    ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``gamma``: bandwidth of the
+    field whose tree of regions is searched. ``against``: what a subgroup must be worse than:
+    nothing wrong at all ("zero"), the mean gap of all rows ("average"), or the mean gap of rows of
+    the "same confidence"; "auto": the mean gap of all rows where that is itself significant (as the
+    verdict has it), else nothing. ``min_rows``: smaller subgroups are passed over. ``min_gap``:
+    subgroups whose gap on held-out rows is smaller are passed over: real perhaps, but of no
+    consequence. ``alpha``: chance, in (0, 1), that any subgroup is listed where none is worse; a
+    quarter of it that any is which words of texts name. ``random_state``: seed of the halves.
 
     Notes
     -----
@@ -273,11 +259,6 @@ class Halves:
     min_gap: float
     turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
 
-    @cached_property
-    def average(self) -> Average:
-        """What all rows are compared with."""
-        return self.rows.average(slice(None), self.against)
-
     def _part(self, item: Tried) -> float:
         """Return which part of the chance alpha a candidate may use."""
         attributes = self.rows.attributes
@@ -299,16 +280,16 @@ class Halves:
         check_positive(gamma, "gamma")
         check_share(alpha, "alpha")
         tried: list[Tried] = []
-        for number, (half, held) in enumerate(self.turns):
+        for number, (half, held_out) in enumerate(self.turns):
             tell(progress, number / len(self.turns), "looking for places")
             found = half.candidates(points, gamma, MOST_TRIED)
-            tried += try_on(held, found, self.rows, self.against, len(self.turns))
+            tried += try_on(held_out, found, self.rows, self.against, len(self.turns))
         tell(progress, 1.0, "looking for places")
         confirmed = [
             item for item in tried if item.confirmed(alpha * self._part(item), self.min_gap)
         ]
         return SubgroupSearch(
-            subgroups=_listed(confirmed, self.rows, self.average),
+            subgroups=_listed(confirmed, self.rows, self.rows.average(slice(None), self.against)),
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
@@ -346,15 +327,11 @@ def halves_of(
     rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(target_rows.weights))
     # (No subgroup is smaller than `min_rows` or larger than three quarters of the rows.)
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
-    return Halves(
-        rows,
-        against,
-        min_gap,
-        [
-            (SearchedHalf(rows, searched, against, min_rows, min_gap), held)
-            for searched, held in turns
-        ],
-    )
+    halves = [
+        (SearchedHalf(rows, searched, against, min_rows, min_gap), held_out)
+        for searched, held_out in turns
+    ]
+    return Halves(rows, against, min_gap, halves)
 
 
 def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
@@ -371,6 +348,10 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
     return [(one, other), (other, one)]
 
 
+#: What is listed, with the candidates it is made of.
+Listed = list[tuple[Candidate, Subgroup]]
+
+
 def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgroup]:
     """Order subgroups by interest; of those that share rows the first, and its worse parts."""
 
@@ -378,12 +359,12 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgro
         found = item.candidate
         return float(interest(average.of_rows(found.inside), len(rows), found.weight))
 
-    kept: list[tuple[Candidate, Subgroup]] = []
+    listed: Listed = []
     for item in sorted(_merge_word_slices(confirmed, rows, average), key=worth, reverse=True):
         candidate, held = item.candidate, item.held
-        around, same = _around(candidate, held, kept)
+        around, same = _around(candidate, held, listed)
         chosen = np.flatnonzero(candidate.inside)
-        if same or (around is None and _is_borrowed(candidate, rows, kept)):
+        if same or (around is None and _is_borrowed(candidate, rows, listed)):
             continue
         subgroup = Subgroup(
             rows=chosen,
@@ -396,8 +377,8 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgro
             label=() if candidate.conditions else region_label(candidate.inside, rows.attributes),
             within=around,
         )
-        kept.append((candidate, subgroup))
-    return [subgroup for _, subgroup in kept]
+        listed.append((candidate, subgroup))
+    return [subgroup for _, subgroup in listed]
 
 
 def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
@@ -413,12 +394,10 @@ def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> 
     return [item for item in confirmed if not any(is_part(item.candidate, one) for one in found)]
 
 
-def _around(
-    candidate: Candidate, held: Held, kept: list[tuple[Candidate, Subgroup]]
-) -> tuple[int | None, bool]:
+def _around(candidate: Candidate, held: Held, listed: Listed) -> tuple[int | None, bool]:
     """Find the listed subgroup a candidate is a worse part of, and whether it is one of them."""
     around = None
-    for number, (other, subgroup) in enumerate(kept):
+    for number, (other, subgroup) in enumerate(listed):
         common = int((candidate.inside & other.inside).sum())
         shared = overlap(candidate.inside, other.inside)
         if shared > SAME:
@@ -426,11 +405,8 @@ def _around(
         if common > PART_OF * int(candidate.inside.sum()):
             # Surely worse than what is around it, or the same news again.
             bound = held.gap_low if candidate.sign > 0 else -held.gap_high
-            if (
-                candidate.sign != other.sign
-                or bound <= abs(subgroup.held.gap)
-                or around is not None
-            ):
+            is_worse = candidate.sign == other.sign and bound > abs(subgroup.held.gap)
+            if not is_worse or around is not None:
                 return None, True
             around = number
         elif common > PART_OF * int(other.inside.sum()) or shared > _SHARED:
@@ -438,10 +414,10 @@ def _around(
     return around, False
 
 
-def _is_borrowed(candidate: Candidate, rows: Rows, kept: list[tuple[Candidate, Subgroup]]) -> bool:
+def _is_borrowed(candidate: Candidate, rows: Rows, listed: Listed) -> bool:
     """Whether rows of listed subgroups make most of a candidate's gap."""
     residual = candidate.sign * (rows.confidence - rows.outcome)
-    known = [other.inside for other, _ in kept if other.sign == candidate.sign]
+    known = [other.inside for other, _ in listed if other.sign == candidate.sign]
     rest = candidate.inside & ~np.logical_or.reduce(known) if known else candidate.inside
     own = rows.mean(residual, candidate.inside)
     return bool(rest.sum() == 0 or rows.mean(residual, rest) < _OWN * own)

@@ -59,23 +59,27 @@ class Tried:
 
 
 def try_on(
-    held: Ints, candidates: Sequence[Candidate], rows: Rows, against: Against, n_turns: int
+    held_out: Ints, candidates: Sequence[Candidate], rows: Rows, against: Against, n_turns: int
 ) -> list[Tried]:
     """Try candidates on held-out rows.
 
     ``candidates``: chosen without the outcomes of these rows. ``n_turns``: how many such lists are
     tried: p-values are adjusted for the candidates of all.
     """
-    c, a, w = rows.confidence[held], rows.outcome[held], chosen_weights(rows.weights, held)
-    average, same = (rows.average(held, to) for to in (against, "same confidence"))
-    masks = [item.inside[held] for item in candidates]
+    c, a, w = (
+        rows.confidence[held_out],
+        rows.outcome[held_out],
+        chosen_weights(rows.weights, held_out),
+    )
+    average, same = (rows.average(held_out, to) for to in (against, "same confidence"))
+    masks = [item.inside[held_out] for item in candidates]
     tests = [average.of_rows(mask) for mask in masks]
     p = np.array([float(t.p_value(k.sign)) for t, k in zip(tests, candidates, strict=True)])
     adjusted = np.minimum(holm(p) * n_turns, 1.0)
     return [
         Tried(
             item,
-            held[mask],
+            held_out[mask],
             _held(c, a, w, mask, test, same.of_rows(mask), against, (p[k], adjusted[k])),
         )
         for k, (item, mask, test) in enumerate(zip(candidates, masks, tests, strict=True))

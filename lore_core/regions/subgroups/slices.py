@@ -155,9 +155,9 @@ def region_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predica
         order = np.argsort(-within, kind="stable")
         for most in range(1, _MOST_NAMES + 1):
             first = order[:most]
-            held = within[first].sum()
-            share = held / max(inside.sum(), 1)
-            outside = (np.isin(item.codes, first).sum() - held) / max((~inside).sum(), 1)
+            n_inside = within[first].sum()
+            share = n_inside / max(inside.sum(), 1)
+            outside = (np.isin(item.codes, first).sum() - n_inside) / max((~inside).sum(), 1)
             if share > 0.5 and share >= _MIN_LIFT * outside:
                 return tuple(Predicate(item.name, item.values[k]) for k in first)
     return _words_label(inside, [item for item in attributes if item.words])
@@ -165,11 +165,11 @@ def region_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predica
 
 def _words_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predicate, ...]:
     """Return the words that set the rows apart most, if more than half of them hold these."""
-    best, told = 0.0, None
+    best, label = 0.0, None
     for item in attributes:
         share, outside = item.codes[inside].mean(), item.codes[~inside].mean()
         if share > 0.5 and share >= _MIN_WORD_LIFT * outside and share - outside > best:
-            best, told = share - outside, item
-    if told is None:
+            best, label = share - outside, item
+    if label is None:
         return ()
-    return (Predicate(told.name, told.values[1], words=told.words, least=told.least),)
+    return (Predicate(label.name, label.values[1], words=label.words, least=label.least),)

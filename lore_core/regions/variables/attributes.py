@@ -55,7 +55,7 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     of 0.98 or more), and constant ones, are left out.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
-    kept: list[Attribute] = []
+    coded: list[Attribute] = []
     divisions: set[bytes] = set()
     orders: dict[bytes, list[Floats]] = {}
 
@@ -75,13 +75,13 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
                 return
             alike.append(order)
         divisions.add(division)
-        kept.append(attribute)
+        coded.append(attribute)
 
     for item in _classes(dataset):
         add(item)
     for name, origin, values in columns(dataset):
         add(cut(name, values, origin=origin, n_parts=n_parts), values)
-    return kept
+    return coded
 
 
 def _order(series: pd.Series[Any]) -> Floats | None:

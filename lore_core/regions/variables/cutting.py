@@ -71,7 +71,8 @@ def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4
         numbers = numbers_of(series[~missing])
         infinite = ~np.isfinite(numbers)
         if infinite.any():
-            numbers = np.clip(numbers, *_finite_range(numbers))
+            finite = numbers[~infinite] if not infinite.all() else np.zeros(1)
+            numbers = np.clip(numbers, finite.min(), finite.max())
         distinct, count = np.unique(numbers, return_counts=True)
         if len(distinct) > _FEW_VALUES:
             edges = _edges(distinct, count, n_parts, rounded=not dates)
@@ -82,7 +83,9 @@ def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4
 
 def is_line(series: pd.Series[Any]) -> bool:
     """Whether values lie on a line: numbers and dates."""
-    return _is_date(series) or _is_number(series)
+    if _is_date(series) or not pd.api.types.is_numeric_dtype(series):
+        return _is_date(series)
+    return not (pd.api.types.is_bool_dtype(series) or pd.api.types.is_complex_dtype(series))
 
 
 def numbers_of(series: pd.Series[Any]) -> Floats:
@@ -101,19 +104,6 @@ def names_of(series: pd.Series[Any]) -> NDArray[np.object_]:
 
 def _is_date(series: pd.Series[Any]) -> bool:
     return bool(pd.api.types.is_datetime64_any_dtype(series))
-
-
-def _is_number(series: pd.Series[Any]) -> bool:
-    return (
-        pd.api.types.is_numeric_dtype(series)
-        and not pd.api.types.is_bool_dtype(series)
-        and not pd.api.types.is_complex_dtype(series)
-    )
-
-
-def _finite_range(numbers: Floats) -> tuple[float, float]:
-    finite = numbers[np.isfinite(numbers)]
-    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
 def _cut_names(name: str, origin: Origin, series: pd.Series[Any], missing: Mask) -> Attribute:

@@ -30,6 +30,13 @@ _NULL_BINS = 15
 _MIN_ROWS, _MIN_VARIANCE = 10, 3.0
 
 
+#: What is measured of a column along which the gap differs, in the order of the table.
+_HETEROGENEITY = (
+    *("parts", "chi2", "dof", "p_value", "p_adjusted", "spread"),
+    *("worst_value", "worst_rows", "worst_gap", "worst_low", "worst_high", "_log_p"),
+)
+
+
 def gap_along(
     confidence: ArrayLike,
     outcome: ArrayLike,
@@ -188,28 +195,10 @@ def rank_variables(
         record = _heterogeneity(c, a, w, q, _few_names(attribute, MAX_NAMES))
         if record is not None:
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})
-    frame = pd.DataFrame(records, columns=RANKED)
+    frame = pd.DataFrame(records, columns=["variable", "origin", *_HETEROGENEITY])
     frame = frame.sort_values("_log_p", kind="stable", ignore_index=True)
     frame["p_adjusted"] = holm(frame["p_value"].to_numpy(np.float64))
     return frame.drop(columns="_log_p")
-
-
-RANKED = [
-    "variable",
-    "origin",
-    "parts",
-    "chi2",
-    "dof",
-    "p_value",
-    "p_adjusted",
-    "spread",
-    "worst_value",
-    "worst_rows",
-    "worst_gap",
-    "worst_low",
-    "worst_high",
-    "_log_p",
-]
 
 
 def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | None = None) -> str:
@@ -247,11 +236,11 @@ def _few_names(attribute: Attribute, most: int) -> Attribute:
     if attribute.numeric or size <= most:
         return attribute
     count = np.bincount(attribute.codes, minlength=size)
-    kept = np.sort(np.argsort(-count, kind="stable")[: most - 1])
-    place = np.full(size, len(kept), dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    names = (*(attribute.values[k] for k in kept), f"other ({size - len(kept):,} values)")
-    return Attribute(attribute.name, attribute.origin, place[attribute.codes], names)
+    frequent = np.sort(np.argsort(-count, kind="stable")[: most - 1])
+    code = np.full(size, len(frequent), dtype=np.int64)
+    code[frequent] = np.arange(len(frequent))
+    names = (*(attribute.values[k] for k in frequent), f"other ({size - len(frequent):,} values)")
+    return Attribute(attribute.name, attribute.origin, code[attribute.codes], names)
 
 
 def _chance(c: Floats, a: Floats, w: Floats | None) -> Floats:

@@ -60,19 +60,19 @@ def word_attributes(dataset: Dataset) -> list[Attribute]:
     found: list[Attribute] = []
     for name in text_columns(dataset):
         try:
-            held, words = _vocabulary(texts_of(dataset, name))
+            stands_in, words = _vocabulary(texts_of(dataset, name))
         except ValueError:  # said by scikit-learn of texts without any frequent word
             continue
-        rows = np.asarray(held.sum(axis=0)).ravel()
+        rows = np.asarray(stands_in.sum(axis=0)).ravel()
         frequent = np.argsort(-rows, kind="stable")
         alone = rows >= max(_FEWEST_ROWS, _SMALLEST * len(dataset))
         found += [
-            _attribute(name, (words[k],), 1, held[:, [k]])
+            _attribute(name, (words[k],), 1, stands_in[:, [k]])
             for k in frequent[alone[frequent]][:_MOST_WORDS].tolist()
         ]
-        for group in _groups(held, words, frequent):
+        for group in _groups(stands_in, words, frequent):
             for least in (1, 2):
-                one = _attribute(name, tuple(words[group]), least, held[:, group])
+                one = _attribute(name, tuple(words[group]), least, stands_in[:, group])
                 if _SMALLEST <= one.codes.mean() <= _LARGEST:
                     found.append(one)
     return found
@@ -84,14 +84,14 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def _attribute(
-    column: str, words: tuple[str, ...], least: int, held: sparse.csr_matrix
+    column: str, words: tuple[str, ...], least: int, stands_in: sparse.csr_matrix
 ) -> Attribute:
     text = quoted(words)
     if len(words) > _SAID + 1:
         text = f"{quoted(words[:_SAID])} and {len(words) - _SAID} more words"
     if len(words) > 1:
         text = f"{'any' if least == 1 else 'two or more'} of {text}"
-    codes = np.asarray(held.sum(axis=1)).ravel() >= least
+    codes = np.asarray(stands_in.sum(axis=1)).ravel() >= least
     values = (f"without {text}", text)
     return Attribute(column, "text", codes.astype(np.int64), values, words=words, least=least)
 
@@ -104,7 +104,7 @@ def _vocabulary(texts: Sequence[str]) -> tuple[sparse.csr_matrix, NDArray[np.obj
     return made.fit_transform(texts), made.get_feature_names_out()
 
 
-def _groups(held: sparse.csr_matrix, words: NDArray[np.object_], frequent: Ints) -> list[Ints]:
+def _groups(stands_in: sparse.csr_matrix, words: NDArray[np.object_], frequent: Ints) -> list[Ints]:
     """Return words, by their place, that are found in the same texts; each the frequent first."""
     from scipy.cluster.hierarchy import linkage
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -113,7 +113,7 @@ def _groups(held: sparse.csr_matrix, words: NDArray[np.object_], frequent: Ints)
     fewest, most = _OF_GROUP
     if len(about) <= most:
         return []
-    chosen = held[:, about].astype(np.float64)
+    chosen = stands_in[:, about].astype(np.float64)
     rows = np.asarray(chosen.sum(axis=0)).ravel()
     met = (chosen.T @ chosen).toarray()
     np.fill_diagonal(met, 0.0)

@@ -71,4 +71,4 @@ def test_more_rows_in_a_bad_place_are_no_change():
 def test_other_maps_are_refused():
     rows = _rows(0, 100)
     with pytest.raises(InputError, match="share map"):
-        change_between(LocalErrorSums.of(*rows), LocalErrorSums.of(*rows, place="other"))
+        change_between(LocalErrorSums.of(*rows), LocalErrorSums.of(*rows, map_digest="other"))

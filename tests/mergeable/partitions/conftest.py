@@ -1,8 +1,14 @@
 """Some files of rows: two classes, three features, an error where the first feature is large."""
 
+import dataclasses
+import os
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
+
+from lore_core.mergeable import Partition
 
 
 @pytest.fixture
@@ -20,3 +26,37 @@ def files(tmp_path):
         frame.to_parquet(path, row_group_size=150)
         paths.append(path)
     return paths
+
+
+@pytest.fixture
+def spoil():
+    """Make half of a file unreadable."""
+
+    def overwrite(path):
+        content = bytearray(path.read_bytes())
+        content[4 : len(content) // 2] = b"\0" * (len(content) // 2 - 4)
+        path.write_bytes(bytes(content))
+
+    return overwrite
+
+
+@pytest.fixture
+def watched_part():
+    """A part that writes down when it is read, and ends its reader: once, where there is a flag."""
+
+    def of(part, *, log=None, flag=None, kills=True):
+        # (A class within a function is sent to other processes as it is, not by its name.)
+        class Watched(Partition):
+            def batches(self, n_rows, columns=None):
+                if log is not None:
+                    with log.open("a") as file:
+                        file.write(f"{self.name}\n")
+                if kills and (flag is None or not flag.exists()):
+                    if flag is not None:
+                        flag.touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return Partition.batches(self, n_rows, columns)
+
+        return Watched(**dataclasses.asdict(part))
+
+    return of

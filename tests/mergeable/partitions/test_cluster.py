@@ -1,7 +1,5 @@
 """Parts summed by processes of a Dask cluster: the same sums, whoever is lost on the way."""
 
-import dataclasses
-import os
 import signal
 import subprocess
 import sys
@@ -9,8 +7,7 @@ import sys
 import pytest
 
 from lore_core import InputError
-from lore_core.mergeable import Partition, make_plan, partitions_of, sum_files
-from lore_core.mergeable.cell_sums import stored
+from lore_core.mergeable import make_plan, partitions_of, sum_files
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -27,37 +24,24 @@ def cluster():
         yield made
 
 
-def _counted(part, log, flag=None):
-    """Return a part that writes down when it is read, and ends its reader once."""
-
-    class Counted(Partition):
-        def batches(self, n_rows, columns=None):
-            with log.open("a") as file:
-                file.write(f"{self.name}\n")
-            if flag is not None and not flag.exists():
-                flag.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return Partition.batches(self, n_rows, columns)
-
-    return Counted(**dataclasses.asdict(part))
-
-
-def test_a_killed_worker_costs_one_part(cluster, files, tmp_path):
+def test_a_killed_worker_costs_one_part(cluster, files, tmp_path, watched_part):
     parts, log = partitions_of(files), tmp_path / "log"
     plan = make_plan(parts)
-    expected = stored.digest(sum_files(parts, plan).sums)
-    flags = [None, tmp_path / "flag", None]
-    counted = [_counted(part, log, flag) for part, flag in zip(parts, flags, strict=True)]
+    expected = sum_files(parts, plan).sums.digest
+    counted = [
+        watched_part(part, log=log, flag=tmp_path / "flag", kills=part is parts[1])
+        for part in parts
+    ]
     kept = tmp_path / "sums"
     run = sum_files(counted, plan, directory=kept, cluster=cluster.scheduler_address)
-    assert stored.digest(run.sums) == expected
+    assert run.sums.digest == expected
     assert (run.n_summed, run.n_kept) == (3, 0)
     # Each once, and the part that was being read a second time; what was kept is not read again.
     assert len(log.read_text().split()) == 4
     again = sum_files(counted, plan, directory=kept, cluster=cluster.scheduler_address)
     assert (again.n_kept, len(log.read_text().split())) == (3, 4)
     nowhere = sum_files(parts, plan, cluster=cluster.scheduler_address)
-    assert stored.digest(nowhere.sums) == expected
+    assert nowhere.sums.digest == expected
 
 
 #: Start a cluster of two workers, and say where it is.
@@ -108,13 +92,11 @@ def test_a_lost_scheduler_is_one_sentence(files):
     assert sentence.startswith(f"lore: the scheduler at '{address}' was lost. (--sums DIR")
 
 
-def test_what_is_unreadable_or_lost_is_one_sentence(cluster, files, tmp_path, monkeypatch):
+def test_what_is_unreadable_or_lost_is_one_sentence(cluster, files, tmp_path, monkeypatch, spoil):
     monkeypatch.setattr("lore_core.mergeable.partitions.cluster._ANSWERS", 0.5)
     parts = partitions_of(files)
     plan = make_plan(parts)
-    content = bytearray(files[1].read_bytes())
-    content[4 : len(content) // 2] = b"\0" * (len(content) // 2 - 4)
-    files[1].write_bytes(bytes(content))
+    spoil(files[1])
     kept = tmp_path / "sums"
     with pytest.raises(InputError, match=r"part-1\.parquet.*the same again goes on"):
         sum_files(parts, plan, directory=kept, cluster=cluster.scheduler_address)

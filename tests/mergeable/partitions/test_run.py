@@ -1,9 +1,5 @@
 """Files become the sums of their rows, whoever sums them, and go on where they were stopped."""
 
-import dataclasses
-import os
-import signal
-
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -14,7 +10,6 @@ from lore_core.embedding import MapName
 from lore_core.mergeable import (
     LocalDistribution,
     LocalErrorSums,
-    Partition,
     Plan,
     make_plan,
     parquet_files,
@@ -24,7 +19,6 @@ from lore_core.mergeable import (
     sample_rows,
     sum_files,
 )
-from lore_core.mergeable.cell_sums import stored
 from lore_core.reading.mapping import ColumnMapping
 
 
@@ -36,7 +30,7 @@ def test_sums_of_files_are_those_of_their_rows(files, tmp_path):
     rows = read_whole(files, ColumnMapping())
     assert len(rows) == rows_in(files) == 1200
     places = plan.embedding.transform(rows.features)
-    whole = LocalErrorSums.of(rows.confidence, rows.outcome, places, place=plan.digest)
+    whole = LocalErrorSums.of(rows.confidence, rows.outcome, places, map_digest=plan.digest)
     np.testing.assert_array_equal(run.sums.cells.table, whole.cells.table)
     np.testing.assert_array_equal(run.sums.of_bins, whole.of_bins)
     exact = local_errors(rows.confidence, rows.outcome, places, gamma=0.5)
@@ -52,7 +46,7 @@ def test_processes_make_no_difference(files):
     plan = make_plan(parts, feature_map=MapName("identity", None), n_bins=5)
     one = sum_files(parts, plan)
     two = sum_files(parts[::-1], plan, n_workers=2)
-    assert stored.digest(one.sums) == stored.digest(two.sums)
+    assert one.sums.digest == two.sums.digest
     assert two.n_files == 3
 
 
@@ -71,7 +65,7 @@ def test_a_run_that_was_stopped_goes_on(files, tmp_path):
     assert again.digest == plan.digest
     run = sum_files(parts, again, directory=kept)
     assert run.n_kept >= 1
-    assert stored.digest(run.sums) == stored.digest(sum_files(parts, plan).sums)
+    assert run.sums.digest == sum_files(parts, plan).sums.digest
     # A damaged part is summed again, and one whose file has changed.
     first = next(path for path in kept.iterdir() if path.name != "plan.npz")
     first.write_bytes(first.read_bytes()[:-100])
@@ -81,12 +75,10 @@ def test_a_run_that_was_stopped_goes_on(files, tmp_path):
     assert (run.n_kept, run.sums.n_rows) == (2, 1199)
 
 
-def test_an_unreadable_file_is_named_and_the_others_kept(files, tmp_path):
+def test_an_unreadable_file_is_named_and_the_others_kept(files, tmp_path, spoil):
     parts = partitions_of(files)
     plan = make_plan(parts)
-    content = bytearray(files[1].read_bytes())
-    content[4 : len(content) // 2] = b"\0" * (len(content) // 2 - 4)
-    files[1].write_bytes(bytes(content))
+    spoil(files[1])
     with pytest.raises(InputError, match="part-1.parquet"):
         sum_files(parts, plan, directory=tmp_path / "sums")
     assert len(list((tmp_path / "sums").iterdir())) == 2
@@ -144,12 +136,12 @@ def test_a_word_that_is_no_split_is_told_with_its_row(files):
 def test_columns_are_matched_by_their_names(files):
     parts = partitions_of(files)
     expected = read_whole(files, ColumnMapping())
-    sums = stored.digest(sum_files(parts, make_plan(parts)).sums)
+    sums = sum_files(parts, make_plan(parts)).sums.digest
     frame = pd.read_parquet(files[1])
     frame[frame.columns[::-1]].to_parquet(files[1], row_group_size=150)
     parts = partitions_of(files)
     np.testing.assert_array_equal(read_whole(files, ColumnMapping()).features, expected.features)
-    assert stored.digest(sum_files(parts, make_plan(parts)).sums) == sums
+    assert sum_files(parts, make_plan(parts)).sums.digest == sums
     drawn = sample_rows(parts, 2000)
     np.testing.assert_array_equal(drawn.rows.probabilities, expected.probabilities)
     assert drawn.table.column_names == pd.read_parquet(files[0]).columns.to_list()
@@ -228,26 +220,11 @@ def test_what_cannot_be_planned_is_refused(files):
             work(files)
 
 
-def _killing(part, flag):
-    """Return a part that ends the process that reads it: once, or always without a flag."""
-
-    # (A class within a function is sent to other processes as it is, not by its name.)
-    class Killing(Partition):
-        def batches(self, n_rows, columns=None):
-            if flag is None or not flag.exists():
-                if flag is not None:
-                    flag.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return Partition.batches(self, n_rows, columns)
-
-    return Killing(**dataclasses.asdict(part))
-
-
-def test_a_worker_that_is_killed_costs_its_part_alone(files, tmp_path):
+def test_a_worker_that_is_killed_costs_its_part_alone(files, tmp_path, watched_part):
     parts = partitions_of(files)
     plan = make_plan(parts)
-    once = [parts[0], _killing(parts[1], tmp_path / "flag"), parts[2]]
+    once = [parts[0], watched_part(parts[1], flag=tmp_path / "flag"), parts[2]]
     run = sum_files(once, plan, n_workers=2)
-    assert stored.digest(run.sums) == stored.digest(sum_files(parts, plan).sums)
+    assert run.sums.digest == sum_files(parts, plan).sums.digest
     with pytest.raises(MemoryError, match="ended from outside"):
-        sum_files([parts[0], _killing(parts[1], None)], plan, n_workers=2)
+        sum_files([parts[0], watched_part(parts[1])], plan, n_workers=2)

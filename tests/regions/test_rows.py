@@ -1,9 +1,18 @@
+"""Rows as a reader asks for them: by words, the worst, those that are drawn; and their tables."""
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from lore_core import Dataset, local_errors
-from lore_core.regions import class_positions, drawn_rows, row_table, telling_column, worst_rows
+from lore_core.regions import (
+    class_positions,
+    drawn_rows,
+    row_table,
+    rows_with,
+    telling_column,
+    worst_rows,
+)
 
 
 @pytest.fixture
@@ -73,3 +82,38 @@ def test_the_longest_words_tell_most_of_a_row():
     assert column is not None
     assert column.tolist() == ["a b", "", "c d e"]
     assert telling_column(Dataset([[0.5, 0.5]] * 3, [0, 1, 0])) is None
+
+
+@pytest.fixture
+def named_rows():
+    return Dataset(
+        np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]),
+        np.array([0, 1, 1, 0]),
+        class_names=("Shirt", "Coat"),
+        groups=pd.DataFrame({"Site": ["north", "South, far", "north", "south"]}),
+        metadata=pd.DataFrame(
+            {"age": [20, 61, np.nan, 60], "note": ["a shirt?", None, "x=1", "12:30"]}
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("", [0, 1, 2, 3]),
+        ("shirt", [0, 2, 3]),  # predicted or true Shirt, or a note of one
+        ("predicted: shirt", [0, 2]),
+        ("predicted: shirt, true: coat", [2]),
+        ("site: SOU", [1, 3]),
+        ("site: SOUTH", [3]),  # a whole value
+        ("age >= 60", [1, 3]),
+        ("age > 60", [1]),
+        ("age = 20", [0]),
+        ("confidence < 0.75, site: north", [2]),
+        ("x=1", [2]),  # no column is called x
+        ("12:30", [3]),
+        ("nothing of the kind", []),
+    ],
+)
+def test_rows_that_words_ask_for(named_rows, words, expected):
+    assert np.flatnonzero(rows_with(named_rows, words)).tolist() == expected
