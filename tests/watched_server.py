@@ -1,7 +1,5 @@
 """The dashboard as a user starts it, in a process of its own that notes what it asks of others."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -212,12 +212,17 @@ class App:
         box = self.page.get_by_role("combobox", name=label, exact=exact)
         # A list that is opened while the page still scrolls to it closes again.
         box.scroll_into_view_if_needed()
-        self.page.wait_for_timeout(300)
+        self.next_picture()
         box.click()
         self.page.get_by_role("option", name=option, exact=True).click()
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name)
+
+    def next_picture(self) -> None:
+        """Wait until the browser has painted what it was asked for, and told of what scrolled."""
+        frame = "requestAnimationFrame"
+        self.page.evaluate(f"() => new Promise(done => {frame}(() => {frame}(() => done())))")
 
     # Charts -----------------------------------------------------------------------------------
 

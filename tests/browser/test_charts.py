@@ -1,7 +1,5 @@
 """Charts are drawn in place: the element stays, and so does what the reader looks at."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -10,7 +8,7 @@ from playwright.sync_api import expect
 
 from lore_core.figures.style import PAPER
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 ENDS = "gd => gd._fullLayout.xaxis.range"
 

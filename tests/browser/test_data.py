@@ -1,14 +1,12 @@
 """Files dropped in, good and bad, and learned maps in the background."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 
 def drop(app, *paths):

@@ -1,7 +1,5 @@
 """Landscape: move γ, choose a bin, select on the map."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from urllib.parse import urljoin
@@ -16,7 +14,7 @@ from lore_core.view import View
 from lore_core.view.where import outlines_of, subgroups_of
 from pages.shared.controls import GAMMAS
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 
 @pytest.fixture
@@ -297,26 +295,6 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
-def test_only_the_page_can_ask_and_only_what_it_shows(open_app):
-    app = open_app("landscape")
-    app.drawn("landscape")
-    post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
-    address, fields, rows = app.seen("[m.scene.address, m.scene.fields, m.scene.rows]")
-    address, fields = (urljoin(app.page.url, path) for path in (address, fields))
-    assert post(fields, {"part": 0}) == 200
-    for part in (10**9, -1, "x", None, [0]):
-        assert post(fields, {"part": part}) == 204
-    assert post(fields, {}) == 204
-    assert post(address, {"rows": rows, "row": 3}) == 200
-    assert post(address, {"rows": rows, "all": True}) == 200
-    assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
-    others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
-    for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
-        assert post(address, nonsense) == 204
-    assert post(address, [1]) == post(address, "{") == 400
-    assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
-
-
 def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
     # Of a million rows a picture takes time: none is painted as the pointer moves over it.
     paints = "m.painted - window.painted"
@@ -324,7 +302,7 @@ def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
     box = app.map.bounding_box()
     for share in (0.4, 0.5, 0.6):
         app.page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
-        app.page.wait_for_timeout(100)
+        app.next_picture()
     assert app.seen(f"`${{{paints}}}`") == "0"
     # The wheel scrolls the page unless the map has the focus.
     app.page.mouse.wheel(0, 120)
@@ -400,7 +378,22 @@ def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(ap
     assert app.seen("m.scene.row") == alone
 
 
-def test_other_pictures(app):
+def test_only_the_page_can_ask_and_only_what_it_shows_and_other_pictures(app):
+    post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
+    address, fields, rows = app.seen("[m.scene.address, m.scene.fields, m.scene.rows]")
+    address, fields = (urljoin(app.page.url, path) for path in (address, fields))
+    assert post(fields, {"part": 0}) == 200
+    for part in (10**9, -1, "x", None, [0]):
+        assert post(fields, {"part": part}) == 204
+    assert post(fields, {}) == 204
+    assert post(address, {"rows": rows, "row": 3}) == 200
+    assert post(address, {"rows": rows, "all": True}) == 200
+    assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
+    others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
+    for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
+        assert post(address, nonsense) == 204
+    assert post(address, [1]) == post(address, "{") == 400
+    assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
     for picture in ("rows", "both", "3-D"):
         app.page.get_by_test_id("stMain").get_by_role("radio", name=picture).click()
         app.until_query("picture", picture)

@@ -1,7 +1,5 @@
 """A page that another port of this machine serves, in the browser that reads the dashboard."""
 
-from __future__ import annotations
-
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit

@@ -1,11 +1,10 @@
 """The report in a browser without a network, and the page that makes it."""
 
-from __future__ import annotations
-
 import dataclasses
 import zipfile
 
 import pytest
+from playwright.sync_api import expect
 
 import lore_core as lore
 
@@ -16,9 +15,15 @@ SUM = "m.field.values.reduce((sum, v, i) => sum + (v > 8 ? 0 : v) * (i % 7 + 1),
 
 def seen(tab, script):
     """What a script says of the landscape's state."""
-    return tab.locator("#landscape .stage").evaluate(
-        f"n => {{ const m = n.landscape; return {script}; }}"
-    )
+    state = "document.querySelector('#landscape .stage').landscape"
+    return tab.evaluate(f"() => {{ const m = {state}; return {script}; }}")
+
+
+def rests(tab, slider, gamma):
+    """Wait until the exact picture of a bandwidth is shown."""
+    expect(slider).to_have_attribute("aria-valuetext", gamma)
+    state = "document.querySelector('#landscape .stage').landscape"
+    tab.wait_for_function(f"{state}.scene.gamma === {gamma} && {state}.field === {state}.exact")
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +69,10 @@ def test_the_slider_works_without_a_network(opened):
     before = seen(opened, SUM)
     slider.focus()
     opened.keyboard.press("ArrowRight")
-    opened.wait_for_timeout(400)  # until the slider rests
-    assert slider.get_attribute("aria-valuetext") == "0.5"
-    assert seen(opened, "m.scene.gamma") == 0.5
+    rests(opened, slider, "0.5")
     assert seen(opened, SUM) != before
     opened.keyboard.press("ArrowLeft")
-    opened.wait_for_timeout(400)
+    rests(opened, slider, "0.4")
     assert seen(opened, SUM) == before
     opened.get_by_role("combobox", name="Rows").select_option(index=1)
     assert seen(opened, SUM) != before

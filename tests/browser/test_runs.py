@@ -1,7 +1,5 @@
 """Runs: compared by processes of their own, found again by the link, cancelled."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,7 +1,5 @@
 """What a worker computes is what would be computed in the server, and ends nothing else."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

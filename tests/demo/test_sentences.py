@@ -1,7 +1,5 @@
 """The demo of sentences: its planted topic is found by its words, though the average is right."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """docs/api.md is what docs/build_api.py writes, and lists every public name."""
 
-from __future__ import annotations
-
 import importlib.util
 import types
 

@@ -1,7 +1,5 @@
 """The code of README.md and docs/data.md runs as it stands there."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """docs/notebook.ipynb: its code cells run in order, and what it stores is small and plain."""
 
-from __future__ import annotations
-
 import ast
 import json
 

@@ -1,7 +1,5 @@
 """Every page of the dashboard is in README.md and has its part of the guide."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

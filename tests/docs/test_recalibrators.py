@@ -1,7 +1,5 @@
 """The table of docs/recalibrators.md is the registry's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lore_core.recalibration.registry import METHODS, which_for_which_case

@@ -1,7 +1,5 @@
 """The guide explains the words that pages and reports explain, in the same words."""
 
-from __future__ import annotations
-
 from markdown_pages import ROOT
 
 from lore_core.metrics.glossary import GLOSSARY

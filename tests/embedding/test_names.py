@@ -1,7 +1,5 @@
 """What a map is called, where it is typed and where it is read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,11 +1,10 @@
 """Threads, parts, progress and stopping."""
 
-from __future__ import annotations
-
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import brute
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -42,7 +41,7 @@ def test_many_callers_at_once(d, rng):
 
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("exclude_self", [False, True])
-def test_parts_are_joined(d, exclude_self, rng, brute_sums, monkeypatch):
+def test_parts_are_joined(d, exclude_self, rng, monkeypatch):
     monkeypatch.setattr("lore_core.kernel_sums.plan_trees.PART_ROWS", {2: (50, 50), 3: (70, 70)})
     points = rng.normal(size=(1_111, d))
     g = np.repeat([0, 1], [1_000, 111])
@@ -50,7 +49,9 @@ def test_parts_are_joined(d, exclude_self, rng, brute_sums, monkeypatch):
     got = laplacian_sums(
         points, None, weights, bandwidth=0.4, target_groups=g, exclude_self=exclude_self
     )
-    expected = brute_sums(points, None, weights, 0.4, groups=(g, None), exclude_self=exclude_self)
+    expected = brute.kernel_sums(
+        points, None, weights, 0.4, groups=(g, None), exclude_self=exclude_self
+    )
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
@@ -85,7 +86,7 @@ def test_progress_can_stop(jobs, rng, monkeypatch):
     assert calls[0] < 1
 
 
-def test_many_small_groups(rng, brute_sums):
+def test_many_small_groups(rng):
     points = rng.normal(size=(1_500, 2))
     g = rng.integers(0, 400, size=1_500)
     got = laplacian_sums(
@@ -96,7 +97,7 @@ def test_many_small_groups(rng, brute_sums):
         target_groups=np.concatenate([g + 400 * copy for copy in range(20)]),
         n_jobs=2,
     )
-    expected = brute_sums(points, None, np.ones(1_500), 1.0, groups=(g, None))
+    expected = brute.kernel_sums(points, None, np.ones(1_500), 1.0, groups=(g, None))
     np.testing.assert_allclose(got.reshape(20, -1), np.tile(expected, (20, 1)), rtol=1e-13)
 
 

@@ -1,7 +1,5 @@
 """Who is answered: those who know the secret, by this server's names, from its own pages."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Streamlit's own files come at once: from memory, named beforehand, and not held back."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import importlib.util
 import xml.etree.ElementTree as ET
 from pathlib import Path

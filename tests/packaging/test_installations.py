@@ -1,7 +1,5 @@
 """What a small installation can do, and what it says of the rest."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A server that is killed, and the link of its reader afterwards."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,21 +1,18 @@
-from __future__ import annotations
-
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
+from watched_server import ROOT, serving
 
 from lore_core.dashboard.launch import launch
-from lore_core.dashboard.server import local_url, wait_until_served
 from lore_core.data.dataset import Dataset
 
 # Not `lore_core.dashboard.launch`: that name is the function.
@@ -71,33 +68,19 @@ def test_a_server_that_fails_says_why(dataset, free_port, monkeypatch, tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_serves_and_ends_cleanly(end, free_port, tmp_path):
-    port = free_port
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lore_core.cli", "app", "--headless", "--port", str(port)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
-    )
-    try:
-        assert wait_until_served(local_url(port), lambda: process.poll() is None)
-        time.sleep(0.5)
-    finally:
-        process.send_signal(end)
-        said, _ = process.communicate(timeout=20)
-    assert process.returncode == 0
-    link = re.escape(local_url(port)) + r"/\?token=\S{32,}"
-    assert re.search(rf"LoRe Lens is open at {link} \(Ctrl-C closes it\)\.", said)
-    assert "Traceback" not in said
+def test_the_command_serves_and_ends_cleanly(tmp_path):
+    with serving(tmp_path / "log.txt") as server:
+        said = f"LoRe Lens is open at {server.link} (Ctrl-C closes it).\n"
+        server.until(lambda: said in server.said)
+        server.process.send_signal(signal.SIGINT)  # others: test_shutdown.py
+        assert server.process.wait(20) == 0
+        assert "Traceback" not in server.said
 
 
 def test_idle_workers_are_not_waited_for(tmp_path):
     """Workers that compared runs wait minutes for more; an interrupt must not wait with them."""
     script = tmp_path / "ended.py"
-    serve = Path(launch_module.__file__).parents[2] / "pages" / "shared" / "serve.py"
+    serve = ROOT / "pages" / "shared" / "serve.py"
     script.write_text(
         "import runpy\nfrom joblib import Parallel, delayed\n"
         f"end = runpy.run_path({str(serve)!r})['_end']\n"
@@ -109,7 +92,6 @@ def test_idle_workers_are_not_waited_for(tmp_path):
 
 def test_who_imports_the_app_starts_no_process():
     """Else all that its pages ask for would be computed beside it, by what it has not changed."""
-    root = Path(launch_module.__file__).parents[2]
     code = (
         "import sys\nstarted = []\n"
         "sys.addaudithook(lambda event, of: event == 'subprocess.Popen' and started.append(of))\n"
@@ -117,5 +99,5 @@ def test_who_imports_the_app_starts_no_process():
         "assert PAGES\nassert not started\nassert not POOL.is_warm\n"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,5 @@
 """Fits beside a real server: they are cancelled, begun again, and go on when their page is left."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager, suppress
 
 import psutil

@@ -1,7 +1,5 @@
 """Names are where the stubs say, and come when they are asked for."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys

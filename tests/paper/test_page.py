@@ -1,7 +1,5 @@
 """The page's building blocks on two tiny runs, and the page that is checked in."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

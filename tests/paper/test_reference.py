@@ -4,8 +4,6 @@ Five equal-width bins; fitted on the calibration file, measured on the test file
 deviation over the runs; PCA on 20 components of both files together.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
