@@ -71,19 +71,20 @@ def test_data_kept_in_a_file_are_the_same(tmp_path, monkeypatch, together):
     assert np.shares_memory(kept.probabilities, kept.evaluation.probabilities) == together
 
 
-def held(of):
-    """Bytes of memory that this process has of files, or in all."""
+def memory_of_files():
+    """Bytes of memory that this process has of files."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(of)) * 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssFile")) * 1024
 
 
 @only_linux
 def test_what_was_looked_at_is_let_go_and_found_again():
     kept = map_dataset(large().with_split(0.4))
     total = kept.probabilities.sum() + kept.features.sum()
-    before = held("RssFile")
+    before = memory_of_files()
     release_pages()
-    assert before - held("RssFile") > 0.9 * (kept.probabilities.nbytes + kept.features.nbytes)
+    size = kept.probabilities.nbytes + kept.features.nbytes
+    assert before - memory_of_files() > 0.9 * size
     assert kept.probabilities.sum() + kept.features.sum() == total
 
 

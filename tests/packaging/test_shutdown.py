@@ -1,11 +1,14 @@
-"""The server ends within two seconds and leaves no process, whatever it is doing."""
+"""Fits beside a real server, which ends within two seconds and leaves no process.
+
+Fits are cancelled, begun again, and go on when their page is left.
+"""
 
 import os
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import psutil
@@ -34,8 +37,14 @@ def marked(mark):
     return found
 
 
-def command_lines(processes):
-    return [" ".join(process.cmdline()) for process in processes]
+def fitting(processes):
+    """The ids of those that fit."""
+    found = set()
+    for process in processes:
+        with suppress(psutil.Error):
+            if any(WORKER in word for word in process.cmdline()):
+                found.add(process.pid)
+    return found
 
 
 def interrupt(server, seed):
@@ -63,14 +72,58 @@ def rows(tmp_path_factory):
     return path
 
 
-def test_a_page_loading_and_a_fit_do_not_hold_it_up(rows, tmp_path):
-    with serving(tmp_path / "log.txt", rows) as server, Reader(server.url) as reader:
-        reader.open("recalibrate", until=lambda page: page.named("button", "stop_fit_methods"))
-        with Reader(server.url) as other:
-            other.open("landscape", until=lambda page: True)
-            lines = command_lines(marked(str(server.outgoing)))
-            assert any(WORKER in line for line in lines)
-            interrupt(server, 1)
+def told(page):
+    """What a page has said so far of a fit that can be cancelled."""
+    if page.named("button", "stop_fit_methods") is None:
+        return ""
+    texts = [item.progress.text for item in page.elements if item.WhichOneof("type") == "progress"]
+    return "\n".join(text for text in texts if text.startswith("**Fitting"))
+
+
+def is_at_work(page):
+    """Whether methods are being fitted by then: those that take longest come first."""
+    return "LoRe" in told(page)
+
+
+def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
+    with serving(tmp_path / "log.txt", rows) as server:
+
+        def workers():
+            return fitting(psutil.Process(server.process.pid).children(recursive=True))
+
+        @contextmanager
+        def held():
+            """Let no fit go on, so that none is done before the readers have done what they do."""
+            processes = [psutil.Process(one) for one in workers()]
+            for process in processes:
+                process.suspend()
+            yield {process.pid for process in processes}
+            for process in processes:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
+
+        with Reader(server.url) as reader, Reader(server.url) as other:
+            page = reader.open("recalibrate", until=is_at_work)
+            with held() as at_first:
+                page = reader.press(page, "stop_fit_methods")
+                assert "Fitting the recalibrators: cancelled; nothing else changed." in page.text
+            page = reader.press(page, "begin_again", until=is_at_work)
+            with held() as again:
+                assert not at_first <= again  # the one that was at work has ended
+                assert "What did I load?" in reader.go("").text
+                waiting = other.open("recalibrate", until=told)
+                page = reader.go("recalibrate", until=told)
+                assert "cancelled" in reader.press(page, "stop_fit_methods").text
+                assert again <= workers()  # it was left, and is another's, too
+                assert "cancelled" in other.press(waiting, "stop_fit_methods").text
+            assert not again <= workers()
+        # A page loading and a fit do not hold its end up.
+        with Reader(server.url) as reader:
+            reader.open("recalibrate", gamma=0.3, until=told)
+            with Reader(server.url) as other:
+                other.open("landscape", until=lambda page: True)
+                assert fitting(marked(str(server.outgoing)))
+                interrupt(server, 1)
         assert server.process.returncode == 0
         wait_for(lambda: not marked(str(server.outgoing)), SECONDS)
         assert "Traceback" not in server.said
@@ -115,7 +168,7 @@ def test_it_ends_before_it_answers(seed, tmp_path):
     finally:
         server.process.kill()
         server.process.wait()
-    assert not command_lines(marked(str(server.outgoing)))
+    assert not marked(str(server.outgoing))
 
 
 def test_an_exit_function_that_hangs_does_not_hold_it_up(tmp_path):
@@ -153,6 +206,18 @@ def test_a_dashboard_ends_with_the_program_that_opened_it(rows, tmp_path):
         finally:
             process.kill()
     wait_for(lambda: not marked(mark))
+
+
+def test_idle_workers_are_not_waited_for(tmp_path):
+    """Workers that compared runs wait minutes for more; an interrupt must not wait with them."""
+    script = tmp_path / "ended.py"
+    script.write_text(
+        "import runpy\nfrom joblib import Parallel, delayed\n"
+        f"end = runpy.run_path({str(ROOT / 'pages' / 'shared' / 'serve.py')!r})['_end']\n"
+        "Parallel(2)(delayed(abs)(k) for k in range(4))\nend()\n"
+    )
+    done = subprocess.run([sys.executable, script], timeout=60, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_never_lets_go_of_the_interpreter_does_not_hold_it_up(tmp_path):
