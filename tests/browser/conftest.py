@@ -23,26 +23,17 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 120_000
 
 
-def find_browser() -> str | None:
-    named = os.environ.get("BROWSER_PATH")
-    return next(filter(None, map(shutil.which, [named, *BROWSERS] if named else BROWSERS)), None)
-
-
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict:
-    path = find_browser()
+    named = filter(None, [os.environ.get("BROWSER_PATH")])
+    path = next(filter(None, map(shutil.which, [*named, *BROWSERS])), None)
     if path is None:
         pytest.skip("no Chromium on this machine; `make chromium` installs it")
     return {
         "executable_path": path,
         "args": [
-            "--no-sandbox",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--no-first-run",
-            "--disable-quic",
-            "--enable-unsafe-swiftshader",
+            *("--no-sandbox", "--disable-background-networking", "--disable-component-update"),
+            *("--disable-sync", "--no-first-run", "--disable-quic", "--enable-unsafe-swiftshader"),
         ],
     }
 

@@ -69,7 +69,7 @@ def test_zoom_and_element_stay_whatever_changes(curve):
     assert app.read("curve", height)[1] > 0
 
 
-def test_a_chart_is_saved_as_it_is_seen(curve):
+def test_a_chart_is_saved_as_it_is_seen_and_fills_the_screen(curve):
     app = curve
     app.until(lambda: app.read("curve", "gd => gd.data.length") > 1, "curve and band")
     assert "range" not in exported(app)["layout"]["xaxis"]
@@ -87,10 +87,7 @@ def test_a_chart_is_saved_as_it_is_seen(curve):
         app.chart("curve").hover()
         app.chart("curve").locator('[data-title^="Reset axes"]').click()
     assert "range" not in exported(app)["layout"]["xaxis"]
-
-
-def test_a_chart_fills_the_screen_and_comes_back(curve):
-    app = curve
+    # It fills the screen and comes back.
     wide = app.chart("curve").bounding_box()["height"]
     app.chart("curve").hover()
     app.chart("curve").locator('[data-title="Full screen"]').click()

@@ -68,9 +68,8 @@ def package(tmp_path):
     copy = tmp_path / "site" / "lore_core"
     (copy / "kernel_sums").mkdir(parents=True)
     (copy / "data").mkdir()
-    files = [*source.glob("*.py")]
-    for name in ("arrays", "errors", "validation", "probabilities", "progress"):
-        files.append(source.parent / "data" / f"{name}.py")
+    names = ("arrays", "errors", "validation", "probabilities", "progress")
+    files = [*source.glob("*.py"), *(source.parent / "data" / f"{name}.py" for name in names)]
     for file in files:
         shutil.copy(file, copy / file.parent.name / file.name)
     for folder in (copy, copy / "data"):
@@ -258,43 +257,33 @@ def test_of_two_processes_that_save_at_once_none_gets_the_kernel_of_the_other(tm
 # The stamp that says what was compiled -----------------------------------------------------------
 
 
-@pytest.fixture
-def stamp_in(tmp_path, monkeypatch):
-    """Let the stamp be in one folder or, where that cannot be, in another; what was compiled."""
-    made = []
+def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, monkeypatch):
+    made, in_the_way = [], tmp_path / "in the way"
+    in_the_way.write_text("a file")
     monkeypatch.setattr(kernel_sums, "warmup", lambda: made.append(True))
 
-    def choose(first, user):
+    def compile_in(first, user, **options):
+        """Whether it compiled, where the stamp may be in these folders; what was said."""
         monkeypatch.setenv("NUMBA_CACHE_DIR", str(first))
         for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
             monkeypatch.setenv(variable, str(user))
-        return made
+        said = []
+        return compile_kernels(said.append, **options), said
 
-    return choose
-
-
-def test_kernels_are_compiled_once_and_the_stamp_finds_a_folder(stamp_in, tmp_path):
-    (tmp_path / "in the way").write_text("a file")
-    for first in (tmp_path / "cache", tmp_path / "in the way"):
-        made, said = stamp_in(first, tmp_path / "user"), []
-        made.clear()
-        assert compile_kernels(said.append) is True
+    for first in (tmp_path / "cache", in_the_way):
+        folders = first, tmp_path / "user"
+        has_compiled, said = compile_in(*folders)
+        assert has_compiled
         assert said[0] == "Compiling the kernels once (about 30 s) …"
-        assert compile_kernels(said.append) is False
-        assert len(made) == 1
-        assert compile_kernels(said.append, force=True) is True
-        assert len(made) == 2
+        assert compile_in(*folders) == (False, [])
+        assert compile_in(*folders, force=True)[0]
     assert len(list((tmp_path / "user").rglob("warm-*"))) == 1
-
-
-def test_compiling_at_every_start_is_said(stamp_in, tmp_path):
-    (tmp_path / "in the way").write_text("a file")
-    stamp_in(tmp_path / "in the way", tmp_path / "in the way")
-    said = []
-    assert compile_kernels(said.append) is True
+    has_compiled, said = compile_in(in_the_way, in_the_way)
+    assert has_compiled
     assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
     assert said[0].startswith("Compiling the kernels anew")
     assert "compiled at every start" in said[-1]
+    assert len(made) == 5
 
 
 def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypatch):

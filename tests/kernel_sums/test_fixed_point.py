@@ -88,27 +88,25 @@ def test_where_the_bound_does_not_hold_nothing_is_rounded(scale, h, rng):
     np.testing.assert_allclose(got.mean, brute.kernel_means(points, None, values, h)[0], rtol=1e-12)
 
 
-def test_far_offsets_cost_nothing(rng):
-    points = rng.integers(0, 4096, size=(200, 10)) / 1024.0
-    values = rng.random(200)
+def test_far_offsets_cost_nothing_and_equal_points_stay_equal(rng):
+    points, values = rng.integers(0, 4096, size=(200, 10)) / 1024.0, rng.random(200)
     near = laplacian_means(points, None, values, bandwidth=4.0)
     far = laplacian_means(points + 2.0**40, None, values, bandwidth=4.0)
     np.testing.assert_allclose(far.mean, near.mean, rtol=1e-12)
-
-
-def test_equal_points_stay_equal(rng):
-    points = np.repeat(rng.normal(size=(30, 20)), 2, axis=0)
-    got = laplacian_sums(points, None, np.ones(60), bandwidth=20.0, tolerance=1e-4)
+    twice = np.repeat(rng.normal(size=(30, 20)), 2, axis=0)
+    got = laplacian_sums(twice, None, np.ones(60), bandwidth=20.0, tolerance=1e-4)
     np.testing.assert_array_equal(got[::2], got[1::2])
-    h = _finest_bandwidth(points)
-    assert (laplacian_sums(points, None, np.ones(60), bandwidth=h) >= 2.0).all()
+    h = _finest_bandwidth(twice)
+    assert (laplacian_sums(twice, None, np.ones(60), bandwidth=h) >= 2.0).all()
 
 
 def test_few_dimensions_are_never_rounded(rng):
-    points = rng.normal(size=(50, 7))
-    assert as_fixed_point(points.T.copy(), 1e6, 1e-4) is None
-    assert as_fixed_point(np.zeros((9, 0)), 1.0, 1e-6) is None
-    assert as_fixed_point(np.zeros((9, 5)), 1.0, 1e-6) is None
+    for points, h in (
+        (rng.normal(size=(50, 7)), 1e6),
+        (np.zeros((9, 0)), 1),
+        (np.zeros((9, 5)), 1),
+    ):
+        assert as_fixed_point(points.T.copy(), h, 1e-4) is None
 
 
 @pytest.mark.parametrize("tolerance", [-1e-9, 1.5, np.nan, "little", None])

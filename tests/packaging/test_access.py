@@ -23,10 +23,6 @@ OLD_SECRET = base_path("another-token-than-this")
 HERE, PUBLIC = "127.0.0.1:8501", "lens.example.com"
 BEARER = {"authorization": f"Bearer {TOKEN_TEXT}"}
 
-needs_two_accounts = pytest.mark.skipif(
-    not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts"
-)
-
 
 def run(awaited):
     # The thread of the browser tests has a loop of its own that always runs.
@@ -257,7 +253,7 @@ def test_the_token_of_an_account_stays_and_is_its_own(tmp_path):
         new_token(folder)
 
 
-@needs_two_accounts
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts")
 @pytest.mark.usefixtures("no_token")
 def test_the_token_of_another_account_is_not_taken(tmp_path):
     path = tmp_path / TOKEN_FILE
