@@ -41,7 +41,7 @@ def test_progress_counts_epochs(clusters):
 
 
 def digests_in_threads(clusters, n):
-    """Of maps made in other threads: whatever lock was left behind would be their own, or nobody's."""
+    """Of maps made in other threads: a lock left behind would be their own, or nobody's."""
     digests = []
     make = lambda: digests.append(embed(clusters, "umap", **SHORT).digest)  # noqa: E731
     threads = [threading.Thread(target=make, daemon=True) for _ in range(n)]
