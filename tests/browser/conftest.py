@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 from watched_server import Server, serving
 
@@ -149,6 +150,12 @@ class App:
         said = self.server.said[self.said_before :]
         assert "Traceback" not in said, said[-4000:]
         return self
+
+    def broken_rules(self, context: dict, options: dict | None = None) -> list[str]:
+        """Rules of axe-core, and what breaks them."""
+        asked = {"resultTypes": ["violations"], **(options or {})}
+        found = Axe().run(self.page, context=context, options=asked).response["violations"]
+        return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
 
     def sees(self, text: str | re.Pattern) -> Locator:
         found = self.page.get_by_test_id("stMain").get_by_text(text).first

@@ -1,9 +1,9 @@
 """No page breaks a rule of axe-core: names, roles, contrast, order."""
 
 import re
+from functools import partial
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from page_names import PAGES
 from playwright.sync_api import expect
 
@@ -17,18 +17,13 @@ NOT_OURS = {"exclude": [["[data-testid=stFileUploaderDropzone]"]]}
 
 
 def is_clean(app, what, context=NOT_OURS, options=None):
-    def broken():
-        """Rules, and what breaks them."""
-        asked = {"resultTypes": ["violations"], **(options or {})}
-        found = Axe().run(app.page, context=context, options=asked).response["violations"]
-        return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
-
     # (A theme comes bit by bit, and what is out of date is pale: the page at rest counts.)
+    broken = partial(app.broken_rules, context, options)
     app.until(lambda: not broken(), lambda: f"{what}, without {broken()}")
 
 
 def test_every_page(open_app):
-    app = open_app()
+    app = open_app("data", gamma=0.5)
     for name in PAGES:
         app.page.emulate_media(color_scheme="light")
         app.go(name.title())

@@ -8,14 +8,14 @@ from playwright.sync_api import expect
 
 from lore_core.figures.style import PAPER
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 ENDS = "gd => gd._fullLayout.xaxis.range"
 
 
 @pytest.fixture
 def curve(open_app):
-    app = open_app("bandwidth")
+    app = open_app("bandwidth", gamma=0.5)
     app.drawn("curve")
     return app
 
@@ -55,7 +55,7 @@ def test_zoom_and_element_stay_whatever_changes(curve):
     app.until(lambda: "14 equal-width" in app.chart("curve").inner_text(), "the curve of 14 bins")
     app.gamma.focus()
     app.page.keyboard.press("ArrowRight")
-    app.until_query("gamma", "0.25")
+    app.until_query("gamma", "0.6")
     app.page.emulate_media(color_scheme="dark")
     ground = "gd => gd._fullLayout.paper_bgcolor"
     app.until(lambda: app.read("curve", ground) == PAPER["dark"], "the dark curve, with no click")

@@ -60,7 +60,7 @@ def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path
     bad = tmp_path / "truncated.npz"
     good = write_classifier(tmp_path / "good.npz", 200, 3).read_bytes()
     bad.write_bytes(good[: len(good) // 2])
-    app = open_app()
+    app = open_app("data", gamma=0.5)
     app.sees("What did I load?")
     app.sees(re.compile("small_cal"))
     header = app.sees("900 evaluation + 500 calibration rows")
@@ -160,6 +160,7 @@ def test_a_job_shows_its_progress_and_can_be_cancelled(open_app, tmp_path, write
     progress = app.page.get_by_test_id("stProgress")
     expect(progress).to_contain_text("t-SNE 2-D")
     expect(progress).to_contain_text(re.compile(r"\d+ s of about \d+ s"))
+    assert app.broken_rules({"include": [["[data-testid=stProgress]"]]}) == []
     app.button("Cancel").click()
     app.sees("t-SNE 2-D was cancelled; nothing else changed.")
     expect(progress).to_have_count(0)

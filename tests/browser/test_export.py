@@ -89,7 +89,7 @@ def test_what_a_landscape_saves(open_app, dataset, points):
 
 
 def test_a_figure_for_a_paper_has_the_size_asked_for(open_app):
-    app = open_app("overview")
+    app = open_app("overview", gamma=0.5)
     app.drawn("reliability")
     app.page.locator(".st-key-export_reliability").get_by_role("button").click()
     app.button("For a paper").click()

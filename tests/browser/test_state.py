@@ -66,8 +66,8 @@ def test_a_refused_page_of_another_site_makes_the_server_ask_nobody(server, open
 
 
 LOOK = {
-    "gamma": "0.8",
-    "bins": "6",
+    "gamma": "0.6",
+    "bins": "14",
     "bin": "worst",
     "map": "PCA 3-D",
     "features": "PCA 2-D",
@@ -85,8 +85,8 @@ def test_a_reload_keeps_everything(open_app):
     app.settle()
     app.sees("Where is the confidence wrong?")
     assert app.query() == before
-    expect(app.gamma).to_have_attribute("aria-valuetext", "0.8")
-    expect(app.bins).to_have_attribute("aria-valuetext", "6")
+    expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
+    expect(app.bins).to_have_attribute("aria-valuetext", "14")
     assert app.chosen("Confidence bin") == "worst"
 
 
@@ -143,7 +143,7 @@ def test_leaving_at_once_after_moving_the_map(light, server, open_tab):
 
     with open_tab(light, server) as app:
         app.page.route_web_socket("**/_stcore/stream", through)
-        app.open("landscape")
+        app.open("landscape", gamma=0.5)
         app.map_drawn()
         app.map.focus()
         app.page.keyboard.press("ArrowLeft")
