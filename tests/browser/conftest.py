@@ -53,11 +53,11 @@ def browser_context_args() -> dict:
     }
 
 
-def small_classifier(path: Path, n: int, seed: int, *, spread: float = 1.0) -> Path:
+def small_classifier(path: Path, n: int, seed: int) -> Path:
     """Write a file of a classifier that promises too much on one side of its first feature."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, 4)) * [2.0, 1.5, 0.5, 0.3]
-    logits = rng.normal(size=(n, 3)) * spread + [1.0, 0.0, 0.0]
+    logits = np.array([1.0, 0.0, 0.0]) + rng.normal(size=(n, 3))
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     labels = np.array([rng.choice(3, p=p) for p in probabilities])
     fooled = (features[:, 0] > 1) & (rng.random(n) < 0.7)
@@ -112,6 +112,10 @@ class App:
         self.server = server
         self.said_before = len(server.said)
         self.page_errors: list[str] = []
+        self.gamma = page.get_by_role("slider", name="Bandwidth γ")
+        self.bins = page.get_by_role("slider", name="Confidence bins")
+        #: The landscape that is drawn by the page's own script.
+        self.map = page.locator(":is(.st-key-landscape, .st-key-swipe)[data-stale=false] .stage")
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
         #: What the page, and frames and workers in it, asked outside of this server's secret path.
@@ -194,14 +198,6 @@ class App:
 
     # Controls ---------------------------------------------------------------------------------
 
-    @property
-    def gamma(self) -> Locator:
-        return self.page.get_by_role("slider", name="Bandwidth γ")
-
-    @property
-    def bins(self) -> Locator:
-        return self.page.get_by_role("slider", name="Confidence bins")
-
     def chosen(self, label: str) -> str:
         """What a select box says."""
         return self.page.get_by_role("combobox", name=label).input_value()
@@ -223,11 +219,6 @@ class App:
         self.page.evaluate(f"() => new Promise(done => {frame}(() => {frame}(() => done())))")
 
     # Charts -----------------------------------------------------------------------------------
-
-    @property
-    def map(self) -> Locator:
-        """The landscape that is drawn by the page's own script."""
-        return self.page.locator(":is(.st-key-landscape, .st-key-swipe)[data-stale=false] .stage")
 
     def seen(self, script: str):
         """What a script says of the landscape's state, once there is one."""
@@ -287,30 +278,22 @@ class App:
     def place(self, key: str, x: float, y: float, axes: str = "") -> tuple[float, float]:
         """Pixel of the window at which a point of a chart lies."""
         self.chart(key).scroll_into_view_if_needed()
-        return tuple(
-            self.read(
-                key,
-                """(gd, [x, y, n]) => {
-                    const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
-                    const ax = layout["xaxis" + n], ay = layout["yaxis" + n];
-                    return [box.left + ax._offset + ax.d2p(x), box.top + ay._offset + ay.d2p(y)];
-                }""",
-                [x, y, axes],
-            )
-        )
+        script = """(gd, [x, y, n]) => {
+            const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
+            const ax = layout["xaxis" + n], ay = layout["yaxis" + n];
+            return [box.left + ax._offset + ax.d2p(x), box.top + ay._offset + ay.d2p(y)];
+        }"""
+        return tuple(self.read(key, script, [x, y, axes]))
 
     def trace(self, key: str, name: str) -> dict:
         """Coordinates and row numbers of a trace."""
-        return self.read(
-            key,
-            """(gd, name) => {
-                const t = (gd._fullData || []).find(t => t.name === name);
-                if (!t) return null;
-                const list = v => Array.from(v || []);
-                return {x: list(t.x), y: list(t.y), customdata: list(t.customdata)};
-            }""",
-            name,
-        )
+        script = """(gd, name) => {
+            const t = (gd._fullData || []).find(t => t.name === name);
+            if (!t) return null;
+            const list = v => Array.from(v || []);
+            return {x: list(t.x), y: list(t.y), customdata: list(t.customdata)};
+        }"""
+        return self.read(key, script, name)
 
     def drag(self, places: list[tuple[float, float]]) -> None:
         mouse = self.page.mouse

@@ -57,11 +57,6 @@ def pool():
     made.shutdown()
 
 
-@pytest.fixture(scope="module")
-def features():
-    return np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
-
-
 def done(pool, function, *, is_long=False, **arguments):
     task = pool.submit(Task(function, arguments, is_long=is_long))
     assert task.wait(SECONDS)
@@ -122,21 +117,18 @@ def test_the_result_is_the_same_to_the_last_bit(view, pool):
     same(here({}).without_row_values(), told)
     assert np.shares_memory(told.datasets["LoRe"].labels, view.evaluation.labels)
     confidences = {name: item.confidence for name, item in told.datasets.items()}
-    simulated = done(
-        pool, simulate_intervals, view=view, confidences=confidences, measured_on=None
-    ).result()
+    arguments = {"confidences": confidences, "measured_on": None}
+    simulated = done(pool, simulate_intervals, view=view, **arguments).result()
     same(here({"n_draws": 60}).without_row_values(), told.with_simulated(simulated))
     same(chance_band_of(view), done(pool, chance_band_of, view=view).result())
-
-
-def test_the_whole_vector_is_the_same_to_the_last_bit(view, pool):
     # (Of weighted rows nothing is said of it.)
     alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
     for function in (vector_errors_of, vector_chance_of, vector_curve_of, vector_band_of):
         same(function(alike), done(pool, function, view=alike).result())
 
 
-def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
+def test_a_learned_map_is_the_same_and_its_process_ends(pool):
+    features = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
     n_before = len(workers())
     task = done(pool, make_learned_map, is_long=True, features=features, name=TSNE)
     assert task.message
@@ -246,12 +238,9 @@ def test_it_ends_with_the_server():
         "while not task.wait(0.01): task.message and print(task.message, flush=True)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(lore.__file__).parents[1])}
-    with subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    ) as server:
+    command = [sys.executable, "-c", code]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as server:
         assert server.stdout.readline()
         children = psutil.Process(server.pid).children()
         assert children

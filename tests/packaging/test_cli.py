@@ -20,13 +20,11 @@ from lore_core.reading import load
 def served(monkeypatch, tmp_path):
     """What `lore app` would serve, instead of serving it."""
     calls = []
-    monkeypatch.setattr(
-        server,
-        "serve",
-        lambda settings, token, *, open_browser, notify: calls.append(
-            (settings, token, open_browser)
-        ),
-    )
+
+    def serve(settings, token, *, open_browser, notify):
+        calls.append((settings, token, open_browser))
+
+    monkeypatch.setattr(server, "serve", serve)
     monkeypatch.setattr(compile_once, "compile_kernels", lambda *args, **kwargs: False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(access.TOKEN, raising=False)

@@ -69,12 +69,10 @@ def content(runs, results):
     drawn = (*GLOBAL_METHODS, pub.LORE_TSNE)
 
     def rewards(ratios=None):
-        before = after[pub.NONE].confidence
+        before, drawn_from = after[pub.NONE].confidence, {label: after[label] for label in drawn}
         return {
-            label: reward_curve(
-                after[label].confidence, after[label].outcome, ratios, baseline=before
-            )
-            for label in drawn
+            label: reward_curve(item.confidence, item.outcome, ratios, baseline=before)
+            for label, item in drawn_from.items()
         }
 
     names = (
