@@ -1,7 +1,5 @@
 """What all tests share: where real inputs may lie, and small random data."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

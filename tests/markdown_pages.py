@@ -1,7 +1,5 @@
 """Reading Markdown: its code blocks, links and headings."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pages of the dashboard, by their place in addresses, and what they are called."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every refusal of data must be: one sentence, of a length that is read."""
 
-from __future__ import annotations
-
 import pytest
 
 from lore_core.data.validation import InputError

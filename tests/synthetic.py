@@ -1,7 +1,5 @@
 """Small random classifiers, for tests only."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core import Dataset

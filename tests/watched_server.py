@@ -1,8 +1,7 @@
 """The dashboard as a user starts it, in a process of its own that notes what it asks of others."""
 
-from __future__ import annotations
-
 import contextlib
+import http.client
 import os
 import secrets
 import signal
@@ -46,6 +45,15 @@ def note(event, given):
 
 sys.addaudithook(note)
 """
+
+
+def answer(port, path, headers=None, *, method="GET", body=None):
+    """Ask a server; the status and the text of its answer."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as asking:
+        asking.request(method, path, body, headers or {})
+        with asking.getresponse() as answered:
+            text = b"" if answered.status == 101 else answered.read()
+            return answered.status, text.decode(errors="replace")
 
 
 class Server:

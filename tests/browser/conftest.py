@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 from watched_server import Server, serving
 
@@ -23,26 +24,17 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 120_000
 
 
-def find_browser() -> str | None:
-    named = os.environ.get("BROWSER_PATH")
-    return next(filter(None, map(shutil.which, [named, *BROWSERS] if named else BROWSERS)), None)
-
-
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict:
-    path = find_browser()
+    named = filter(None, [os.environ.get("BROWSER_PATH")])
+    path = next(filter(None, map(shutil.which, [*named, *BROWSERS])), None)
     if path is None:
         pytest.skip("no Chromium on this machine; `make chromium` installs it")
     return {
         "executable_path": path,
         "args": [
-            "--no-sandbox",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--no-first-run",
-            "--disable-quic",
-            "--enable-unsafe-swiftshader",
+            *("--no-sandbox", "--disable-background-networking", "--disable-component-update"),
+            *("--disable-sync", "--no-first-run", "--disable-quic", "--enable-unsafe-swiftshader"),
         ],
     }
 
@@ -61,11 +53,11 @@ def browser_context_args() -> dict:
     }
 
 
-def small_classifier(path: Path, n: int, seed: int, *, spread: float = 1.0) -> Path:
+def small_classifier(path: Path, n: int, seed: int) -> Path:
     """Write a file of a classifier that promises too much on one side of its first feature."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, 4)) * [2.0, 1.5, 0.5, 0.3]
-    logits = rng.normal(size=(n, 3)) * spread + [1.0, 0.0, 0.0]
+    logits = np.array([1.0, 0.0, 0.0]) + rng.normal(size=(n, 3))
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     labels = np.array([rng.choice(3, p=p) for p in probabilities])
     fooled = (features[:, 0] > 1) & (rng.random(n) < 0.7)
@@ -120,6 +112,10 @@ class App:
         self.server = server
         self.said_before = len(server.said)
         self.page_errors: list[str] = []
+        self.gamma = page.get_by_role("slider", name="Bandwidth γ")
+        self.bins = page.get_by_role("slider", name="Confidence bins")
+        #: The landscape that is drawn by the page's own script.
+        self.map = page.locator(":is(.st-key-landscape, .st-key-swipe)[data-stale=false] .stage")
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
         #: What the page, and frames and workers in it, asked outside of this server's secret path.
@@ -159,6 +155,12 @@ class App:
         assert "Traceback" not in said, said[-4000:]
         return self
 
+    def broken_rules(self, context: dict, options: dict | None = None) -> list[str]:
+        """Rules of axe-core, and what breaks them."""
+        asked = {"resultTypes": ["violations"], **(options or {})}
+        found = Axe().run(self.page, context=context, options=asked).response["violations"]
+        return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
     def sees(self, text: str | re.Pattern) -> Locator:
         found = self.page.get_by_test_id("stMain").get_by_text(text).first
         expect(found).to_be_visible()
@@ -196,14 +198,6 @@ class App:
 
     # Controls ---------------------------------------------------------------------------------
 
-    @property
-    def gamma(self) -> Locator:
-        return self.page.get_by_role("slider", name="Bandwidth γ")
-
-    @property
-    def bins(self) -> Locator:
-        return self.page.get_by_role("slider", name="Confidence bins")
-
     def chosen(self, label: str) -> str:
         """What a select box says."""
         return self.page.get_by_role("combobox", name=label).input_value()
@@ -212,19 +206,19 @@ class App:
         box = self.page.get_by_role("combobox", name=label, exact=exact)
         # A list that is opened while the page still scrolls to it closes again.
         box.scroll_into_view_if_needed()
-        self.page.wait_for_timeout(300)
+        self.next_picture()
         box.click()
         self.page.get_by_role("option", name=option, exact=True).click()
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name)
 
-    # Charts -----------------------------------------------------------------------------------
+    def next_picture(self) -> None:
+        """Wait until the browser has painted what it was asked for, and told of what scrolled."""
+        frame = "requestAnimationFrame"
+        self.page.evaluate(f"() => new Promise(done => {frame}(() => {frame}(() => done())))")
 
-    @property
-    def map(self) -> Locator:
-        """The landscape that is drawn by the page's own script."""
-        return self.page.locator(":is(.st-key-landscape, .st-key-swipe)[data-stale=false] .stage")
+    # Charts -----------------------------------------------------------------------------------
 
     def seen(self, script: str):
         """What a script says of the landscape's state, once there is one."""
@@ -284,30 +278,22 @@ class App:
     def place(self, key: str, x: float, y: float, axes: str = "") -> tuple[float, float]:
         """Pixel of the window at which a point of a chart lies."""
         self.chart(key).scroll_into_view_if_needed()
-        return tuple(
-            self.read(
-                key,
-                """(gd, [x, y, n]) => {
-                    const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
-                    const ax = layout["xaxis" + n], ay = layout["yaxis" + n];
-                    return [box.left + ax._offset + ax.d2p(x), box.top + ay._offset + ay.d2p(y)];
-                }""",
-                [x, y, axes],
-            )
-        )
+        script = """(gd, [x, y, n]) => {
+            const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
+            const ax = layout["xaxis" + n], ay = layout["yaxis" + n];
+            return [box.left + ax._offset + ax.d2p(x), box.top + ay._offset + ay.d2p(y)];
+        }"""
+        return tuple(self.read(key, script, [x, y, axes]))
 
     def trace(self, key: str, name: str) -> dict:
         """Coordinates and row numbers of a trace."""
-        return self.read(
-            key,
-            """(gd, name) => {
-                const t = (gd._fullData || []).find(t => t.name === name);
-                if (!t) return null;
-                const list = v => Array.from(v || []);
-                return {x: list(t.x), y: list(t.y), customdata: list(t.customdata)};
-            }""",
-            name,
-        )
+        script = """(gd, name) => {
+            const t = (gd._fullData || []).find(t => t.name === name);
+            if (!t) return null;
+            const list = v => Array.from(v || []);
+            return {x: list(t.x), y: list(t.y), customdata: list(t.customdata)};
+        }"""
+        return self.read(key, script, name)
 
     def drag(self, places: list[tuple[float, float]]) -> None:
         mouse = self.page.mouse

@@ -1,33 +1,15 @@
 """No page breaks a rule of axe-core: names, roles, contrast, order."""
 
-from __future__ import annotations
-
 import re
+from functools import partial
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from page_names import PAGES
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+from lore_core.figures.style import PAPER
 
-
-def test_every_page(open_app):
-    app = open_app()
-    for name in PAGES:
-        app.page.emulate_media(color_scheme="light")
-        app.go(name.title())
-        # Names, roles and order are the same in both themes; contrast is not.
-        for theme, options in (("light", None), ("dark", {"runOnly": ["color-contrast"]})):
-            app.page.emulate_media(color_scheme=theme)
-            is_clean(app, f"{name}, {theme}", options=options)
-
-
-def test_a_map_in_space(open_app):
-    app = open_app("landscape", features="PCA 3-D")
-    app.drawn("landscape")
-    # (What is around it is that of any landscape.)
-    is_clean(app, "a map in space", {"include": [[".st-key-landscape"]]})
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 
 #: Streamlit's own: a section without a role of its own that has a name.
@@ -35,15 +17,33 @@ NOT_OURS = {"exclude": [["[data-testid=stFileUploaderDropzone]"]]}
 
 
 def is_clean(app, what, context=NOT_OURS, options=None):
-    def broken():
-        """Rules, and what breaks them."""
-        found = Axe().run(app.page, context=context, options=options).response["violations"]
-        return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
-
-    app.settle()
-    app.page.wait_for_load_state("networkidle")
     # (A theme comes bit by bit, and what is out of date is pale: the page at rest counts.)
+    broken = partial(app.broken_rules, context, options)
     app.until(lambda: not broken(), lambda: f"{what}, without {broken()}")
+
+
+def test_every_page(open_app):
+    app = open_app("data", gamma=0.5)
+    for name in PAGES:
+        app.page.emulate_media(color_scheme="light")
+        app.go(name.title())
+        app.page.wait_for_load_state("networkidle")
+        has_theme(app, "light")
+        is_clean(app, f"{name}, light")
+        # Names, roles and order are the same in both themes; contrast is not.
+        app.page.emulate_media(color_scheme="dark")
+        has_theme(app, "dark")
+        is_clean(app, f"{name}, dark", options={"runOnly": ["color-contrast"]})
+    app.page.emulate_media(color_scheme="light")
+    app.open("landscape", features="PCA 3-D").drawn("landscape")
+    # (What is around it is that of any landscape.)
+    is_clean(app, "a map in space", {"include": [[".st-key-landscape"]]})
+
+
+def has_theme(app, scheme):
+    rgb = ", ".join(str(int(PAPER[scheme][i : i + 2], 16)) for i in (1, 3, 5))
+    expect(app.page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({rgb})")
+    app.settle()
 
 
 #: What can be used, through all shadow roots; and what of it a key has come to.
@@ -71,7 +71,7 @@ COME = """() => {
 }"""
 
 
-def test_every_control_of_the_landscape_is_reached_by_keys(open_app):
+def test_every_control_of_the_landscape_is_reached_and_used_by_keys(open_app):
     app = open_app("landscape", gamma=0.5)
     app.map_drawn()
     assert len(app.page.evaluate(CONTROLS)) > 20
@@ -82,11 +82,6 @@ def test_every_control_of_the_landscape_is_reached_by_keys(open_app):
         if not app.page.evaluate(CONTROLS):
             break
     assert app.page.evaluate(CONTROLS) == []
-
-
-def test_the_landscape_is_used_by_keys_alone(open_app):
-    app = open_app("landscape", gamma=0.5)
-    app.map_drawn()
     press = app.page.keyboard.press
     app.map.get_by_role("button", name="Nearer").focus()
     for _ in range(4):

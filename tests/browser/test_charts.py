@@ -1,7 +1,5 @@
 """Charts are drawn in place: the element stays, and so does what the reader looks at."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -17,7 +15,7 @@ ENDS = "gd => gd._fullLayout.xaxis.range"
 
 @pytest.fixture
 def curve(open_app):
-    app = open_app("bandwidth")
+    app = open_app("bandwidth", gamma=0.5)
     app.drawn("curve")
     return app
 
@@ -57,7 +55,7 @@ def test_zoom_and_element_stay_whatever_changes(curve):
     app.until(lambda: "14 equal-width" in app.chart("curve").inner_text(), "the curve of 14 bins")
     app.gamma.focus()
     app.page.keyboard.press("ArrowRight")
-    app.until_query("gamma", "0.25")
+    app.until_query("gamma", "0.6")
     app.page.emulate_media(color_scheme="dark")
     ground = "gd => gd._fullLayout.paper_bgcolor"
     app.until(lambda: app.read("curve", ground) == PAPER["dark"], "the dark curve, with no click")
@@ -71,7 +69,7 @@ def test_zoom_and_element_stay_whatever_changes(curve):
     assert app.read("curve", height)[1] > 0
 
 
-def test_a_chart_is_saved_as_it_is_seen(curve):
+def test_a_chart_is_saved_as_it_is_seen_and_fills_the_screen(curve):
     app = curve
     app.until(lambda: app.read("curve", "gd => gd.data.length") > 1, "curve and band")
     assert "range" not in exported(app)["layout"]["xaxis"]
@@ -89,10 +87,7 @@ def test_a_chart_is_saved_as_it_is_seen(curve):
         app.chart("curve").hover()
         app.chart("curve").locator('[data-title^="Reset axes"]').click()
     assert "range" not in exported(app)["layout"]["xaxis"]
-
-
-def test_a_chart_fills_the_screen_and_comes_back(curve):
-    app = curve
+    # It fills the screen and comes back.
     wide = app.chart("curve").bounding_box()["height"]
     app.chart("curve").hover()
     app.chart("curve").locator('[data-title="Full screen"]').click()

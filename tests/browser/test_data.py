@@ -1,14 +1,12 @@
 """Files dropped in, good and bad, and learned maps in the background."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 
 def drop(app, *paths):
@@ -62,7 +60,7 @@ def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path
     bad = tmp_path / "truncated.npz"
     good = write_classifier(tmp_path / "good.npz", 200, 3).read_bytes()
     bad.write_bytes(good[: len(good) // 2])
-    app = open_app()
+    app = open_app("data", gamma=0.5)
     app.sees("What did I load?")
     app.sees(re.compile("small_cal"))
     header = app.sees("900 evaluation + 500 calibration rows")
@@ -152,41 +150,38 @@ def test_a_server_whose_file_cannot_be_read_shows_no_numbers_until_it_can(
             second.sees("100 evaluation + 100 calibration rows")
 
 
-class TestLearnedMaps:
-    @pytest.fixture
-    def large(self, tmp_path, write_classifier):
-        """Enough rows that t-SNE takes long enough to be stopped."""
-        return write_classifier(tmp_path / "large.npz", 4000, 21)
+def test_a_job_shows_its_progress_and_can_be_cancelled(open_app, tmp_path, write_classifier):
+    app = open_app()
+    # Enough rows that t-SNE takes long enough to be stopped.
+    drop(app, write_classifier(tmp_path / "large.npz", 4000, 21))
+    app.sees("2,000 evaluation + 2,000 calibration rows")
+    app.settle()
+    app.page.locator(".st-key-card_t-SNE-2-D button").click()
+    progress = app.page.get_by_test_id("stProgress")
+    expect(progress).to_contain_text("t-SNE 2-D")
+    expect(progress).to_contain_text(re.compile(r"\d+ s of about \d+ s"))
+    assert app.broken_rules({"include": [["[data-testid=stProgress]"]]}) == []
+    app.button("Cancel").click()
+    app.sees("t-SNE 2-D was cancelled; nothing else changed.")
+    expect(progress).to_have_count(0)
+    app.settle()
+    expect(app.page.locator(".st-key-card_t-SNE-2-D button")).to_be_enabled()
 
-    def test_a_job_shows_its_progress_and_can_be_cancelled(self, open_app, large):
-        app = open_app()
-        drop(app, large)
-        app.sees("2,000 evaluation + 2,000 calibration rows")
-        app.settle()
-        app.page.locator(".st-key-card_t-SNE-2-D button").click()
-        progress = app.page.get_by_test_id("stProgress")
-        expect(progress).to_contain_text("t-SNE 2-D")
-        expect(progress).to_contain_text(re.compile(r"\d+ s of about \d+ s"))
-        app.button("Cancel").click()
-        app.sees("t-SNE 2-D was cancelled; nothing else changed.")
-        expect(progress).to_have_count(0)
-        app.settle()
-        expect(app.page.locator(".st-key-card_t-SNE-2-D button")).to_be_enabled()
 
-    def test_it_starts_by_itself_and_replaces_the_stand_in(self, open_app, other):
-        app = open_app()
-        drop(app, *other)
-        app.sees("130 evaluation + 60 calibration rows")
-        app.settle()
-        app.go("Landscape")
-        app.until(
-            lambda: (
-                app.page.get_by_test_id("stProgress").count() == 0
-                and app.map.count() == 1
-                and "on t-SNE 2-D" in app.map.get_attribute("aria-label")
-            ),
-            "a landscape on t-SNE",
-            patience=180_000,  # t-SNE's threads wait for each other on a busy machine
-        )
-        app.settle()
-        assert app.chosen("Similar by") == "t-SNE 2-D"
+def test_it_starts_by_itself_and_replaces_the_stand_in(open_app, other):
+    app = open_app()
+    drop(app, *other)
+    app.sees("130 evaluation + 60 calibration rows")
+    app.settle()
+    app.go("Landscape")
+    app.until(
+        lambda: (
+            app.page.get_by_test_id("stProgress").count() == 0
+            and app.map.count() == 1
+            and "on t-SNE 2-D" in app.map.get_attribute("aria-label")
+        ),
+        "a landscape on t-SNE",
+        patience=180_000,  # t-SNE's threads wait for each other on a busy machine
+    )
+    app.settle()
+    assert app.chosen("Similar by") == "t-SNE 2-D"

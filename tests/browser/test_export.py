@@ -1,7 +1,5 @@
 """Take it away: what the export buttons save."""
 
-from __future__ import annotations
-
 import io
 import re
 
@@ -22,9 +20,21 @@ def save(app, button):
     return waiting.value.suggested_filename, waiting.value.path().read_bytes()
 
 
-def test_the_charts_own_exports(open_app, dataset, points):
+def test_what_a_landscape_saves(open_app, dataset, points):
+    """The charts' own exports, the camera's picture, and the rows of a region."""
     app = open_app("landscape", gamma=0.5)
     app.drawn("landscape")
+    for key in ("cdf", "chooser"):
+        app.drawn(key)
+        app.chart(key).hover()
+        titles = app.chart(key).evaluate(
+            "gd => [...gd.querySelectorAll('.modebar-btn')].map(b => b.dataset.title || '')"
+        )
+        assert titles
+        assert not [title for title in titles if "loud" in title or "hare" in title]  # no upload
+    name, picture = save(app, app.chart("chooser").locator('[data-title^="Download plot"]'))
+    assert name == "reliability.svg"
+    assert b"<svg" in picture[:500]
     app.page.locator(".st-key-export_landscape").get_by_role("button").click()
     name, page = save(app, app.button("Interactive HTML"))
     assert name == "lore-lens-landscape.html"
@@ -60,10 +70,26 @@ def test_the_charts_own_exports(open_app, dataset, points):
         assert name == "lore-lens-landscape.png"
         assert picture.startswith(b"\x89PNG\r\n")
         assert len(picture) > 10_000
+    app.page.keyboard.press("Escape")
+    app.map.focus()
+    app.page.keyboard.press("0")
+    app.until_query("view", None)
+    x, y = np.quantile(points, 0.25, axis=0), np.quantile(points, 0.75, axis=0)
+    corners = [(x[0], x[1]), (y[0], x[1]), (y[0], y[1]), (x[0], y[1])]
+    app.lasso(corners)
+    app.sees("Selected region")
+    app.settle()
+    name, table = save(app, app.button("All of them as CSV"))
+    assert name == "lore-lens-region.csv"
+    table = pd.read_csv(io.BytesIO(table))
+    inside = points[table["row"]]
+    assert (inside > x - 0.1).all()
+    assert (inside < y + 0.1).all()
+    assert {"confidence", "right", "signed_error", "n_eff", "site"} <= set(table)
 
 
 def test_a_figure_for_a_paper_has_the_size_asked_for(open_app):
-    app = open_app("overview")
+    app = open_app("overview", gamma=0.5)
     app.drawn("reliability")
     app.page.locator(".st-key-export_reliability").get_by_role("button").click()
     app.button("For a paper").click()
@@ -80,39 +106,6 @@ def test_a_figure_for_a_paper_has_the_size_asked_for(open_app):
         # Points: 1/72 inch.
         assert width == pytest.approx(84 / 25.4 * 72, abs=1.5)
         assert height == pytest.approx(63 / 25.4 * 72, abs=1.5)
-
-
-def test_the_camera_saves_an_svg_and_no_chart_offers_an_upload(open_app):
-    app = open_app("landscape", gamma=0.5)
-    app.drawn("landscape")
-    for key in ("cdf", "chooser"):
-        app.drawn(key)
-        app.chart(key).hover()
-        titles = app.chart(key).evaluate(
-            "gd => [...gd.querySelectorAll('.modebar-btn')].map(b => b.dataset.title || '')"
-        )
-        assert titles
-        assert not [title for title in titles if "loud" in title or "hare" in title]
-    name, picture = save(app, app.chart("chooser").locator('[data-title^="Download plot"]'))
-    assert name == "reliability.svg"
-    assert b"<svg" in picture[:500]
-
-
-def test_the_rows_of_a_region(open_app, points):
-    app = open_app("landscape", gamma=0.5)
-    app.drawn("landscape")
-    x, y = np.quantile(points, 0.25, axis=0), np.quantile(points, 0.75, axis=0)
-    corners = [(x[0], x[1]), (y[0], x[1]), (y[0], y[1]), (x[0], y[1])]
-    app.lasso(corners)
-    app.sees("Selected region")
-    app.settle()
-    name, table = save(app, app.button("All of them as CSV"))
-    assert name == "lore-lens-region.csv"
-    table = pd.read_csv(io.BytesIO(table))
-    inside = points[table["row"]]
-    assert (inside > x - 0.1).all()
-    assert (inside < y + 0.1).all()
-    assert {"confidence", "right", "signed_error", "n_eff", "site"} <= set(table)
 
 
 def test_the_metrics(open_app, dataset, points):

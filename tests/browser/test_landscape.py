@@ -1,7 +1,5 @@
 """Landscape: move γ, choose a bin, select on the map."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from urllib.parse import urljoin
@@ -16,7 +14,7 @@ from lore_core.view import View
 from lore_core.view.where import outlines_of, subgroups_of
 from pages.shared.controls import GAMMAS
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 
 @pytest.fixture
@@ -46,27 +44,21 @@ def test_gamma_moves_redraw_the_map_and_the_link(app):
     app.until(lambda: "γ = 3 " in app.seen("m.scene.alt"), "the picture of γ = 3")
 
 
-def bin_name(index):
-    return f"{100 * index / 15:.0f}–{100 * (index + 1) / 15:.0f} %"
+def bins_of(rows):
+    return np.minimum((rows.confidence * 15).astype(int), 14)
 
 
 def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset):
-    bars = app.trace("chooser", "accuracy")
-    position = len(bars["x"]) - 4
-    index = bars["customdata"][position]
-    app.page.mouse.click(*app.place("chooser", bars["x"][position], bars["y"][position] / 2))
-    name = bin_name(index)
-    app.until_query("bin", name)
-    assert app.chosen("Confidence bin") == name
-    rows = dataset.evaluation
-    inside = np.minimum((rows.confidence * 15).astype(int), 14) == index
-    app.sees(f"Confidence {name}: {inside.sum():,} rows")
-    # And another, by the lower diagram.
-    counts = app.trace("chooser", "rows")
-    index = counts["customdata"][position - 1]
-    x, y = counts["x"][position - 1], counts["y"][position - 1] / 2
-    app.page.mouse.click(*app.place("chooser", x, y, "2"))
-    app.until_query("bin", bin_name(index))
+    # One by the upper diagram, and another by the lower.
+    for name, position, axes in (("accuracy", -4, ""), ("rows", -5, "2")):
+        bars = app.trace("chooser", name)
+        x, y, index = (bars[of][position] for of in ("x", "y", "customdata"))
+        app.page.mouse.click(*app.place("chooser", x, y / 2, axes))
+        label = f"{100 * index / 15:.0f}–{100 * (index + 1) / 15:.0f} %"
+        app.until_query("bin", label)
+        assert app.chosen("Confidence bin") == label
+        n = (bins_of(dataset.evaluation) == index).sum()
+        app.sees(f"Confidence {label}: {n:,} rows")
     app.choose("Confidence bin", "all")
     app.until_query("bin", None)
     whole = app.map_ink()
@@ -84,21 +76,21 @@ def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset):
 
 def winding(polygon, points):
     """Points round which a polygon winds: an independent test of which lie inside."""
-    angles = np.arctan2(
-        polygon[:, 1][None] - points[:, 1][:, None], polygon[:, 0][None] - points[:, 0][:, None]
-    )
+    (px, py), (x, y) = polygon.T, points.T
+    angles = np.arctan2(py[None] - y[:, None], px[None] - x[:, None])
     turns = np.diff(np.concatenate([angles, angles[:, :1]], axis=1), axis=1)
     turns = (turns + np.pi) % (2 * np.pi) - np.pi
     return np.abs(turns.sum(axis=1)) > np.pi
 
 
-def outline(app):
-    """Corners of what was drawn on the map last."""
-    x, y = app.seen("m.selection.length && [m.selection.at(-1).x, m.selection.at(-1).y]")
-    return np.column_stack([x, y])
+def parts(app):
+    """Signs and corners of what was drawn on the map."""
+    drawn = app.seen("m.selection.map(part => [part.sign, part.x, part.y])")
+    return [(sign, np.column_stack([x, y])) for sign, x, y in drawn]
 
 
 def selected(app):
+    """How many rows the page says are selected, and what it says of them."""
     found = app.sees("Selected region")
     text = found.locator("xpath=ancestor-or-self::p").first.inner_text().replace("\xa0", " ")
     return int(re.search(r"([\d,]+) rows", text)[1].replace(",", "")), text
@@ -110,12 +102,13 @@ def test_a_lasso_reports_on_the_rows_inside_and_marks_them_in_the_charts(app, da
     app.lasso(corners)
     n, text = selected(app)
     app.settle()
-    inside = winding(outline(app), points)
+    ((_, outline),) = parts(app)
+    inside = winding(outline, points)
     assert n == inside.sum() == app.seen("m.selected.count") > 50
     rows = dataset.evaluation
     assert f"promised {rows.confidence[inside].mean() * 100:.1f} %" in text
     assert f"got {rows.outcome[inside].mean() * 100:.1f} %" in text
-    bins = np.minimum((rows.confidence[inside] * 15).astype(int), 14)
+    bins = bins_of(rows)[inside]
     got = [100 * rows.outcome[inside][bins == b].mean() for b in np.unique(bins)]
     app.until(lambda: len(app.trace("chooser", "selected rows")["y"]) == len(got), "every bin")
     assert app.trace("chooser", "selected rows")["y"] == pytest.approx(got)
@@ -133,13 +126,10 @@ def test_shift_adds_and_alt_takes_away_and_a_bin_counts_its_rows_alone(app, data
         app.page.keyboard.down(key)
         app.drag([app.map_place(*one), app.map_place(*other)])
         app.page.keyboard.up(key)
-    app.until(lambda: app.seen("m.selection.length") == 3, "three parts")
-    signs = app.seen("m.selection.map(part => part.sign)")
-    assert signs == [1, 1, -1]
-    parts = app.seen("m.selection.map(part => [part.x, part.y])")
+    app.until(lambda: [sign for sign, _ in parts(app)] == [1, 1, -1], "three parts")
     inside = np.zeros(len(points), dtype=bool)
-    for sign, corners in zip(signs, parts, strict=True):
-        inside[winding(np.transpose(corners), points)] = sign > 0
+    for sign, corners in parts(app):
+        inside[winding(corners, points)] = sign > 0
     app.until(lambda: selected(app)[0] == inside.sum(), "all three counted")
     assert app.seen("m.selected.count") == inside.sum()
     app.map.focus()
@@ -151,12 +141,11 @@ def test_shift_adds_and_alt_takes_away_and_a_bin_counts_its_rows_alone(app, data
     app.lasso([np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)], "Box")
     n, _ = selected(app)
     app.settle()
-    box = outline(app)
+    ((_, box),) = parts(app)
     inside = ((points > box.min(axis=0)) & (points < box.max(axis=0))).all(axis=1)
     name = app.sees(re.compile(r"Confidence \d+–\d+\s%: ")).inner_text()
     low, high = (int(end) / 100 for end in re.search(r"(\d+)–(\d+)\s%", name).groups())
-    c = dataset.evaluation.confidence
-    in_bin = np.minimum((c * 15).astype(int), 14) == round(low * 15)
+    in_bin = bins_of(dataset.evaluation) == round(low * 15)
     assert round(high * 15) == round(low * 15) + 1
     assert n == (inside & in_bin).sum() > 0
 
@@ -166,7 +155,7 @@ def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
     app.drawn("landscape")
     app.until(lambda: app.seen("m.rows !== null"), "rows")
     made = lore.embed(dataset.features, "pca", 3, random_state=0)
-    space = made.coordinates[dataset.in_split("evaluation")].astype(np.float32).astype(np.float64)
+    space = made.coordinates[dataset.in_split("evaluation")].astype(np.float32).astype(float)
     before = app.seen("m.view.axes")
     left, top, wide, high = (app.map.bounding_box()[k] for k in ("x", "y", "width", "height"))
     at = lambda x, y: (left + x * wide, top + y * high)  # noqa: E731
@@ -179,7 +168,7 @@ def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
     axes = np.array(app.seen("m.selection.at(-1).axes"))
     # Two directions at right angles, and rows where they say.
     np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=2e-6)
-    inside = winding(outline(app), space @ axes.T)
+    inside = winding(parts(app)[-1][1], space @ axes.T)
     assert n == app.seen("m.selected.count") == inside.sum()
     assert 20 < n < len(space) - 20
     # Seen from elsewhere the same rows are selected.
@@ -297,26 +286,6 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
-def test_only_the_page_can_ask_and_only_what_it_shows(open_app):
-    app = open_app("landscape")
-    app.drawn("landscape")
-    post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
-    address, fields, rows = app.seen("[m.scene.address, m.scene.fields, m.scene.rows]")
-    address, fields = (urljoin(app.page.url, path) for path in (address, fields))
-    assert post(fields, {"part": 0}) == 200
-    for part in (10**9, -1, "x", None, [0]):
-        assert post(fields, {"part": part}) == 204
-    assert post(fields, {}) == 204
-    assert post(address, {"rows": rows, "row": 3}) == 200
-    assert post(address, {"rows": rows, "all": True}) == 200
-    assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
-    others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
-    for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
-        assert post(address, nonsense) == 204
-    assert post(address, [1]) == post(address, "{") == 400
-    assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
-
-
 def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
     # Of a million rows a picture takes time: none is painted as the pointer moves over it.
     paints = "m.painted - window.painted"
@@ -324,7 +293,7 @@ def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
     box = app.map.bounding_box()
     for share in (0.4, 0.5, 0.6):
         app.page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
-        app.page.wait_for_timeout(100)
+        app.next_picture()
     assert app.seen(f"`${{{paints}}}`") == "0"
     # The wheel scrolls the page unless the map has the focus.
     app.page.mouse.wheel(0, 120)
@@ -400,7 +369,22 @@ def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(ap
     assert app.seen("m.scene.row") == alone
 
 
-def test_other_pictures(app):
+def test_only_the_page_can_ask_and_only_what_it_shows_and_other_pictures(app):
+    post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
+    address, fields, rows = app.seen("[m.scene.address, m.scene.fields, m.scene.rows]")
+    address, fields = (urljoin(app.page.url, path) for path in (address, fields))
+    assert post(fields, {"part": 0}) == 200
+    for part in (10**9, -1, "x", None, [0]):
+        assert post(fields, {"part": part}) == 204
+    assert post(fields, {}) == 204
+    assert post(address, {"rows": rows, "row": 3}) == 200
+    assert post(address, {"rows": rows, "all": True}) == 200
+    assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
+    others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
+    for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
+        assert post(address, nonsense) == 204
+    assert post(address, [1]) == post(address, "{") == 400
+    assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
     for picture in ("rows", "both", "3-D"):
         app.page.get_by_test_id("stMain").get_by_role("radio", name=picture).click()
         app.until_query("picture", picture)

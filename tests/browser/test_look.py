@@ -1,7 +1,5 @@
 """Light and dark, wide and narrow: nothing cut off, nothing out of reach."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """A page that another port of this machine serves, in the browser that reads the dashboard."""
 
-from __future__ import annotations
-
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -66,7 +64,7 @@ def test_it_opens_no_connection_and_reads_nothing(light, server, open_tab, other
     pages = [f"{here}/", f"{server.url}/", f"{server.url}/_stcore/host-config", server.link]
     streams = [f"{here}/_stcore/stream", f"{server.url}/_stcore/stream"]
     with open_tab(light, server) as app:
-        app.open("overview")
+        app.open("overview", gamma=0.5)
         # From the dashboard's own page it works.
         own = app.page.evaluate(ASK, [pages[1:2], streams[1:]])
         assert own[f"frame {server.url}/"] == "read"

@@ -1,7 +1,5 @@
 """The main job on real predictions: drop the files in, see where it is wrong, see LoRe lower it."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,11 +1,10 @@
 """The report in a browser without a network, and the page that makes it."""
 
-from __future__ import annotations
-
 import dataclasses
 import zipfile
 
 import pytest
+from playwright.sync_api import expect
 
 import lore_core as lore
 
@@ -21,19 +20,21 @@ def seen(tab, script):
     )
 
 
+def rests(tab, slider, gamma):
+    """Wait until the exact picture of a bandwidth is shown."""
+    expect(slider).to_have_attribute("aria-valuetext", gamma)
+    stage = tab.locator("#landscape .stage").element_handle()
+    is_exact = "([{ landscape }, gamma]) => landscape.scene.gamma === gamma"
+    is_exact += " && landscape.field === landscape.exact"
+    tab.wait_for_function(is_exact, arg=[stage, float(gamma)])
+
+
 @pytest.fixture(scope="module")
 def report(dataset, tmp_path_factory):
-    place = tmp_path_factory.mktemp("report") / "out"
     named = dataclasses.replace(dataset, name="<b>emu</b> & co")
-    return lore.write_report(
-        named,
-        place,
-        gamma=0.4,
-        n_bins=5,
-        methods=["No recalibration", "LoRe"],
-        n_draws=20,
-        images=False,
-    )
+    options = {"gamma": 0.4, "n_bins": 5, "methods": ["No recalibration", "LoRe"]}
+    folder = tmp_path_factory.mktemp("report") / "out"
+    return lore.write_report(named, folder, n_draws=20, images=False, **options)
 
 
 @pytest.fixture
@@ -58,25 +59,27 @@ def opened(browser, report, request):
 
 
 @pytest.mark.parametrize("opened", ["light", "dark"], indirect=True)
-def test_the_slider_works_without_a_network(opened):
+def test_the_report_works_without_a_network(opened):
+    assert opened.locator("h1").inner_text() == "Calibration of <b>emu</b> & co"
+    assert opened.locator("b").count() == 0
+    for width in (420, 900, 1400):
+        opened.set_viewport_size({"width": width, "height": 900})
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
     slider = opened.get_by_role("slider", name="Bandwidth γ")
-    assert slider.get_attribute("aria-valuetext") == "0.4"
+    rests(opened, slider, "0.4")
     before = seen(opened, SUM)
     slider.focus()
     opened.keyboard.press("ArrowRight")
-    opened.wait_for_timeout(400)  # until the slider rests
-    assert slider.get_attribute("aria-valuetext") == "0.5"
-    assert seen(opened, "m.scene.gamma") == 0.5
+    rests(opened, slider, "0.5")
     assert seen(opened, SUM) != before
     opened.keyboard.press("ArrowLeft")
-    opened.wait_for_timeout(400)
+    rests(opened, slider, "0.4")
     assert seen(opened, SUM) == before
     opened.get_by_role("combobox", name="Rows").select_option(index=1)
     assert seen(opened, SUM) != before
     assert "exact signed error" in opened.locator("#landscape .below").inner_text()
-
-
-def test_pointing_reads_the_error_and_its_support(opened):
+    opened.get_by_role("combobox", name="Rows").select_option(index=0)
+    # Pointing reads the error and its support.
     stage = opened.locator("#landscape .stage")
     stage.scroll_into_view_if_needed()
     box = stage.bounding_box()
@@ -90,31 +93,14 @@ def test_pointing_reads_the_error_and_its_support(opened):
     assert any("local error" in text and "effective neighbours" in text for text in read)
     opened.mouse.move(0, 0)
     assert not hover.is_visible()
-
-
-def test_a_place_is_marked_by_a_click_or_a_key(opened):
+    # A place is marked by a key, and paper shows the still picture.
     place = opened.locator("#landscape .place").first
     place.focus()
     opened.keyboard.press("Enter")
-    assert opened.locator("#landscape .place").first.get_attribute("aria-pressed") == "true"
-
-
-@pytest.mark.parametrize("opened", ["light", "dark"], indirect=True)
-def test_paper_shows_the_still_picture(opened):
+    assert place.get_attribute("aria-pressed") == "true"
     opened.emulate_media(media="print")
     assert opened.locator(".still svg").is_visible()
     assert not opened.locator("#landscape").is_visible()
-
-
-def test_nothing_is_wider_than_the_window(opened):
-    for width in (1400, 900, 420):
-        opened.set_viewport_size({"width": width, "height": 900})
-        assert opened.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_names_from_the_data_are_text(opened):
-    assert opened.locator("h1").inner_text() == "Calibration of <b>emu</b> & co"
-    assert opened.locator("b").count() == 0
 
 
 def test_interactive_figures_open_from_the_folder(browser, report):

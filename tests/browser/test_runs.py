@@ -1,7 +1,5 @@
 """Runs: compared by processes of their own, found again by the link, cancelled."""
 
-from __future__ import annotations
-
 import io
 import re
 
@@ -28,66 +26,60 @@ def runs(tmp_path_factory, write_classifier):
     return folder
 
 
-class TestRuns:
-    def test_from_nothing_to_numbers_and_back_by_the_link(self, open_app, runs):
-        app = open_app("runs", bins=5, gamma=1.0)
-        app.sees("Does it hold over many trainings?")
-        app.sees("seed00_cal.npz")
-        box = app.page.get_by_role("textbox", name="Directory of runs on this machine")
-        box.fill("/no/such/runs")
-        box.press("Enter")
-        expect(app.page.get_by_test_id("stAlert")).to_contain_text("does not exist")
-        app.settle()
-        box.fill(str(runs))
-        box.press("Enter")
-        app.sees(re.compile("300 calibration \\+ 300 evaluation rows"))
-        app.settle()
-        app.button("Compare").click()
-        app.drawn("runs_strip")
-        app.sees("3 runs of three_runs")
-        expect(app.page.get_by_role("button", name="Cancel")).to_have_count(0)
-        with app.page.expect_download() as waiting:
-            app.button("Every run as CSV").click()
-        saved = pd.read_csv(io.BytesIO(waiting.value.path().read_bytes()))
-        assert saved["run"].unique().tolist() == ["seed0", "seed1", "seed2"]
-        # Processes of their own, and the numbers of the library all the same.
-        expected = lore.compare_runs(
-            runs,
-            [lore.NoRecalibration()],
-            feature_map="pca-4",
-            gamma=1.0,
-            n_bins=5,
-            group_column="site",
-            n_jobs=1,
-        ).runs
-        mine = saved[saved["method"] == "No recalibration"].reset_index(drop=True)
-        np.testing.assert_allclose(mine["MLCE"], expected["MLCE"])
-        dots = app.trace("runs_strip", "LoRe")["x"]
-        lore_rows = saved.loc[saved["method"] == "LoRe", "max group gap"]
-        np.testing.assert_allclose(dots, 100 * lore_rows)
+def type_path(app, path):
+    box = app.page.get_by_role("textbox", name="Directory of runs on this machine")
+    box.fill(str(path))
+    box.press("Enter")
 
-        app.settle()
-        app.choose("Metric", "NLL")
-        app.until_query("runs_metric", "NLL")
-        app.until(lambda: "NLL" in app.read("runs_strip", TITLE), "the strip of the NLL")
 
-        app.page.reload()
-        app.drawn("runs_strip")
-        app.sees("3 runs of three_runs")
-        assert "NLL" in app.read("runs_strip", TITLE)
+def test_from_nothing_to_numbers_and_back_by_the_link(open_app, runs):
+    app = open_app("runs", bins=5, gamma=1.0)
+    app.sees("Does it hold over many trainings?")
+    app.sees("seed00_cal.npz")
+    type_path(app, "/no/such/runs")
+    expect(app.page.get_by_test_id("stAlert")).to_contain_text("does not exist")
+    app.settle()
+    type_path(app, runs)
+    app.sees(re.compile("300 calibration \\+ 300 evaluation rows"))
+    app.settle()
+    app.button("Compare").click()
+    app.drawn("runs_strip")
+    app.sees("3 runs of three_runs")
+    expect(app.page.get_by_role("button", name="Cancel")).to_have_count(0)
+    with app.page.expect_download() as waiting:
+        app.button("Every run as CSV").click()
+    saved = pd.read_csv(io.BytesIO(waiting.value.path().read_bytes()))
+    assert saved["run"].unique().tolist() == ["seed0", "seed1", "seed2"]
+    # Processes of their own, and the numbers of the library all the same.
+    settings = {"feature_map": "pca-4", "gamma": 1.0, "n_bins": 5, "group_column": "site"}
+    expected = lore.compare_runs(runs, [lore.NoRecalibration()], n_jobs=1, **settings).runs
+    mine = saved[saved["method"] == "No recalibration"].reset_index(drop=True)
+    np.testing.assert_allclose(mine["MLCE"], expected["MLCE"])
+    dots = app.trace("runs_strip", "LoRe")["x"]
+    lore_rows = saved.loc[saved["method"] == "LoRe", "max group gap"]
+    np.testing.assert_allclose(dots, 100 * lore_rows)
 
-    def test_it_can_be_cancelled(self, open_app, runs):
-        app = open_app("runs", bins=7, gamma=1.5)
-        box = app.page.get_by_role("textbox", name="Directory of runs on this machine")
-        box.fill(str(runs))
-        box.press("Enter")
-        app.sees(re.compile("300 calibration"))
-        app.settle()
-        # A map that takes its time.
-        app.choose("Similar by", "t-SNE")
-        app.settle()
-        app.button("Compare").click()
-        app.button("Cancel").click()
-        app.sees(re.compile("was cancelled; nothing else changed"))
-        assert "runs" not in app.query()
-        expect(app.button("Compare")).to_be_enabled()
+    app.settle()
+    app.choose("Metric", "NLL")
+    app.until_query("runs_metric", "NLL")
+    app.until(lambda: "NLL" in app.read("runs_strip", TITLE), "the strip of the NLL")
+
+    app.page.reload()
+    app.drawn("runs_strip")
+    app.sees("3 runs of three_runs")
+    assert "NLL" in app.read("runs_strip", TITLE)
+
+
+def test_it_can_be_cancelled(open_app, runs):
+    app = open_app("runs", bins=7, gamma=1.5)
+    type_path(app, runs)
+    app.sees(re.compile("300 calibration"))
+    app.settle()
+    # A map that takes its time.
+    app.choose("Similar by", "t-SNE")
+    app.settle()
+    app.button("Compare").click()
+    app.button("Cancel").click()
+    app.sees(re.compile("was cancelled; nothing else changed"))
+    assert "runs" not in app.query()
+    expect(app.button("Compare")).to_be_enabled()

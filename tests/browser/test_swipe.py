@@ -1,12 +1,10 @@
 """Recalibrate: before and after in one map, parted by a handle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 
 def test_a_handle_parts_two_methods_for_mouse_and_keys_or_they_stand_side_by_side(open_app, points):

@@ -70,45 +70,32 @@ def test_data_kept_in_a_file_are_the_same(tmp_path, monkeypatch, together):
     assert np.shares_memory(kept.probabilities, kept.evaluation.probabilities) == together
 
 
-def held(of):
-    """Bytes of memory that this process has of files, or in all."""
+def memory_of_files():
+    """Bytes of memory that this process has of files."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(of)) * 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssFile")) * 1024
 
 
 @only_linux
 def test_what_was_looked_at_is_let_go_and_found_again():
     kept = map_arrays(large().with_split(0.4))
     total = kept.probabilities.sum() + kept.features.sum()
-    before = held("RssFile")
+    before = memory_of_files()
     release_pages()
-    assert before - held("RssFile") > 0.9 * (kept.probabilities.nbytes + kept.features.nbytes)
+    size = kept.probabilities.nbytes + kept.features.nbytes
+    assert before - memory_of_files() > 0.9 * size
     assert kept.probabilities.sum() + kept.features.sum() == total
-
-
-def test_without_a_file_they_stay_in_memory(monkeypatch):
-    def fails(*_, **__):
-        raise OSError("no disk")
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", fails)
-    data = large(300_000).with_split(0.4)
-    kept = map_arrays(data)
-    same(kept, data)
-    assert not in_a_file(kept.probabilities)
-    release_pages()
 
 
 @only_linux
 def test_local_errors_lie_in_a_file():
     data = large(600_000)
     found = lore.local_errors(data.confidence, data.outcome, data.features[:, :1])
-    kept = map_arrays(found)
+    kept = vars(map_arrays(found))
     for name, value in vars(found).items():
-        if isinstance(value, np.ndarray):
-            np.testing.assert_array_equal(getattr(kept, name), value)
-            assert in_a_file(getattr(kept, name))
-        else:
-            assert getattr(kept, name) is value
+        is_array = isinstance(value, np.ndarray)
+        assert in_a_file(kept[name]) if is_array else kept[name] is value
+        assert not is_array or np.array_equal(kept[name], value, equal_nan=True)
 
 
 def there(value, file):
@@ -133,14 +120,24 @@ def test_what_lies_in_a_file_is_not_written_again():
         np.testing.assert_array_equal(back, new)
 
 
+def fails(*_, **__):
+    raise OSError("no disk")
+
+
 @only_linux
-def test_where_there_is_no_room_arrays_are_pickled(monkeypatch):
+def test_where_there_is_no_file_or_no_room_arrays_stay_in_memory(monkeypatch):
     array, file = np.arange(2.0**20), new_file()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**30))
     assert file.map_array(array) is array
     for where in (file, None):
         assert not in_a_file(there(array, where))
         np.testing.assert_array_equal(there(array, where), array)
+    monkeypatch.setattr(tempfile, "TemporaryFile", fails)
+    data = large(300_000).with_split(0.4)
+    kept = map_arrays(data)
+    same(kept, data)
+    assert not in_a_file(kept.probabilities)
+    release_pages()
 
 
 def test_a_worker_is_given_neither_images_nor_what_is_only_read():

@@ -1,7 +1,5 @@
 """docs/method.md: GitHub can draw its formulas, and two of them are what the code computes."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

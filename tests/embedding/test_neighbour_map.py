@@ -1,7 +1,5 @@
 """New rows on a learned map, placed between the rows that are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,21 +12,18 @@ def embedding(clusters):
     return embed(clusters, "tsne", **SHORT)
 
 
-def test_unit_scale(embedding):
+def test_clusters_stay_together_and_the_same_seed_gives_the_same_map(clusters, embedding):
     assert embedding.label == "t-SNE 2-D, unit scale"
     np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
-
-
-def test_clusters_stay_together(embedding):
     groups = embedding.coordinates.reshape(3, 40, 2)
     centres = groups.mean(axis=1)
     within = np.linalg.norm(groups - centres[:, None], axis=2).max()
     between = min(np.linalg.norm(centres[i] - centres[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     assert within < between / 2
-
-
-def test_same_seed_same_map(clusters, embedding):
-    assert embed(clusters, "tsne", **SHORT).digest == embedding.digest
+    # All rows are fitted by default and with none.
+    assert embedding.fitted_rows == 120
+    assert "placed by transform" not in embedding.description
+    assert embed(clusters, "tsne", max_fit_rows=None, **SHORT).digest == embedding.digest
 
 
 def test_new_rows_land_near_their_own_kind(clusters, others, embedding):
@@ -49,27 +44,19 @@ def test_progress_counts_iterations(clusters):
     assert "iteration 120 of 350" in [message for _, message in seen]
 
 
-@pytest.mark.parametrize("stop_at", [0.0, 0.1, 0.5, 0.9])
-def test_cancel(clusters, stop_at):
-    last = []
+def test_cancel(clusters):
+    for stop_at in (0.0, 0.1, 0.5, 0.9, "placing"):
+        last = []
 
-    def progress(fraction, message):
-        last.append(fraction)
-        if fraction >= stop_at:
-            raise Cancelled
+        def progress(fraction, message, stop_at=stop_at, last=last):
+            last.append(fraction)
+            if message.startswith("placing") if stop_at == "placing" else fraction >= stop_at:
+                raise Cancelled
 
-    with pytest.raises(Cancelled):
-        embed(clusters, "tsne", progress=progress, **SHORT)
-    assert last[-1] < stop_at + 0.05
-
-
-def test_cancel_while_placing_rows(clusters):
-    def progress(fraction, message):
-        if message.startswith("placing"):
-            raise Cancelled
-
-    with pytest.raises(Cancelled):
-        embed(clusters, "tsne", progress=progress, max_fit_rows=60, **SHORT)
+        rows = 60 if stop_at == "placing" else None
+        with pytest.raises(Cancelled):
+            embed(clusters, "tsne", progress=progress, max_fit_rows=rows, **SHORT)
+        assert stop_at == "placing" or last[-1] < stop_at + 0.05
 
 
 def test_three_dimensions_with_transform(clusters, others):
@@ -96,36 +83,22 @@ def test_many_rows_are_fitted_in_part_and_placed(clusters):
     assert "fitted on 60 of 120 rows" in embedding.rows(slice(0, 5)).description
 
 
-def test_all_rows_are_fitted_by_default_and_with_none(clusters, embedding):
-    assert embedding.fitted_rows == 120
-    assert "placed by transform" not in embedding.description
-    assert embed(clusters, "tsne", max_fit_rows=None, **SHORT).digest == embedding.digest
-
-
-def test_few_rows_lower_the_perplexity(clusters):
+def test_few_equal_or_many_rows_and_features(clusters):
     embedding = embed(clusters[:10], "tsne", n_iter=20)
     assert "perplexity 3;" in embedding.description + ";"
     assert np.isfinite(embedding.coordinates).all()
     assert np.isfinite(embedding.transform(clusters[20:22])).all()
-
-
-def test_many_features_are_reduced_before_neighbours_are_searched():
-    features = np.random.default_rng(0).normal(size=(80, 55))
+    embedding = embed(np.repeat(clusters[::10], 10, axis=0), "tsne", **SHORT)
+    assert np.isfinite(embedding.coordinates).all()
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(80, 55))
     embedding = embed(features, "tsne", n_iter=20)
     assert "neighbours among 50 principal components" in embedding.description
     assert embedding.transform(features[:3]).shape == (3, 2)
-
-
-def test_duplicates_are_fine(clusters):
-    embedding = embed(np.repeat(clusters[::10], 10, axis=0), "tsne", **SHORT)
-    assert np.isfinite(embedding.coordinates).all()
-
-
-@pytest.mark.parametrize("n_components", [2, 3])
-def test_fewer_features_than_dimensions(n_components):
-    features = np.random.default_rng(0).normal(size=(60, n_components - 1))
-    embedding = embed(features, "tsne", n_components, **SHORT)
-    np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
+    for n_components in (2, 3):  # fewer features than dimensions
+        features = rng.normal(size=(60, n_components - 1))
+        embedding = embed(features, "tsne", n_components, **SHORT)
+        np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
 
 
 @pytest.mark.slow

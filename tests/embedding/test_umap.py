@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import threading
 
 import numpy as np
@@ -19,13 +17,10 @@ def embedding(clusters):
     return embed(clusters, "umap", **SHORT)
 
 
-def test_unit_scale(embedding):
+def test_unit_scale_and_the_same_seed_gives_the_same_map(clusters, embedding):
     assert embedding.label == "UMAP 2-D, unit scale"
     assert "10 neighbours" in embedding.description
     np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
-
-
-def test_same_seed_same_map(clusters, embedding):
     assert embed(clusters, "umap", **SHORT).digest == embedding.digest
 
 
@@ -34,11 +29,6 @@ def test_new_rows_land_near_their_own_kind(others, embedding):
     assert np.median(np.linalg.norm(placed - embedding.coordinates, axis=1)) < 0.2
     nearest = np.linalg.norm(placed[:, None] - embedding.coordinates[None], axis=2).argmin(axis=1)
     np.testing.assert_array_equal(nearest // 40, np.arange(120) // 40)
-
-
-def test_three_dimensions(clusters):
-    embedding = embed(clusters, "umap", 3, **SHORT)
-    assert embedding.transform(clusters[:2]).shape == (2, 3)
 
 
 def test_progress_counts_epochs(clusters):
@@ -50,6 +40,18 @@ def test_progress_counts_epochs(clusters):
     assert "epoch 59 of 60" in [message for _, message in seen]
 
 
+def digests_in_threads(clusters, n):
+    """Of maps made in other threads: a lock left behind would be their own, or nobody's."""
+    digests = []
+    make = lambda: digests.append(embed(clusters, "umap", **SHORT).digest)  # noqa: E731
+    threads = [threading.Thread(target=make, daemon=True) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    return digests
+
+
 @pytest.mark.parametrize("stop_at", [0.0, 0.3, 0.5])
 def test_cancel_leaves_the_next_map_untouched(clusters, embedding, stop_at):
     def progress(fraction, message):
@@ -58,35 +60,11 @@ def test_cancel_leaves_the_next_map_untouched(clusters, embedding, stop_at):
 
     with pytest.raises(Cancelled):
         embed(clusters, "umap", progress=progress, **SHORT)
-    # In another thread: whatever lock was left behind would be its own, or nobody's.
-    digests: list[str] = []
-    thread = threading.Thread(
-        target=lambda: digests.append(embed(clusters, "umap", **SHORT).digest), daemon=True
-    )
-    thread.start()
-    thread.join(timeout=60)
-    assert digests == [embedding.digest]
-
-
-def test_few_rows(clusters):
-    embedding = embed(clusters[:10], "umap", n_epochs=20)
-    assert np.isfinite(embedding.coordinates).all()
-    assert "9 neighbours" in embedding.description
+    assert digests_in_threads(clusters, 1) == [embedding.digest]
 
 
 def test_threads_take_turns(clusters, embedding):
-    digests = []
-    threads = [
-        threading.Thread(
-            target=lambda: digests.append(embed(clusters, "umap", **SHORT).digest), daemon=True
-        )
-        for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert digests == [embedding.digest] * 3
+    assert digests_in_threads(clusters, 3) == [embedding.digest] * 3
 
 
 def test_waiting_for_another_map_can_be_cancelled(clusters):
@@ -98,7 +76,12 @@ def test_waiting_for_another_map_can_be_cancelled(clusters):
         embed(clusters, "umap", progress=progress, **SHORT)
 
 
-def test_duplicates_and_far_apart_clusters_raise_no_warning(clusters):
+def test_few_equal_and_far_rows_raise_no_warning(clusters):
+    embedding = embed(clusters, "umap", 3, **SHORT)
+    assert embedding.transform(clusters[:2]).shape == (2, 3)
+    embedding = embed(clusters[:10], "umap", n_epochs=20)
+    assert np.isfinite(embedding.coordinates).all()
+    assert "9 neighbours" in embedding.description
     duplicated = np.repeat(clusters[::6], 6, axis=0)
     assert np.isfinite(embed(duplicated, "umap", **SHORT).coordinates).all()
     apart = clusters + np.repeat([0.0, 1e3, 1e6], 40)[:, None]

@@ -1,11 +1,9 @@
 """Compiled once, kept on disk, never stale, also beside sources nobody may write to."""
 
-from __future__ import annotations
-
-import itertools
 import os
 import pickle
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -37,16 +35,6 @@ KERNELS = [
     blocked.block_within, blocked.block_across, underflow.direct_means,
 ]  # fmt: skip
 
-# Compiles one kernel; says where its cache is, whether it was used, and exp(-1).
-PROGRAM = """
-import numpy as np
-from lore_core.kernel_sums import sweep1d, laplacian_sums
-value = laplacian_sums([0.0], [1.0], [1.0], bandwidth=1.0, n_jobs=1)[0]
-kernel = sweep1d.line_sweep
-hits = sum(kernel.stats.cache_hits.values())
-print("|".join([str(kernel._cache.cache_path), str(hits), repr(float(value))]))
-"""
-
 
 def test_warmup_leaves_nothing_to_compile(rng):
     warmup()
@@ -60,32 +48,36 @@ def test_warmup_leaves_nothing_to_compile(rng):
     assert [len(kernel.signatures) for kernel in KERNELS] == [1] * len(KERNELS)
 
 
+# In processes of their own -----------------------------------------------------------------------
+
+# Compiles one kernel; says where its cache is, whether it was used, and exp(-1).
+PROGRAM = """
+import numpy as np
+from lore_core.kernel_sums import sweep1d, laplacian_sums
+value = laplacian_sums([0.0], [1.0], [1.0], bandwidth=1.0, n_jobs=1)[0]
+kernel = sweep1d.line_sweep
+hits = sum(kernel.stats.cache_hits.values())
+print("|".join([str(kernel._cache.cache_path), str(hits), repr(float(value))]))
+"""
+
+
 @pytest.fixture
-def copied_package(tmp_path):
-    """A copy of what the sums need, without any cache, and a home of its own."""
-    return copy_package(tmp_path)
-
-
-def copy_package(folder):
+def package(tmp_path):
+    """A copy of what the sums need, without any cache."""
     source = Path(kernel_sums.__file__).parent
-    package = folder / "site" / "lore_core"
-    (package / "kernel_sums").mkdir(parents=True)
-    for file in source.glob("*.py"):
-        shutil.copy(file, package / "kernel_sums" / file.name)
-    (package / "data").mkdir()
-    for name in ("arrays.py", "errors.py", "validation.py", "probabilities.py", "progress.py"):
-        shutil.copy(source.parent / "data" / name, package / "data" / name)
-    for place in (package, package / "data"):
-        (place / "__init__.py").touch()
-    return package
+    copy = tmp_path / "site" / "lore_core"
+    (copy / "kernel_sums").mkdir(parents=True)
+    (copy / "data").mkdir()
+    names = ("arrays", "errors", "validation", "probabilities", "progress")
+    files = [*source.glob("*.py"), *(source.parent / "data" / f"{name}.py" for name in names)]
+    for file in files:
+        shutil.copy(file, copy / file.parent.name / file.name)
+    for folder in (copy, copy / "data"):
+        (folder / "__init__.py").touch()
+    return copy
 
 
-def _without_roots_right_to_write_anywhere():
-    """Return what to put before a command so that a folder's mode binds root too (Linux)."""
-    return ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override", "--"]
-
-
-def _process(package, home, *, before=(), **variables):
+def run(package, home, before=()):
     environment = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
     environment |= {
         "PYTHONPATH": str(package.parent),
@@ -93,115 +85,104 @@ def _process(package, home, *, before=(), **variables):
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / ".cache"),
         "LOCALAPPDATA": str(home / ".cache"),
-    } | variables
-    return subprocess.run(
+    }
+    done = subprocess.run(
         [*before, sys.executable, "-c", PROGRAM],
         env=environment, cwd=home, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
-
-
-def _run(package, home, **options):
-    done = _process(package, home, **options)
     folder, hits, value = done.stdout.strip().split("|")
-    return Path(folder), int(hits), float(value)
+    return Path(folder), int(hits), float(value), done.stderr
 
 
-def test_an_updated_file_is_never_answered_from_the_cache(copied_package, tmp_path):
+def test_an_updated_file_is_never_answered_from_the_cache(package, tmp_path):
     """numba alone would: the kernel's own file, sweep1d.py, stays as it was."""
-    first = _run(copied_package, tmp_path)
-    assert first[0].is_relative_to(copied_package)
-    assert first[1:] == (0, pytest.approx(np.exp(-1.0)))
-    assert _run(copied_package, tmp_path)[1:] == (1, first[2])
-    edited = copied_package / "kernel_sums" / "exponential.py"
+    folder, *first = run(package, tmp_path)
+    assert folder.is_relative_to(package)
+    assert first == [0, pytest.approx(np.exp(-1.0)), ""]
+    assert run(package, tmp_path)[1:] == (1, first[1], "")
+    edited = package / "kernel_sums" / "exponential.py"
     text, count = re.subn("p = p \\* r \\+ 1.0\n", "p = p * r + 2.0\n", edited.read_text())
     assert count == 1
     edited.write_text(text)
-    hits, value = _run(copied_package, tmp_path)[1:]
+    _, hits, value, _ = run(package, tmp_path)
     assert hits == 0
-    assert value > 1.5 * first[2]
+    assert value > 1.5 * first[1]
 
 
-@pytest.mark.parametrize("how", ["mode", "file"])
-def test_a_read_only_installation_caches_in_the_users_folder(how, copied_package, tmp_path):
-    folder = copied_package / "kernel_sums"
-    home = tmp_path / "home"
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other rules")
+def test_what_may_not_be_written_or_read(package, tmp_path):
+    """A read-only installation is compiled into the user's folder; so is what is unreadable."""
+    before, home = [], tmp_path / "home"
+    if os.geteuid() == 0:
+        # Without root's right to write and read anywhere a mode binds root too (Linux).
+        rights = "-dac_override,-dac_read_search"
+        before = ["setpriv", "--bounding-set", rights, "--inh-caps", rights, "--"]
+        if not shutil.which(before[0]):
+            pytest.skip("root may write to read-only folders, and setpriv is not installed")
     home.mkdir()
-    before = []
-    if how == "mode":
-        if not hasattr(os, "geteuid"):
-            pytest.skip("Windows has other rules")
-        if os.geteuid() == 0:
-            before = _without_roots_right_to_write_anywhere()
-            if not shutil.which(before[0]):
-                pytest.skip("root may write to read-only folders, and setpriv is not installed")
-        folder.chmod(0o555)
-    else:
-        # What everyone, root included, cannot make a folder of.
-        (folder / "__pycache__").write_text("in the way")
-    try:
-        cold = _run(copied_package, home, before=before)
-        warm = _run(copied_package, home, before=before)
-    finally:
-        folder.chmod(0o755)
-    assert cold[0].is_relative_to(home)
-    assert (cold[1], warm[1]) == (0, 1)
-    assert warm[2] == pytest.approx(np.exp(-1.0))
+    (package / "kernel_sums").chmod(0o555)
+    runs = [run(package, home, before) for _ in range(2)]
+    for path in runs[0][0].glob("*.nbc"):
+        path.chmod(0)
+    runs += [run(package, home, before) for _ in range(2)]
+    (package / "kernel_sums").chmod(0o755)
+    folders, hits, values, said = zip(*runs, strict=True)
+    assert hits == (0, 1, 0, 1)
+    assert values == pytest.approx([np.exp(-1.0)] * 4)
+    assert len({*folders}) == 1
+    assert folders[0].is_relative_to(home)
+    assert [text.count(f"Compiled kernels in '{folders[0]}'") for text in said] == [0, 0, 1, 0]
 
 
-def test_the_cache_goes_where_numba_is_told(copied_package, tmp_path):
-    folder = tmp_path / "elsewhere"
-    assert _run(copied_package, tmp_path, NUMBA_CACHE_DIR=str(folder))[0].is_relative_to(folder)
-    assert _run(copied_package, tmp_path, NUMBA_CACHE_DIR=str(folder))[1] == 1
+# In this one -------------------------------------------------------------------------------------
 
 
-def test_the_stamp_finds_a_folder_it_may_write_to(tmp_path, monkeypatch):
-    from lore_core.kernel_sums import compile_once
-
-    compiled, said = [], []
-    monkeypatch.setattr(kernel_sums, "warmup", lambda: compiled.append(True))
-    in_the_way = tmp_path / "__pycache__"
-    in_the_way.write_text("a file")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(in_the_way))
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Begin with a kernel as a process does; whether it came from the disk."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path / "user"))
-    assert compile_once.compile_kernels(said.append) is True
-    assert compile_once.compile_kernels(said.append) is False
-    assert len(list((tmp_path / "user").rglob("warm-*"))) == len(compiled) == 1
+    (tmp_path / "site").mkdir()
+    source = tmp_path / "site" / "small.py"
+    source.write_text("def double(x):\n    return 2.0 * x\n")
+    function = runpy.run_path(str(source))["double"]
+
+    def begin():
+        kernel = compiled.compiled(function)
+        assert kernel(3.0) == 6.0
+        return sum(kernel.stats.cache_hits.values()) > 0
+
+    return begin
 
 
-def test_without_any_folder_to_write_to_sums_are_made_all_the_same(copied_package, tmp_path):
-    (copied_package / "kernel_sums" / "__pycache__").write_text("in the way")
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / ".cache").write_text("in the way")
-    folder, hits, value = _run(copied_package, home)
-    assert (str(folder), hits) == ("None", 0)
-    assert value == pytest.approx(np.exp(-1.0))
+def places(tmp_path):
+    """Folders below this one that hold machine code."""
+    return {path.parent.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.nbc")}
 
 
-def test_on_a_full_disk_sums_are_made_all_the_same(copied_package, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(
-        "def full(*arguments):\n    raise OSError(28, 'No space left on device')\n"
-        "import numba.core.caching as c\n"
-        "c.IndexDataCacheFile.save = full\n"
-    )
-    path = f"{copied_package.parent}{os.pathsep}{tmp_path}"
-    assert _run(copied_package, tmp_path, PYTHONPATH=path)[2] == pytest.approx(np.exp(-1.0))
+@pytest.mark.parametrize("where", ["site", "user", "elsewhere"])
+def test_the_cache_goes_where_it_can_and_where_numba_is_told(where, start, tmp_path, monkeypatch):
+    if where == "user":
+        (tmp_path / "site" / "__pycache__").write_text("in the way")
+    if where == "elsewhere":
+        monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / where))
+    assert [start() for _ in range(2)] == [False, True]
+    assert places(tmp_path) == {where}
 
 
-def test_compiling_at_every_start_is_said(tmp_path, monkeypatch):
-    from lore_core.kernel_sums import compile_once
+@pytest.mark.parametrize("why", ["no folder", "full disk"])
+def test_where_nothing_can_be_kept_sums_are_made_all_the_same(why, start, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
 
-    said = []
-    monkeypatch.setattr(kernel_sums, "warmup", lambda: None)
-    in_the_way = tmp_path / "a file"
-    in_the_way.write_text("")
-    monkeypatch.setattr(compile_once, "_stamp_folders", lambda: [in_the_way])
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    assert compile_once.compile_kernels(said.append) is True
-    assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
-    assert said[0].startswith("Compiling the kernels anew")
-    assert "compiled at every start" in said[-1]
+    if why == "full disk":
+        monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "_open_for_write", full)
+    else:
+        (tmp_path / "site" / "__pycache__").write_text("in the way")
+        (tmp_path / "user").write_text("in the way")
+    assert [start() for _ in range(2)] == [False, False]
+    assert not places(tmp_path)
 
 
 def _flip_a_bit(path):
@@ -218,12 +199,11 @@ def _put_a_directory(path):
 
 DAMAGES = {
     "emptied": lambda path: os.truncate(path, 0),
-    "cut": lambda path: os.truncate(path, 1_000),
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
     "noise": lambda path: path.write_bytes(np.random.default_rng(0).bytes(9_000)),
     "one bit": _flip_a_bit,
     "directory": _put_a_directory,
-    "unreadable": lambda path: path.chmod(0),
     "of another kernel": lambda path: path.write_bytes(cache_files.sealed(b"code", "another")),
     "something else": lambda path: path.write_bytes(
         cache_files.sealed(pickle.dumps(numba.__version__) + pickle.dumps(7), path.name)
@@ -233,49 +213,77 @@ if hasattr(os, "mkfifo"):
     DAMAGES["pipe"] = lambda path: (path.unlink(), os.mkfifo(path))
 
 
-@pytest.fixture(scope="module")
-def compiled_package(tmp_path_factory):
-    """A copy of what the sums need whose one kernel is compiled."""
-    folder = tmp_path_factory.mktemp("compiled")
-    package = copy_package(folder)
-    _run(package, folder)
-    return package
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, start, tmp_path):
+    assert not start()
+    (path,) = tmp_path.rglob(f"*.{suffix}")
+    DAMAGES[damage](path)
+    with pytest.warns(RuntimeWarning, match="Compiled kernels in") as said:
+        assert not start()
+    assert len(said) == 1
+    assert start()
 
 
-@pytest.mark.parametrize(
-    ("damage", "suffix"),
-    [*zip(DAMAGES, itertools.cycle(["nbi", "nbc", "nbc"])), ("something else", "nbi")],
-)
-def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, compiled_package):
-    before = []
-    if damage == "unreadable" and os.name == "posix" and os.geteuid() == 0:
-        before = _without_roots_right_to_write_anywhere()
-        before = [
-            word.replace("-dac_override", "-dac_override,-dac_read_search") for word in before
-        ]
-        if not shutil.which(before[0]):
-            pytest.skip("root may read everything, and setpriv is not installed")
-    home = compiled_package.parent
-    cache = compiled_package / "kernel_sums" / "__pycache__"
-    for path in list(cache.glob(f"*.{suffix}")):
-        DAMAGES[damage](path)
-    first, second = (_process(compiled_package, home, before=before) for _ in range(2))
-    values = [done.stdout.strip().split("|")[1:] for done in (first, second)]
-    assert [hits for hits, _ in values] == ["0", "1"]
-    assert float(values[0][1]) == float(values[1][1]) == pytest.approx(np.exp(-1.0))
-    assert first.stderr.count("Compiled kernels in") == 1
-    assert str(cache) in first.stderr
-    assert second.stderr == ""
-
-
-def test_files_of_another_numba_are_no_damage(compiled_package, tmp_path):
+def test_files_of_another_numba_are_no_damage(start, monkeypatch):
     """They are made again, and nothing is said."""
-    (tmp_path / "sitecustomize.py").write_text("import numba\nnumba.__version__ = '0.1'\n")
-    path = f"{compiled_package.parent}{os.pathsep}{tmp_path}"
-    other = _process(compiled_package, tmp_path, PYTHONPATH=path)
-    again = _process(compiled_package, tmp_path)
-    assert [done.stdout.split("|")[1] for done in (other, again)] == ["0", "0"]
-    assert other.stderr == again.stderr == ""
+    assert not start()
+    with monkeypatch.context() as patch:
+        patch.setattr(numba, "__version__", "0.1")
+        assert not start()
+    assert not start()
+
+
+def test_of_two_processes_that_save_at_once_none_gets_the_kernel_of_the_other(tmp_path):
+    one, two = (compiled._CheckedFiles(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    save_index = one._save_index
+
+    def save_meanwhile(index):
+        save_index(index)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(two, "_load_index", dict)  # as it was before
+            two.save("key of two", "code of two")
+
+    one._save_index = save_meanwhile
+    one.save("key of one", "code of one")
+    assert one.load("key of two") == "code of two"
+    assert one.load("key of one") in (None, "code of one")
+    one._save_index = save_index
+    one.save("key of one", "code of one")
+    assert [one.load(f"key of {name}") for name in ("one", "two")] == ["code of one", "code of two"]
+    assert len(list(tmp_path.glob("*.nbc"))) == 2
+
+
+# The stamp that says what was compiled -----------------------------------------------------------
+
+
+def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, monkeypatch):
+    made, in_the_way = [], tmp_path / "in the way"
+    in_the_way.write_text("a file")
+    monkeypatch.setattr(kernel_sums, "warmup", lambda: made.append(True))
+
+    def compile_in(first, user, **options):
+        """Whether it compiled, where the stamp may be in these folders; what was said."""
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(first))
+        for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
+            monkeypatch.setenv(variable, str(user))
+        said = []
+        return compile_kernels(said.append, **options), said
+
+    for first in (tmp_path / "cache", in_the_way):
+        folders = first, tmp_path / "user"
+        has_compiled, said = compile_in(*folders)
+        assert has_compiled
+        assert said[0] == "Compiling the kernels once (about 30 s) …"
+        assert compile_in(*folders) == (False, [])
+        assert compile_in(*folders, force=True)[0]
+    assert len(list((tmp_path / "user").rglob("warm-*"))) == 1
+    has_compiled, said = compile_in(in_the_way, in_the_way)
+    assert has_compiled
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
+    assert said[0].startswith("Compiling the kernels anew")
+    assert "compiled at every start" in said[-1]
+    assert len(made) == 5
 
 
 def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypatch):
@@ -304,23 +312,3 @@ def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypat
         DAMAGES[damage](stamp)
         assert compile_kernels(said.append)
         assert not compile_kernels(said.append)
-
-
-def test_of_two_processes_that_save_at_once_none_gets_the_kernel_of_the_other(tmp_path):
-    one, two = (compiled._CheckedFiles(str(tmp_path), "kernel", "stamp") for _ in range(2))
-    save_index = one._save_index
-
-    def save_meanwhile(index):
-        save_index(index)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(two, "_load_index", dict)  # as it was before
-            two.save("key of two", "code of two")
-
-    one._save_index = save_meanwhile
-    one.save("key of one", "code of one")
-    assert one.load("key of two") == "code of two"
-    assert one.load("key of one") in (None, "code of one")
-    one._save_index = save_index
-    one.save("key of one", "code of one")
-    assert [one.load(f"key of {name}") for name in ("one", "two")] == ["code of one", "code of two"]
-    assert len(list(tmp_path.glob("*.nbc"))) == 2

@@ -1,7 +1,5 @@
 """The exponential of the kernels against numpy's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

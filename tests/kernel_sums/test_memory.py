@@ -1,7 +1,5 @@
 """Memory beyond the inputs, by the peak a process of its own reaches."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,11 +1,10 @@
 """Threads, parts, progress and stopping."""
 
-from __future__ import annotations
-
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import brute
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -31,7 +30,7 @@ def test_many_callers_at_once(d, rng):
     points = rng.normal(size=(3_000, d))
     targets = rng.normal(size=(500, d)) * 3
 
-    def call(_: int) -> np.ndarray:
+    def call(_):
         return laplacian_means(targets, points, points, bandwidth=0.01).mean
 
     expected = call(0)
@@ -42,7 +41,7 @@ def test_many_callers_at_once(d, rng):
 
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("exclude_self", [False, True])
-def test_parts_are_joined(d, exclude_self, rng, brute_sums, monkeypatch):
+def test_parts_are_joined(d, exclude_self, rng, monkeypatch):
     monkeypatch.setattr("lore_core.kernel_sums.plan_trees.PART_ROWS", {2: (50, 50), 3: (70, 70)})
     points = rng.normal(size=(1_111, d))
     g = np.repeat([0, 1], [1_000, 111])
@@ -50,7 +49,9 @@ def test_parts_are_joined(d, exclude_self, rng, brute_sums, monkeypatch):
     got = laplacian_sums(
         points, None, weights, bandwidth=0.4, target_groups=g, exclude_self=exclude_self
     )
-    expected = brute_sums(points, None, weights, 0.4, groups=(g, None), exclude_self=exclude_self)
+    expected = brute.kernel_sums(
+        points, None, weights, 0.4, groups=(g, None), exclude_self=exclude_self
+    )
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
@@ -58,12 +59,9 @@ def test_parts_are_joined(d, exclude_self, rng, brute_sums, monkeypatch):
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_progress_rises_to_one(d, jobs, rng, monkeypatch):
     monkeypatch.setattr("lore_core.kernel_sums.schedule._WORTH_THREADS", 0)
-    seen: list[float] = []
-    points = rng.normal(size=(400, d))
-    laplacian_means(
-        points * 1e3, points, np.ones(400), bandwidth=[0.1, 3.0], n_jobs=jobs,
-        progress=seen.append,
-    )  # fmt: skip
+    seen, points = [], rng.normal(size=(400, d))
+    options = {"bandwidth": [0.1, 3.0], "n_jobs": jobs, "progress": seen.append}
+    laplacian_means(points * 1e3, points, np.ones(400), **options)
     assert seen == sorted(seen)
     assert seen[0] > 0
     assert seen[-1] == 1.0
@@ -75,7 +73,7 @@ def test_progress_can_stop(jobs, rng, monkeypatch):
     points = rng.normal(size=(3_000, 5))
     calls = []
 
-    def refuse(fraction: float) -> bool:
+    def refuse(fraction):
         calls.append(fraction)
         return False
 
@@ -85,28 +83,18 @@ def test_progress_can_stop(jobs, rng, monkeypatch):
     assert calls[0] < 1
 
 
-def test_many_small_groups(rng, brute_sums):
-    points = rng.normal(size=(1_500, 2))
+def test_many_small_groups_and_inputs_are_left_alone(rng):
+    points = np.asfortranarray(rng.normal(size=(1_500, 2)))
+    many, before, ones = np.tile(points, (20, 1)), points.copy(), np.ones(30_000)
     g = rng.integers(0, 400, size=1_500)
-    got = laplacian_sums(
-        np.tile(points, (20, 1)),
-        None,
-        np.ones(30_000),
-        bandwidth=1.0,
-        target_groups=np.concatenate([g + 400 * copy for copy in range(20)]),
-        n_jobs=2,
-    )
-    expected = brute_sums(points, None, np.ones(1_500), 1.0, groups=(g, None))
-    np.testing.assert_allclose(got.reshape(20, -1), np.tile(expected, (20, 1)), rtol=1e-13)
-
-
-def test_inputs_are_left_alone(rng):
-    points = np.asfortranarray(rng.normal(size=(100, 2)))
-    weights = np.ones(100)
-    before = points.copy()
-    for array in (points, weights):
+    groups = np.concatenate([g + 400 * copy for copy in range(20)])
+    for array in (many, points, groups, ones):
         array.flags.writeable = False
-    laplacian_sums(points, None, weights, bandwidth=[1.0, 2.0])
+    got = laplacian_sums(many, None, ones, bandwidth=1.0, target_groups=groups, n_jobs=2)
+    expected = laplacian_sums(points, None, ones[:1_500], bandwidth=1.0, target_groups=g)
+    np.testing.assert_allclose(got.reshape(20, -1), np.tile(expected, (20, 1)), rtol=1e-13)
+    brutal = brute.kernel_sums(points, None, np.ones(1_500), 1.0, groups=(g, None))
+    np.testing.assert_allclose(expected, brutal, rtol=1e-13)
     np.testing.assert_array_equal(points, before)
 
 
@@ -154,9 +142,9 @@ def test_steps_are_short(n, d, bandwidths, rng):
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize(("n", "d"), [(150_000, 2), (30_000, 3), (6_000, 50)])
 def test_nothing_runs_after_a_stop(n, d, jobs, rng):
-    calls: list[float] = []
+    calls = []
 
-    def stop(fraction: float) -> None:
+    def stop(fraction):
         calls.append(fraction)
         if fraction > 0.2:
             raise Cancelled("enough")

@@ -1,42 +1,27 @@
 """Who is answered: those who know the secret, by this server's names, from its own pages."""
 
-from __future__ import annotations
-
 import asyncio
-import http.client
-import json
 import os
-import re
 import stat
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from pathlib import Path
 
-import psutil
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
-from watched_server import ROOT, UPGRADE, serving
 
 from lore_core import InputError
 from lore_core.cli import main
 from lore_core.dashboard.access import TOKEN, TOKEN_FILE, AccessMiddleware, base_path, new_token
-from lore_core.dashboard.server import choose_port, local_url, public_origin
+from lore_core.dashboard.server import public_origin
 
 TOKEN_TEXT = "s3cret-of-tests-0"
 SECRET = base_path(TOKEN_TEXT)
 OLD_SECRET = base_path("another-token-than-this")
 HERE, PUBLIC = "127.0.0.1:8501", "lens.example.com"
 BEARER = {"authorization": f"Bearer {TOKEN_TEXT}"}
-
-needs_two_accounts = pytest.mark.skipif(
-    not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts"
-)
 
 
 def run(awaited):
@@ -119,19 +104,18 @@ def test_a_link_with_the_token_leads_below_the_secret(address, page):
         ({}, True),
         ({"host": "localhost:9000", "origin": "http://localhost:9000"}, True),  # an SSH tunnel
         ({"origin": "http://127.0.0.1:8501"}, True),
-        ({"origin": "http://127.0.0.1:8502"}, False),
-        ({"origin": "http://127.0.0.1"}, False),
-        ({"origin": "https://127.0.0.1:8501"}, False),
-        ({"origin": "http://localhost:8501"}, False),
-        ({"origin": "https://evil.example"}, False),
-        ({"origin": "null"}, False),
-        ({"origin": ""}, False),
-        ({"host": "evil.example"}, False),
+        *(
+            ({"origin": origin}, False)
+            for origin in (
+                *("http://127.0.0.1:8502", "http://127.0.0.1", "https://127.0.0.1:8501"),
+                *("http://localhost:8501", "https://evil.example", "null", ""),
+            )
+        ),
         ({"host": "evil.example", "origin": "http://evil.example"}, False),
-        ({"host": "127.0.0.1.evil.example"}, False),
-        ({"host": "127.0.0.2:8501"}, False),
-        ({"host": "["}, False),
-        ({"host": ""}, False),
+        *(
+            ({"host": host}, False)
+            for host in ("evil.example", "127.0.0.1.evil.example", "127.0.0.2:8501", "[", "")
+        ),
     ],
 )
 def test_other_hosts_and_origins_are_refused_with_the_right_secret(headers, is_answered):
@@ -162,18 +146,15 @@ def test_behind_a_proxy_every_request_needs_the_token_and_the_secret(host):
 
 
 @pytest.mark.parametrize(
-    ("origin", "is_answered"),
+    "origin",
     [
-        (f"https://{PUBLIC}", True),
-        (f"http://{PUBLIC}", False),
-        (f"https://{PUBLIC}:8443", False),
-        (f"https://x.{PUBLIC}", False),
-        ("http://127.0.0.1:8501", False),
+        *(f"http://{PUBLIC}", f"https://{PUBLIC}:8443", f"https://x.{PUBLIC}"),
+        *("http://127.0.0.1:8501", f"https://{PUBLIC}"),
     ],
 )
-def test_behind_a_proxy_only_its_origin_is_answered(origin, is_answered):
+def test_behind_a_proxy_only_its_origin_is_answered(origin):
     sent = {"proxied": True, "host": PUBLIC, "origin": origin, **BEARER}
-    path = f"{SECRET}/_stcore/stream"
+    path, is_answered = f"{SECRET}/_stcore/stream", origin == f"https://{PUBLIC}"
     assert ask(path, **sent) == (SECRET if is_answered else 403)
     assert ask(path, "websocket", **sent) == (SECRET if is_answered else "websocket.close")
 
@@ -272,7 +253,7 @@ def test_the_token_of_an_account_stays_and_is_its_own(tmp_path):
         new_token(folder)
 
 
-@needs_two_accounts
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts")
 @pytest.mark.usefixtures("no_token")
 def test_the_token_of_another_account_is_not_taken(tmp_path):
     path = tmp_path / TOKEN_FILE
@@ -305,198 +286,3 @@ def test_lore_clean_removes_the_token(tmp_path, monkeypatch, capsys):
     assert not folder.exists()
     assert main(["clean"]) == 0
     assert "Nothing is kept" in capsys.readouterr().out
-
-
-# A server ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("access") / "log.txt") as server:
-        yield server
-
-
-#: What a path needs to be asked for, and the status that answers who knows the secret.
-ROUTES = {
-    "/": ("GET", 200),
-    "/overview": ("GET", 200),
-    "/static/nothing.js": ("GET", 200),
-    "/_stcore/host-config": ("GET", 200),
-    "/_stcore/upload_file/a/b": ("PUT", 403),  # by Streamlit, without its token for forms
-    "/_stcore/stream": ("GET", 101),
-    "/media/nothing.png": ("GET", 404),
-    "/lore/ask/nothing": ("POST", 404),
-    "/component/nothing/x.js": ("GET", 404),
-    "/_stcore/bidi-components/nothing/x.js": ("GET", 404),
-}
-#: Asks as an account, from an address, for paths below another; prints status and text of each.
-ASK = """
-import encodings.idna, http.client, json, os, sys
-account, source, port, base, routes, upgrade = json.loads(sys.argv[1])
-os.setuid(account)
-found = {}
-for path, (method, _) in routes.items():
-    connection = http.client.HTTPConnection("127.0.0.1", port, 20, (source, 0))
-    connection.request(method, base + path, headers=upgrade if path.endswith("stream") else {})
-    answer = connection.getresponse()
-    said = "" if answer.status == 101 else answer.read().decode(errors="replace")
-    found[path] = answer.status, said
-print(json.dumps(found))
-"""
-
-
-def asked(server, *, account=None, source="127.0.0.1", base=""):
-    account = os.getuid() if account is None else account
-    routes = {**ROUTES, "/_stcore/health": ("GET", 200)}
-    told = json.dumps([account, source, server.port, base, routes, UPGRADE])
-    command = [sys.executable, "-I", "-c", ASK, told]
-    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("launch")
-@pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2", "127.9.9.9"])
-@pytest.mark.parametrize("account", [None, pytest.param(65534, marks=needs_two_accounts)])
-def test_nobody_else_at_this_machine_is_answered(served, account, source):
-    base = served.url.removeprefix(local_url(served.port))
-    found = asked(served, account=account, source=source, base=base)
-    assert {path: status for path, (status, _) in found.items() if path in ROUTES} == {
-        path: status for path, (_, status) in ROUTES.items()
-    }
-    for base in ("", "/0123456789abcdef0123456789abcdef"):
-        found = asked(served, account=account, source=source, base=base)
-        health, _ = found.pop("/_stcore/health")
-        assert health == (403 if base else 200)
-        for path, (status, said) in found.items():
-            assert status == 403, path
-            assert said.startswith("" if path.endswith("stream") else "This link has no secret"), (
-                path
-            )
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("launch")
-def test_no_program_drives_the_pages(served):
-    for path in ("interact", "mcp"):
-        with closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as asking:
-            base = served.url.removeprefix(local_url(served.port))
-            headers = {"Content-Type": "application/json"}
-            asking.request("POST", f"{base}/_stcore/agent/{path}", "{}", headers)
-            with asking.getresponse() as found:
-                assert found.status >= 400
-                assert b"does not serve the agent API" in found.read()
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("launch")
-def test_a_proxy_proves_itself_with_every_request(tmp_path):
-    options = ["--headless", "--host-name", "lens.example.com"]
-    with serving(tmp_path / "log.txt", options=options, prefix="/tools/lens") as server:
-        base = base_path(server.token, "/tools/lens")
-        of_proxy = {"Host": "lens.example.com", "Origin": "https://lens.example.com"}
-        of_proxy["Authorization"] = f"Bearer {server.token}"
-        for path, changed, status in (
-            ("/tools/lens/overview", {}, 302),
-            (f"{base}/overview", {}, 200),
-            (f"{base}/_stcore/stream", UPGRADE, 101),
-            (f"{base}/_stcore/stream", UPGRADE | {"Authorization": "Bearer no"}, 403),
-            (f"{base}/_stcore/stream", UPGRADE | {"Origin": "http://lens.example.com"}, 403),
-            ("/tools/lens/_stcore/stream", UPGRADE, 403),
-            (f"{base}/overview", {"Authorization": ""}, 403),
-            (f"/tools/lens/?token={server.token}", {"Authorization": ""}, 403),
-            (f"{base}/overview", {"Host": "other.example.com"}, 403),
-        ):
-            with closing(
-                http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-            ) as asking:
-                asking.request("GET", path, headers=of_proxy | changed)
-                assert asking.getresponse().status == status, (path, changed)
-        server.until(lambda: "open at https://lens.example.com/tools/lens/ (" in server.said)
-        assert server.token not in server.said
-
-
-#: Starts the dashboard at a port that another program took after it was chosen.
-TAKEN = """
-import sys, threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from lore_core.dashboard.server import ServerSettings, serve
-
-class Other(BaseHTTPRequestHandler):
-    def do_GET(self):
-        print("asked", self.path, flush=True)
-        self.send_response(200)
-        self.end_headers()
-
-other = ThreadingHTTPServer(("127.0.0.1", 0), Other)
-threading.Thread(target=other.serve_forever, daemon=True).start()
-serve(ServerSettings(other.server_port), sys.argv[1], open_browser=True, notify=print)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("launch")
-def test_a_program_that_takes_the_port_first_is_not_given_the_link():
-    command = [sys.executable, "-c", TAKEN, TOKEN_TEXT]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "is not available" in done.stderr
-    assert done.stdout == ""
-
-
-BROWSER = """#!{python}
-import json, os, pathlib, sys, urllib.parse
-page = pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path))
-modes = oct(page.stat().st_mode), oct(page.parent.stat().st_mode)
-part = pathlib.Path({out!r} + ".part")
-part.write_text(json.dumps((sys.argv, str(page), modes, page.read_text())))
-part.rename({out!r})
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("launch")
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
-def test_no_argument_of_any_process_has_the_secret(tmp_path, monkeypatch):
-    out, browser = tmp_path / "opened", tmp_path / "browser"
-    browser.write_text(BROWSER.format(python=sys.executable, out=str(out)))
-    browser.chmod(0o700)
-    monkeypatch.setenv("BROWSER", f"{browser} %s")
-    with serving(tmp_path / "log.txt", options=[]) as server:
-        server.until(out.exists)
-        server.until(lambda: server.link in server.said)
-        words = [word for one in psutil.process_iter() for word in cmdline(one)]
-        assert any(str(server.port) in word for word in words)
-        arguments, page, modes, text = json.loads(out.read_text())
-        secrets = (server.token, base_path(server.token).strip("/"))
-        assert not [word for word in [*words, *arguments] if any(s in word for s in secrets)]
-        assert modes == ["0o100600", "0o40700"]
-        assert f"url={server.link}" in text
-        assert Path(page).exists()
-    assert not Path(page).parent.exists()
-
-
-def cmdline(process):
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("launch")
-@pytest.mark.usefixtures("no_token")
-def test_streamlit_run_prints_a_link_with_a_token_of_its_own():
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += ["--server.port", str(choose_port()), "--server.fileWatcherType", "none"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            said = next(line for line in process.stdout if "LoRe Lens is open at" in line)
-            address, token = re.search(r"(http://127\.0\.0\.1:\d+)/\?token=(\S+)", said).groups()
-            for path, status in ((f"{base_path(token)}/", 200), ("/", 403)):
-                asking = http.client.HTTPConnection(address.removeprefix("http://"), timeout=20)
-                with closing(asking):
-                    asking.request("GET", path)
-                    assert asking.getresponse().status == status
-        finally:
-            process.terminate()

@@ -1,7 +1,5 @@
 """The benchmark's memory is that of all processes of a server, not of the first alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

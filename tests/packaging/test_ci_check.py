@@ -1,6 +1,4 @@
-from __future__ import annotations
-
-import importlib.util
+import runpy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -8,14 +6,6 @@ import pytest
 
 SCRIPT = Path(__file__).parents[2] / ".ci" / "browser_tests_ran.py"
 NODE = "tests/browser/test_a.py::TestPage::test_b[chromium-a@b/c.py]"
-
-
-@pytest.fixture(scope="module")
-def problem():
-    spec = importlib.util.spec_from_file_location("browser_tests_ran", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.problem
 
 
 def report(result="", name="test_b[chromium-a@b/c.py]"):
@@ -26,24 +16,20 @@ def report(result="", name="test_b[chromium-a@b/c.py]"):
     )
 
 
-@pytest.mark.parametrize("suffix", ["", "@browser"])
-def test_quiet_when_they_passed(problem, suffix):
-    assert problem([NODE], report(name="test_b[chromium-a@b/c.py]" + suffix)) is None
-
-
-def test_skipped(problem):
-    wrong = problem([NODE], report('<skipped message="no Chromium" />'))
-    assert wrong == "1 of 1 browser tests were skipped (no Chromium)"
-
-
-def test_failed(problem):
-    wrong = problem([NODE], report('<failure message="assert" />'))
-    assert wrong == "none of the 1 browser tests passed"
-
-
-def test_left_out(problem):
-    assert problem([NODE], ET.fromstring("<testsuites />")) == "none of the 1 browser tests passed"
-
-
-def test_there_are_none(problem):
-    assert problem([], report()) == "no test is marked 'browser'"
+@pytest.mark.parametrize(
+    ("collected", "junit", "said"),
+    [
+        ([NODE], report(), None),
+        ([NODE], report(name="test_b[chromium-a@b/c.py]@browser"), None),
+        (
+            [NODE],
+            report('<skipped message="no Chromium" />'),
+            "1 of 1 browser tests were skipped (no Chromium)",
+        ),
+        ([NODE], report('<failure message="assert" />'), "none of the 1 browser tests passed"),
+        ([NODE], ET.fromstring("<testsuites />"), "none of the 1 browser tests passed"),
+        ([], report(), "no test is marked 'browser'"),
+    ],
+)
+def test_what_is_said_where_browser_tests_did_not_run(collected, junit, said):
+    assert runpy.run_path(str(SCRIPT))["problem"](collected, junit) == said

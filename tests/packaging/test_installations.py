@@ -1,7 +1,5 @@
 """What a small installation can do, and what it says of the rest."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -126,17 +124,15 @@ def run(code, folder, *, python=sys.executable, arguments=(), path=str(ROOT)):
 
 
 def test_requirements_are_the_core_and_all_extras_of_the_dashboard():
-    listed = [
-        line
-        for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-        if not line.startswith("#")
-    ]
-    wanted = set(PROJECT["dependencies"])
-    waiting = list(EXTRAS["all"])
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    listed = [line for line in lines if not line.startswith("#")]
+    wanted, waiting = {*PROJECT["dependencies"]}, [*EXTRAS["all"]]
     while waiting:
-        own = re.fullmatch(r"lore-lens\[(.+)\]", item := waiting.pop())
-        waiting += [part for name in own[1].split(",") for part in EXTRAS[name]] if own else []
-        wanted |= set() if own else {item}
+        item = waiting.pop()
+        if own := re.fullmatch(r"lore-lens\[(.+)\]", item):
+            waiting += [part for name in own[1].split(",") for part in EXTRAS[name]]
+        else:
+            wanted.add(item)
     assert len(set(listed)) == len(listed)
     assert set(listed) == wanted
 
@@ -204,13 +200,8 @@ def test_numpy_alone_applies_a_saved_recalibrator(data, tmp_path):
     for folder in (numpy, numpy.parent / "numpy.libs", ROOT / "lore_core"):
         if folder.exists():
             (site / folder.name).symlink_to(folder, target_is_directory=True)
-    done = run(
-        NUMPY_ALONE,
-        tmp_path,
-        python=tmp_path / "env" / "bin" / "python",
-        arguments=("m.lore", "new.npz", "made.npy"),
-        path="",
-    )
+    python, arguments = tmp_path / "env" / "bin" / "python", ("m.lore", "new.npz", "made.npy")
+    done = run(NUMPY_ALONE, tmp_path, python=python, arguments=arguments, path="")
 
     made = np.load(tmp_path / "made.npy")
     assert np.abs(made - data.evaluation.probabilities).max() > 0.1

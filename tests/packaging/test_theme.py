@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -15,7 +13,7 @@ from lore_core.recalibration.registry import METHODS, color_numbers
 CONFIG = find_app().parent / ".streamlit" / "config.toml"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def config():
     return tomllib.loads(CONFIG.read_text(encoding="utf-8"))
 
@@ -32,8 +30,9 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_text_meets_wcag_aa(config, mode):
+def test_text_meets_wcag_aa_and_figures_have_the_page_s_own_colours(config, mode):
     theme = config["theme"][mode]
+    assert (theme["backgroundColor"], theme["textColor"]) == (style.PAPER[mode], style.INK[mode])
     surfaces = [theme["backgroundColor"], theme["secondaryBackgroundColor"]]
     surfaces += list(theme["sidebar"].values())
     for surface in surfaces:
@@ -43,13 +42,6 @@ def test_text_meets_wcag_aa(config, mode):
     assert contrast(theme["primaryColor"], theme["backgroundColor"]) >= 3
     header = theme["dataframeHeaderTextColor"], theme["dataframeHeaderBackgroundColor"]
     assert contrast(*header) >= 4.5
-
-
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_figures_have_the_page_s_own_colours(config, mode):
-    theme = config["theme"][mode]
-    assert theme["backgroundColor"] == style.PAPER[mode]
-    assert theme["textColor"] == style.INK[mode]
 
 
 def test_every_method_has_a_colour_of_its_own():

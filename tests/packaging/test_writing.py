@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -62,35 +60,26 @@ def test_round_trip(dataset, tmp_path):
     assert list(back.metadata["file"].astype(str)) == list(dataset.metadata["file"])
 
 
-def test_a_second_trip_changes_nothing(dataset, tmp_path):
+def test_what_is_not_there_stays_so_and_a_second_trip_changes_nothing(dataset, tmp_path):
     once = saved(dataset, tmp_path)
     assert saved(once, tmp_path).digest == once.digest
-
-
-def test_binary_without_anything_else(tmp_path):
     rng = np.random.default_rng(0)
     plain = Dataset(rng.random(N), rng.integers(0, 2, N), name="plain")
     back = saved(plain, tmp_path)
     np.testing.assert_allclose(back.probabilities, plain.probabilities, rtol=0, atol=1e-15)
-    assert back.features is None
-    assert back.groups is None
-    assert back.images is None
+    assert back.features is back.groups is back.images is None
 
 
-def test_predictions_that_are_no_longer_the_most_probable_class(dataset, tmp_path):
-    recalibrated = dataset.with_confidence(np.full(N, 0.2))
-    back = saved(recalibrated, tmp_path)
+@pytest.mark.parametrize("complete", [True, False])
+def test_predictions_that_are_no_longer_the_most_probable_class(dataset, tmp_path, complete):
+    """Recalibrated, and where only the confidence was known."""
+    changed = dataset.with_confidence(np.full(N, 0.2 if complete else 0.7))
+    changed = dataclasses.replace(changed, complete=complete)
+    back = saved(changed, tmp_path)
+    assert back.complete == complete
+    np.testing.assert_allclose(back.confidence, changed.confidence)
     np.testing.assert_array_equal(back.predictions, dataset.predictions)
-    np.testing.assert_allclose(back.confidence, 0.2)
     assert "predictions" not in (back.metadata if back.metadata is not None else [])
-
-
-def test_data_of_which_only_the_confidence_was_known(dataset, tmp_path):
-    partial = dataclasses.replace(dataset.with_confidence(np.full(N, 0.7)), complete=False)
-    back = saved(partial, tmp_path)
-    assert not back.complete
-    np.testing.assert_allclose(back.confidence, 0.7)
-    np.testing.assert_array_equal(back.predictions, dataset.predictions)
     assert back.n_classes == 3
 
 
@@ -120,7 +109,6 @@ def test_nothing_is_pickled_and_clashing_names_are_kept_apart(dataset, tmp_path)
 def test_texts_too_long_for_an_array_are_refused(dataset, tmp_path, monkeypatch):
     monkeypatch.setattr(lore_core.data.saving, "_MAX_TEXT_BYTES", 1000)
     long = pd.DataFrame({"note": ["x" * 100] * N})
-    with pytest.raises(
-        InputError, match="column 'note' must hold shorter texts; its longest has 100"
-    ):
+    message = "column 'note' must hold shorter texts; its longest has 100"
+    with pytest.raises(InputError, match=message):
         save_npz(dataclasses.replace(dataset, metadata=long, groups=None), tmp_path / "data.npz")

@@ -1,7 +1,5 @@
 """The page's building blocks on two tiny runs, and the page that is checked in."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -64,24 +62,17 @@ def content(runs, results):
     after = recalibrated(run, SETTING, maps_of(run))
     points = maps_of(run)["tsne"][run.in_split("evaluation")]
     everything = np.ones(len(points), dtype=bool)
-    found = {
-        label: facts(
-            item,
-            local_errors(item.confidence, item.outcome, points, n_bins=5),
-            everything,
-            "0.80–1.00",
-        )
-        for label, item in after.items()
-    }
+    found = {}
+    for label, item in after.items():
+        local = local_errors(item.confidence, item.outcome, points, n_bins=5)
+        found[label] = facts(item, local, everything, "0.80–1.00")
     drawn = (*GLOBAL_METHODS, pub.LORE_TSNE)
 
     def rewards(ratios=None):
-        before = after[pub.NONE].confidence
+        before, drawn_from = after[pub.NONE].confidence, {label: after[label] for label in drawn}
         return {
-            label: reward_curve(
-                after[label].confidence, after[label].outcome, ratios, baseline=before
-            )
-            for label in drawn
+            label: reward_curve(item.confidence, item.outcome, ratios, baseline=before)
+            for label, item in drawn_from.items()
         }
 
     names = (
@@ -96,22 +87,17 @@ def content(runs, results):
     return Content(results, runs_found, SETTING, pictures, images, results[0], SETTING)
 
 
-def test_every_method_is_measured_on_every_run(results):
+def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs, results):
     frame = runs_table(results)
     assert len(frame) == 2 * len(pub.IN_THE_PAPER)
     assert set(frame["method"]) == set(pub.IN_THE_PAPER)
     known = [column for column in frame if "n_eff" not in column]
     assert not frame[known].isna().any(axis=None)
-
-
-def test_a_run_s_numbers_are_the_library_s(runs, results):
-    run = runs[0]
-    points = maps_of(run)["tsne"][run.in_split("evaluation")]
-    evaluation = run.evaluation
-    local = local_errors(evaluation.confidence, evaluation.outcome, points, gamma=0.2, n_bins=5)
+    points = maps_of(runs[0])["tsne"][runs[0].in_split("evaluation")]
+    rows = runs[0].evaluation
+    local = local_errors(rows.confidence, rows.outcome, points, gamma=0.2, n_bins=5)
     row = results[0].metrics.loc[pub.NONE]
-    assert row["MLCE (t-SNE)"] == local.maximum
-    assert row["ALCE (t-SNE)"] == local.average
+    assert (row["MLCE (t-SNE)"], row["ALCE (t-SNE)"]) == (local.maximum, local.average)
     assert results[0].n_rows == (80, 80)
     assert set(results[0].worst["group"]) <= {"north", "south"}
 
@@ -138,16 +124,11 @@ def test_correlation_inside_methods_does_not_see_what_lies_between_them():
     assert within_methods(frame, "y")["x"] == pytest.approx(-1.0)
 
 
-def test_shares_are_printed_as_in_the_paper():
-    assert tables.short(0.1234) == ".123"
-    assert tables.short(-0.061) == "−.061"
-    assert tables.short(10.06) == "10.060"
-    assert tables.short(float("nan")) == "–"
+def test_shares_are_printed_as_in_the_paper_and_the_lowest_is_bold():
+    shown = [tables.short(x) for x in (0.1234, -0.061, 10.06, float("nan"))]
+    assert shown == [".123", "−.061", "10.060", "–"]
     assert tables.pair((0.5, 0.1)) == ".500 ± .100"
     assert tables.percent((0.151, 0.027)) == "15.1 ± 2.7"
-
-
-def test_the_lowest_of_a_column_is_bold():
     cells = tables.bold_lowest([["a", "2", "–"], ["b", "1", "–"]], [[2, np.nan], [1, np.nan]])
     assert cells == [["a", "2", "–"], ["b", "**1**", "–"]]
 
@@ -172,11 +153,8 @@ def test_the_page_has_every_table_and_picture(content):
     assert "## Agreement" not in text
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
-
-
-def test_without_a_compas_run_its_section_is_left_out(content):
     fewer = Content(content.results, content.runs, SETTING, content.pictures, content.images)
-    assert "## Setting 4" not in page.write(fewer)
+    assert "## Setting 4" not in page.write(fewer)  # without a COMPAS run
 
 
 def test_the_worst_bin_of_the_worst_group():
@@ -187,8 +165,8 @@ def test_the_worst_bin_of_the_worst_group():
     assert found.to_dict("records") == [{"method": "m", "group": "b", "rows": 1, "bin_rows": 1}]
 
 
-def reference_runs(**changed):
-    """Sixty runs that have the reference's means and spreads."""
+def reference_runs(shift=0.0):
+    """Sixty runs that have the reference's means and spreads; one NLL shifted."""
     rows = []
     for run in range(60):
         side = 1 if run % 2 else -1
@@ -199,22 +177,17 @@ def reference_runs(**changed):
                 | {metric: mean + side * spread for metric, (mean, spread) in numbers}
             )
     frame = pd.DataFrame(rows)
-    for metric, shift in changed.items():
-        frame.loc[frame["method"] == pub.HB, metric] += shift
+    frame.loc[frame["method"] == pub.HB, "NLL"] += shift
     return RunsComparison(frame)
 
 
 def test_agreement_with_the_independent_script_is_to_the_printed_digit():
-    same = reference_runs()
-    assert tables.is_reference(same)
-    assert tables.disagreements(same) == (60, [])
-    other = reference_runs(NLL=-0.029)
-    assert tables.is_reference(other)
-    assert tables.disagreements(other) == (
-        60,
-        ["Histogram binning, NLL, mean: .478 here, .507 there"],
-    )
-    assert not tables.is_reference(RunsComparison(same.runs[same.runs["run"] < 30]))
+    one = "Histogram binning, NLL, mean: .478 here, .507 there"
+    for shift, differing in ((0.0, []), (-0.029, [one])):
+        runs = reference_runs(shift)
+        assert tables.is_reference(runs)
+        assert tables.disagreements(runs) == (60, differing)
+    assert not tables.is_reference(RunsComparison(runs.runs[runs.runs["run"] < 30]))
 
 
 def test_facts_of_a_bin():
@@ -226,24 +199,17 @@ def test_facts_of_a_bin():
     assert found.low <= found.gap <= found.high
 
 
-def test_without_data_it_says_what_it_needs(capsys):
+def test_what_is_missing_is_said_in_a_sentence(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         command.main([])
     assert stop.value.code == 2
     said = capsys.readouterr().err
     assert "RUNS=<a directory with <run>_cal.npz and <run>_test.npz" in said
     assert said.count("\n") == 1
-
-
-def test_a_folder_without_runs_is_one_sentence(tmp_path, capsys):
-    missing = why_no_static_images()
-    if missing is not None:
-        pytest.skip(missing)
-    code = command.main(
-        ["--runs", str(tmp_path), "--images", "nowhere.npz", "--out", str(tmp_path)]
-    )
-    assert code == 2
-    assert capsys.readouterr().err.startswith("make paper: ")
+    if why_no_static_images() is None:
+        options = ["--runs", str(tmp_path), "--images", "nowhere.npz", "--out", str(tmp_path)]
+        assert command.main(options) == 2
+        assert capsys.readouterr().err.startswith("make paper: ")
 
 
 def test_every_picture_of_the_page_exists():

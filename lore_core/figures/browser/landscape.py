@@ -53,9 +53,8 @@ class LiveLandscape:
     titles: Mapping[str, str] = attribute(default_factory=dict)
     selection: Selection = attribute(default_factory=Selection)  #: What the reader has drawn
     chosen: int | None = None  #: Number of the chosen region, from 0
-    highlighted: NDArray[np.bool_] | None = (
-        None  #: (n,); rows that stand out where nothing is selected
-    )
+    #: (n,); rows that stand out where nothing is selected.
+    highlighted: NDArray[np.bool_] | None = None
     row: int | None = None  #: The row that is looked at
     view: tuple[float, ...] | None = None  #: Where the reader looks, from a link
     #: What stands at a row when one looks very near.

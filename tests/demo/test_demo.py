@@ -1,0 +1,200 @@
+"""The three demos: shapes, seeds, and the fault planted in each though it is calibrated overall."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.neighbors import NearestNeighbors
+
+from lore_core.data.validation import InputError
+from lore_core.demo import digits, sentences, synthetic
+from lore_core.demo.sentences import TOPIC
+from lore_core.regions.subgroups.find import find_subgroups
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (synthetic, {"n": 1}, "'n' must be a whole number in"),
+        (synthetic, {"n_features": 1}, "'n_features' must be a whole number in"),
+        (synthetic, {"overconfidence": 0.4}, r"'overconfidence' must lie in \[0, 0.35\]; got 0.4"),
+        (synthetic, {"overconfidence": float("nan")}, "'overconfidence' must lie in"),
+        (synthetic, {"random_state": 0.5}, "'random_state' must be a whole number"),
+        (digits, {"random_state": -1}, "'random_state' must be a whole number"),
+        (sentences, {"random_state": -1}, "'random_state' must be a whole number"),
+    ],
+)
+def test_arguments_are_checked(make, arguments, message):
+    with pytest.raises(InputError, match=message):
+        make(**arguments)
+
+
+# A planted error ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made():
+    return synthetic(100_000)
+
+
+def standard_errors(outcome, accuracy):
+    """How many standard errors the mean outcome is from its expectation."""
+    return abs((outcome - accuracy).sum()) / np.sqrt((accuracy * (1 - accuracy)).sum())
+
+
+def test_shapes_of_the_planted_error():
+    made = synthetic(1_001, n_features=5)
+    dataset = made.dataset
+    assert len(dataset) == len(made.true_gap) == 1_001
+    assert dataset.n_classes == 2
+    assert dataset.features.shape == (1_001, 5)
+    assert (len(dataset.calibration), len(dataset.evaluation)) == (500, 501)
+    assert list(dataset.metadata.columns) == ["region", "true_gap"]
+    assert list(dataset.groups.columns) == ["region"]
+    np.testing.assert_array_equal(dataset.metadata["true_gap"], made.true_gap)
+    with pytest.raises(ValueError, match="read-only"):
+        made.true_gap[0] = 0.0
+    digests = [synthetic(500, random_state=seed).dataset.digest for seed in (0, 0, 1)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_gap_at_the_hearts_of_the_blobs():
+    # Far to the left every row is of the overconfident blob, far to the right of the other:
+    # +0.35 and -0.35 * 0.10 / 0.35 = -0.10.
+    made = synthetic(20_000)
+    x = made.dataset.features[:, 0]
+    for rows, gap in ((x < -5, 0.35), (x > 5, -0.10), (np.abs(x) < 0.1, 0.0)):
+        np.testing.assert_allclose(made.true_gap[rows], gap, atol=1e-3)
+    calibrated = synthetic(20_000, calibrated=True)
+    np.testing.assert_array_equal(calibrated.true_gap, 0.0)
+    assert standard_errors(calibrated.dataset.outcome, calibrated.dataset.confidence) < 4
+
+
+def test_outcomes_follow_the_truth_in_each_region(made):
+    accuracy = made.dataset.confidence - made.true_gap
+    assert accuracy.min() >= 0.15 - 1e-9
+    assert accuracy.max() <= 1 + 1e-9
+    for region in ("overconfident", "calibrated", "underconfident"):
+        rows = (made.dataset.metadata["region"] == region).to_numpy()
+        outcome = made.dataset.outcome[rows]
+        assert standard_errors(outcome, np.clip(accuracy[rows], 0, 1)) < 4, region
+
+
+def test_gap_cancels_at_every_confidence(made):
+    confidence = made.dataset.confidence
+    assert (confidence.min(), confidence.max()) == pytest.approx((0.5, 0.9), abs=1e-4)
+    index = np.floor(confidence * 15).astype(int)
+    for one in np.unique(index):
+        gap = made.true_gap[index == one]
+        assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(len(gap))
+        assert np.abs(gap).mean() > 0.05
+
+
+# Scanned digits ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return digits()
+
+
+@pytest.fixture(scope="module")
+def other_seed():
+    return digits(1)
+
+
+def sideways(dataset):
+    return (dataset.metadata["corruption"] == "rotated 90°").to_numpy()
+
+
+def test_shapes_of_the_digits(dataset, other_seed):
+    n = len(dataset)
+    assert n == 4_879
+    assert dataset.n_classes == 10
+    assert dataset.class_names == tuple("0123456789")
+    assert dataset.features.shape == (n, 64)
+    assert dataset.images.shape == (n, 32, 32)
+    assert dataset.images.dtype == np.uint8
+    assert list(dataset.groups.columns) == ["corruption", "digit"]
+    assert list(dataset.metadata.columns) == ["corruption", "digit", "ink", "source_image", "copy"]
+    assert dataset.metadata["ink"].between(0, 1).all()
+    assert 2_000 <= len(dataset.calibration) <= len(dataset.evaluation) <= 5_000
+    np.testing.assert_array_equal(dataset.groups["digit"].astype(int), dataset.labels)
+    np.testing.assert_array_equal(dataset.probabilities.argmax(axis=1), dataset.predictions)
+    again = digits()
+    np.testing.assert_array_equal(again.images, dataset.images)
+    np.testing.assert_allclose(again.probabilities, dataset.probabilities)
+    assert not np.array_equal(other_seed.labels, dataset.labels)
+
+
+def test_the_rows_are_their_source_images_and_on_one_side_alone(dataset):
+    calibration = set(dataset.calibration.metadata["source_image"])
+    evaluation = set(dataset.evaluation.metadata["source_image"])
+    assert not calibration & evaluation
+    # 700 training and 400 tuning images are none of these.
+    assert len(calibration) + len(evaluation) == 1_797 - 700 - 400
+    source = dataset.metadata["source_image"].str.removeprefix("image ").astype(int).to_numpy()
+    np.testing.assert_array_equal(load_digits().target[source], dataset.labels)
+    original = load_digits().images[source].reshape(len(dataset), -1)
+    shown = dataset.images[:, ::4, ::4].astype(float)
+
+    def similarity(images, rows):
+        pairs = zip(images[rows].reshape(rows.sum(), -1), original[rows], strict=True)
+        return np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs])
+
+    turned = sideways(dataset)
+    assert similarity(shown, ~turned) > 0.85
+    assert similarity(shown, turned) < 0.5
+    assert similarity(np.rot90(shown, 1, axes=(1, 2)), turned) > 0.85
+    assert turned.mean() == pytest.approx(0.08, abs=0.001)
+    for part in (dataset.calibration, dataset.evaluation):
+        assert 0.06 < sideways(part).mean() < 0.10
+
+
+def test_globally_calibrated_locally_not(dataset, other_seed):
+    for evaluation in (dataset.evaluation, other_seed.evaluation):
+        confidence, outcome = evaluation.confidence, evaluation.outcome
+        turned = sideways(evaluation)
+        # Signed gap and share of rows of each occupied bin, the slow plain way.
+        index = np.minimum((confidence * 15).astype(int), 14)
+        rows_of = [index == b for b in np.unique(index)]
+        error = sum(abs((confidence - outcome)[rows].mean()) * rows.mean() for rows in rows_of)
+        assert error < 0.04
+        assert 0.80 < outcome.mean() < 0.95
+        assert outcome[~turned].mean() > 0.9
+        # Confident and wrong, nearly always as a 4; a sideways 4 is among the few that are right.
+        assert confidence[turned].mean() > 0.85
+        assert outcome[turned].mean() < 0.3
+        assert (evaluation.predictions[turned] == 4).mean() > 0.85
+
+
+def test_the_hidden_layer_shows_the_fault_where_the_bin_does_not(dataset):
+    evaluation = dataset.evaluation
+    index = np.minimum((evaluation.confidence * 15).astype(int), 14)
+    rows = np.flatnonzero(index == np.bincount(index).argmax())
+    gap = (evaluation.confidence - evaluation.outcome)[rows]
+    assert abs(gap.mean()) < 0.03
+    # The mean gap of each row's 25 nearest rows of the bin, in the features.
+    features = evaluation.features[rows].astype(float)
+    nearest = NearestNeighbors(n_neighbors=25).fit(features).kneighbors(return_distance=False)
+    local = gap[nearest].mean(axis=1)
+    turned = sideways(evaluation)[rows]
+    assert local[turned].mean() > 0.5
+    assert abs(local[~turned].mean()) < 0.1
+
+
+# Sentences ---------------------------------------------------------------------------------------
+
+
+def test_the_planted_topic_is_found_by_its_words():
+    shown = sentences().evaluation
+    assert len(shown) > 2_000
+    assert abs(shown.confidence.mean() - shown.accuracy) < 0.03
+    about = np.array([bool(TOPIC.search(text)) for text in shown.metadata["sentence"]])
+    gap = shown.confidence - shown.outcome
+    assert gap[about].mean() > 0.15
+    assert abs(gap[~about].mean()) < 0.04
+    subgroups = find_subgroups(shown).subgroups
+    assert subgroups
+    for subgroup in subgroups:
+        assert about[subgroup.rows].mean() > 0.5, [str(part) for part in subgroup.conditions]
+        assert subgroup.conditions[0].column == "sentence"
