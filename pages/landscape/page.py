@@ -224,7 +224,6 @@ with side.container(key="side_charts"):
             global_error=None if chosen is None else float(abs(table.gap[chosen])),
             null=chance,
             highlighted="" if marked is None else marked.name,
-            height=300,
             title="LCE over rows",
         ),
         "cdf",

@@ -25,7 +25,7 @@ pytestmark = [
 ]
 #: Seconds the end may take on a busy machine. Without its own limits it would take minutes, or
 #: never come.
-SECONDS = 30.0
+SECONDS = 10.0
 WORKER = "lore_core.dashboard.worker"
 
 
