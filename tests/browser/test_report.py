@@ -15,15 +15,18 @@ SUM = "m.field.values.reduce((sum, v, i) => sum + (v > 8 ? 0 : v) * (i % 7 + 1),
 
 def seen(tab, script):
     """What a script says of the landscape's state."""
-    state = "document.querySelector('#landscape .stage').landscape"
-    return tab.evaluate(f"() => {{ const m = {state}; return {script}; }}")
+    return tab.locator("#landscape .stage").evaluate(
+        f"n => {{ const m = n.landscape; return {script}; }}"
+    )
 
 
 def rests(tab, slider, gamma):
     """Wait until the exact picture of a bandwidth is shown."""
     expect(slider).to_have_attribute("aria-valuetext", gamma)
-    state = "document.querySelector('#landscape .stage').landscape"
-    tab.wait_for_function(f"{state}.scene.gamma === {gamma} && {state}.field === {state}.exact")
+    stage = tab.locator("#landscape .stage").element_handle()
+    is_exact = "([{ landscape }, gamma]) => landscape.scene.gamma === gamma"
+    is_exact += " && landscape.field === landscape.exact"
+    tab.wait_for_function(is_exact, arg=[stage, float(gamma)])
 
 
 @pytest.fixture(scope="module")

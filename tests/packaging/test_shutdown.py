@@ -1,4 +1,4 @@
-"""Fits beside a real server, which ends within two seconds and leaves no process.
+"""Fits beside a real server, which ends at once and leaves no process.
 
 Fits are cancelled, begun again, and go on when their page is left.
 """
@@ -23,7 +23,9 @@ pytestmark = [
     pytest.mark.xdist_group("launch"),
     pytest.mark.skipif(sys.platform != "linux", reason="files are read in other processes there"),
 ]
-SECONDS = 2.0
+#: Seconds the end may take on a busy machine. Without its own limits it would take minutes, or
+#: never come.
+SECONDS = 30.0
 WORKER = "lore_core.dashboard.worker"
 
 
@@ -50,12 +52,11 @@ def fitting(processes):
 def interrupt(server, seed):
     """Send all three signals a moment apart, and wait until the server has ended."""
     random = np.random.default_rng(seed)
-    begin = time.monotonic()
     for number in random.permutation([signal.SIGTERM, signal.SIGINT, signal.SIGHUP]):
         server.process.send_signal(int(number))
         with suppress(subprocess.TimeoutExpired):
             server.process.wait(random.uniform(0.0, 0.1))
-    server.process.wait(SECONDS - (time.monotonic() - begin))
+    server.process.wait(SECONDS)
 
 
 def wait_for(condition, seconds=60.0):
