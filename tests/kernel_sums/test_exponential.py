@@ -20,13 +20,9 @@ def test_half_power_is_exact_to_rounding(rng):
     _half_powers(a, out)
     np.testing.assert_allclose(out, np.exp2(-a), rtol=4e-16)
     assert out[-1] == 1.0
-
-
-def test_half_power_ends_in_zero():
-    a = np.array([995.0, 1000.0, 1080.0, 1e300, np.inf])
-    out = np.empty_like(a)
-    _half_powers(a, out)
-    np.testing.assert_array_equal(out, 0.0)
+    ends = np.array([995.0, 1000.0, 1080.0, 1e300, np.inf])
+    _half_powers(ends, out)
+    np.testing.assert_array_equal(out[: len(ends)], 0.0)
 
 
 def test_square_skips_subnormal_numbers():

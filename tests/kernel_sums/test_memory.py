@@ -34,11 +34,6 @@ print((status("VmHWM:") - before) * 1024 / n)
 @pytest.mark.parametrize(("n", "d"), [(1_000_000, 1), (1_000_000, 2), (500_000, 3)])
 def test_at_most_200_bytes_a_row(n, d, bins):
     # (What does not grow with the rows counts too, for more a row where there are fewer.)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(n), str(d), bins],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
+    command = [sys.executable, "-c", PROGRAM, str(n), str(d), bins]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert 0 < float(done.stdout) <= 200

@@ -85,12 +85,8 @@ def test_demo_writes_what_app_opens(tmp_path, capsys):
 
 
 def test_no_traceback_in_a_terminal():
-    result = subprocess.run(
-        [sys.executable, "-m", "lore_core.cli", "app", "--data", "missing.npz"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "lore_core.cli", "app", "--data", "missing.npz"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
 

@@ -111,14 +111,9 @@ def data():
 
 
 def run(code, folder, *, python=sys.executable, arguments=(), path=str(ROOT)):
-    done = subprocess.run(
-        [python, "-c", code, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command, environment = [python, "-c", code, *arguments], {**os.environ, "PYTHONPATH": path}
+    options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run(command, check=False, **options)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -188,12 +183,9 @@ def test_numpy_alone_applies_a_saved_recalibrator(data, tmp_path):
     fitted = lore.LoRe().fit(data.calibration, maps.rows(rows["calibration"]))
     fitted.save(tmp_path / "m.lore")
     wanted = fitted.recalibrate(data.evaluation, maps.rows(rows["evaluation"])).probabilities
-    np.savez(
-        tmp_path / "new.npz",
-        probabilities=data.evaluation.probabilities,
-        features=data.evaluation.features,
-    )
-
+    evaluation = data.evaluation
+    arrays = {"probabilities": evaluation.probabilities, "features": evaluation.features}
+    np.savez(tmp_path / "new.npz", **arrays)
     venv.create(tmp_path / "env", with_pip=False, symlinks=True)
     (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
     numpy = Path(np.__file__).parent
@@ -204,7 +196,7 @@ def test_numpy_alone_applies_a_saved_recalibrator(data, tmp_path):
     done = run(NUMPY_ALONE, tmp_path, python=python, arguments=arguments, path="")
 
     made = np.load(tmp_path / "made.npy")
-    assert np.abs(made - data.evaluation.probabilities).max() > 0.1
+    assert np.abs(made - evaluation.probabilities).max() > 0.1
     np.testing.assert_allclose(made, wanted, rtol=1e-12, atol=1e-12)
     *sentences, modules = done.stdout.splitlines()
     assert modules == "lore_core numpy"

@@ -54,13 +54,9 @@ def test_every_method_has_a_colour_of_its_own():
 
 
 def test_streamlit_knows_every_option():
-    shown = subprocess.run(
-        [sys.executable, "-m", "streamlit", "config", "show"],
-        cwd=CONFIG.parent.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-m", "streamlit", "config", "show"]
+    options = {"cwd": CONFIG.parent.parent, "capture_output": True, "text": True}
+    shown = subprocess.run(command, check=True, **options)
     assert "not a valid config option" not in shown.stdout + shown.stderr
 
 
