@@ -54,7 +54,7 @@ def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -
     PagesManager.uses_pages_directory = False
     starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket, notify)
     # Its own handlers wait for open connections first, for as long as those like.
-    uvicorn.Server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]
+    uvicorn.Server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
     for number in _END_SIGNALS:
         signal.signal(number, _end)
     if os.name == "posix":
