@@ -1,7 +1,5 @@
 """The commands print what docs/cli.md, and printed.txt beside this file, show of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

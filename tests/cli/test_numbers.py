@@ -1,7 +1,5 @@
 """The commands print what the library's functions return."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

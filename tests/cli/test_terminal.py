@@ -1,7 +1,5 @@
 """What a terminal and a script rely on: exit codes, streams, start-up, completion, files."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

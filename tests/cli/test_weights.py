@@ -1,7 +1,5 @@
 """Commands on weighted rows: what goes by the weights, and what says that it does not."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ranks over datasets by hand, tests over them by enumeration, intervals row by row."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

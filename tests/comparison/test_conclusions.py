@@ -1,7 +1,5 @@
 """Conclusions: every claim follows from intervals computed here by hand or by scipy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What leaving the rows out of a file changes, against the same by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

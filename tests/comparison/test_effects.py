@@ -1,7 +1,5 @@
 """What becomes of predictions where the most probable class is taken, and what did nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Statistics over runs, by hand: means, paired intervals, the best of several."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A file is there as a whole or not at all."""
 
-from __future__ import annotations
-
 import pytest
 
 from lore_core.data.atomic_files import replaced_at_once, write_bytes

@@ -1,7 +1,5 @@
 """What a table says is no formula in a spreadsheet."""
 
-from __future__ import annotations
-
 import io
 
 import pandas as pd

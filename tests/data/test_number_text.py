@@ -1,7 +1,5 @@
 """Shares in per cent, differences in points: one spelling."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Tensors of other libraries: detached, fetched, and never another number."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Features made of words: by definition, learnt from calibration rows, kept in a file."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What numpy would silently turn into other numbers is refused; columns are taken by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Weights of rows: as often repeated rows, as no weights where all are equal, and as nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

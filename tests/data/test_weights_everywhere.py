@@ -1,7 +1,5 @@
 """Every public name that takes rows: it goes by their weights, refuses them, or is said not to."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """A small classifier with awkward names, and the result objects its figures are drawn from."""
 
-from __future__ import annotations
-
 import json
 import re
 

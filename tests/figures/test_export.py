@@ -1,7 +1,5 @@
 """Files of charts hold their numbers and words, also in millimetres and points on white."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

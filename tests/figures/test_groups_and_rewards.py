@@ -1,7 +1,5 @@
 """Groups and rewards are drawn as the result objects hold them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The landscape shows its field and rows; outlines, and names that do not cover each other."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

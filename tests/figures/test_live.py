@@ -1,7 +1,5 @@
 """What Python packs for the browser's landscape, and the one script that reads it."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """A chart at the end of a notebook cell shows itself."""
 
-from __future__ import annotations
-
 import re
 import sys
 from types import ModuleType

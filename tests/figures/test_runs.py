@@ -1,7 +1,5 @@
 """Runs are drawn as the result holds them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

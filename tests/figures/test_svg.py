@@ -1,7 +1,5 @@
 """Static drawings show the numbers at their places, nothing else loads or runs; pixels as PNG."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

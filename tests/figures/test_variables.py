@@ -1,7 +1,5 @@
 """The gap along variables is drawn as the tables hold it, and names stay names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The landscape in a notebook: what it holds, and which rows are selected on it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Intervals of absolute errors: inverted by hand, and covering what is known to be true."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from brute import slce

@@ -1,7 +1,5 @@
 """Simulated calibrated data: bands and p-values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from brute import bin_index, slce

@@ -1,7 +1,5 @@
 """The null model of one row: moments, tails, and many rows at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """What recalibration can gain and what it cannot: against formulas written out another way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq

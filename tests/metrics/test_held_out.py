@@ -1,7 +1,5 @@
 """Held-out errors, counted by hand; what they are of is measured in docs/trust.md."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

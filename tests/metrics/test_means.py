@@ -1,7 +1,5 @@
 """Intervals of means: by hand, and holding at once as often as they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

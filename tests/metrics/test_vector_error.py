@@ -1,7 +1,5 @@
 """Local errors of the whole vector: brute force, noise taken off, tests that keep their level."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Isotonic reliability and the smooth ECE, against hand-derived cases and brute force."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

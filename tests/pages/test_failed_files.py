@@ -1,7 +1,5 @@
 """Data that cannot be loaded: no page shows the numbers of others in their place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Readers name files below one folder, and learn nothing of others."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers by group and by cost are the library's, and what has no interval is said."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 

@@ -1,7 +1,5 @@
 """Every page opens, without an exception, on every kind of data it may be given."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

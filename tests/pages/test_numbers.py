@@ -1,7 +1,5 @@
 """What the pages say is what the library computes."""
 
-from __future__ import annotations
-
 import base64
 
 import numpy as np

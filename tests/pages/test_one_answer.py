@@ -1,7 +1,5 @@
 """The page, the command, the report and the library give one answer to one question."""
 
-from __future__ import annotations
-
 import io
 import json
 

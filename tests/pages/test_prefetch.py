@@ -1,7 +1,5 @@
 """What the comparing pages ask for is computed while the page before them is looked at."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Take it away: the report, and a fitted recalibrator as a file."""
 
-from __future__ import annotations
-
 import io
 import json
 import time

@@ -1,7 +1,5 @@
 """The Runs page: what it asks for, what it says of bad input, and that its numbers are right."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import io

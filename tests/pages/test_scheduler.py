@@ -1,7 +1,5 @@
 """Pages of many readers take turns, none is held up by a long one, and memory is given back."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A region drawn on the map, the rows behind one row, and the Variables page."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

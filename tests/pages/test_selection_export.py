@@ -1,7 +1,5 @@
 """What is marked on the Landscape page is what the program that opened it hears of."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.dashboard.launch import read_selection

@@ -1,7 +1,5 @@
 """What the reader does, step by step: load good and bad files, split, follow a link."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

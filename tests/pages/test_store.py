@@ -1,7 +1,5 @@
 """What the server keeps, in memory and on disk, and for how long; what is damaged is not there."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

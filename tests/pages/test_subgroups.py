@@ -1,7 +1,5 @@
 """Places on Overview and Landscape: the headline, the list, the map and the switch agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

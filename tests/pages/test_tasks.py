@@ -1,7 +1,5 @@
 """Work in the background ends in one of three ways, says which, and goes with its readers."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 import time

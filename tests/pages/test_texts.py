@@ -1,7 +1,5 @@
 """Logs as they come: features are made of their words, and of several tables one is chosen."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 

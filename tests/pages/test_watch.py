@@ -1,7 +1,5 @@
 """The Watch page: what the command keeps, shown; what it says of other directories."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

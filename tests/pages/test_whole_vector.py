@@ -1,7 +1,5 @@
 """The target “whole vector”: Overview, Landscape and Bandwidth answer it, other pages say so."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Small hand-made files, and the real ones where they are at hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Some of what `make attack` does: damaged files and edited models are refused or make sense."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

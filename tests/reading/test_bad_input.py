@@ -1,7 +1,5 @@
 """Bad input gets one sentence: file, column, rule, first bad row, how to fix it."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

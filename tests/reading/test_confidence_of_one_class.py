@@ -1,7 +1,5 @@
 """Confidences and logits that are something else: refused, where their own kind is read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

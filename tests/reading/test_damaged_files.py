@@ -1,7 +1,5 @@
 """Damaged and forged files are refused in one sentence, before anything grows or runs."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 

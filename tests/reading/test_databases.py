@@ -1,7 +1,5 @@
 """Databases are read by a table or a query, and reach nothing but themselves."""
 
-from __future__ import annotations
-
 import io
 import sqlite3
 

@@ -1,7 +1,5 @@
 """Ways to write data wrongly: each is refused in one sentence, said, or read as it was meant."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Two files as one dataset, images beside them, directories and many runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

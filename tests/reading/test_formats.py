@@ -1,7 +1,5 @@
 """Every format, found by suffix and by content, and read to the same dataset."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Results as data frames of the library that the data came from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa

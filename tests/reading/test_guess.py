@@ -1,7 +1,5 @@
 """Which column is taken for what, what the user can say, and what the mapping panel shows."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

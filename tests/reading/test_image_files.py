@@ -1,7 +1,5 @@
 """Images in files beside a table: found by a column of names, and nowhere else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Files that lost rows: they are refused, or doubted, and never read as if they were whole."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

@@ -1,7 +1,5 @@
 """Files parsed in a child process: the same is read, and its end is nobody else's."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """JSON in its usual layouts, and logs of answers with a confidence."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of few rows and many classes, columns or rounded numbers, which are as they should be."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

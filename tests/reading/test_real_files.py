@@ -1,7 +1,5 @@
 """The real predictions that the product is built with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal

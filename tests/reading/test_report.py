@@ -1,7 +1,5 @@
 """The report says in plain words what was read and what to be careful about."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Logs of answers as they are written: confidences in words, and texts for features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

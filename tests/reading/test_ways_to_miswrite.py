@@ -4,8 +4,6 @@ A sound log is written in one other way, by hand or as a spreadsheet would; what
 compared with the sound log. The sentences of single ways are in test_doubts.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 

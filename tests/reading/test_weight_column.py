@@ -1,7 +1,5 @@
 """A column that says what each row counts for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

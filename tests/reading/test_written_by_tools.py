@@ -3,8 +3,6 @@
 ``written/`` was written by datasets 5.2 (``save_to_disk``, ``to_parquet``) and inspect_ai 0.3.285.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Vector, matrix and Dirichlet scaling: gradients, other people's optima, and limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize

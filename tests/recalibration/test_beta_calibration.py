@@ -1,7 +1,5 @@
 """Beta calibration: gradient, other implementations, and limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime

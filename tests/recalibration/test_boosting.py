@@ -1,7 +1,5 @@
 """Boosting: scikit-learn's trees summed, a stump by hand, and where there is nothing to find."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Logistic recalibration: gradient, scikit-learn's optimum, and limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime

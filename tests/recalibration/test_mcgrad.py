@@ -1,7 +1,5 @@
 """MCGrad, of another library: one interface, and one clear sentence without the library."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 

@@ -1,7 +1,5 @@
 """LoRe smooth: each correction by sums over pairs, one Newton step, and what is made of them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

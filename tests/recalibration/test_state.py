@@ -1,7 +1,5 @@
 """What a method fits: an attribute, a part of another, watched, and with numpy alone."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess

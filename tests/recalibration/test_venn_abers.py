@@ -1,7 +1,5 @@
 """Venn–Abers: scikit-learn's isotonic regression with the new row in it, once as each outcome."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression

@@ -1,7 +1,5 @@
 """What is kept of calibration rows where none may be read: means over cells of enough of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from synthetic import found_in

@@ -1,7 +1,5 @@
 """A small classifier with everything a report can speak of, and its report."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

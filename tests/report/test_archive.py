@@ -1,7 +1,5 @@
 """A bundle is there as a whole or not at all, and the same numbers can be had again."""
 
-from __future__ import annotations
-
 import io
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What is in the bundle, and that it is right."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

@@ -1,7 +1,5 @@
 """Whatever the data lack, there is a report, and it says what is missing."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -3,8 +3,6 @@
 The interface is that of ``mlflow.models.evaluation.ModelEvaluator`` of MLflow 2.8 to 3.17.
 """
 
-from __future__ import annotations
-
 import sys
 from abc import ABCMeta, abstractmethod
 from importlib import import_module

@@ -1,7 +1,5 @@
 """A piece of a model card: numbers as the table has them, and nothing smuggled in by data."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Whatever anything in the data is called, the page has the elements it has for plain names."""
 
-from __future__ import annotations
-
 from collections import Counter
 from html.parser import HTMLParser
 from xml.etree import ElementTree

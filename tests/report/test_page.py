@@ -1,7 +1,5 @@
 """index.html: safe, self-contained, small; and the landscape it carries."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Templates: text is escaped, what is left out is an error, and JSON stays inside its script."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """Three classes, five features and two groups; the classifier is overconfident in places."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

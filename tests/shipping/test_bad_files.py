@@ -1,7 +1,5 @@
 """A file that is not what was written is refused, in words."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from io import BytesIO

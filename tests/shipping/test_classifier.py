@@ -1,7 +1,5 @@
 """LoReClassifier: scikit-learn's own checks, and that the probabilities are the library's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """What a file is said to hold is what it holds, and what can be read from it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """A file whose checksum was written anew after an edit is refused where it makes no sense."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """A file holds nothing of the rows a method was measured on, and does what was measured."""
 
-from __future__ import annotations
-
 import dataclasses
 from io import BytesIO
 

@@ -1,7 +1,5 @@
 """Files in chunks: the same numbers as in memory, other columns untouched, whole or not there."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Feature maps in a file place new rows where the fitted map would; or it says why it cannot."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The predictor: numpy alone, the same numbers without numba, and misuse told in words."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

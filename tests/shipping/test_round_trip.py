@@ -1,7 +1,5 @@
 """What comes out of a file is what went in, to the last bit, for every method."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from io import BytesIO

@@ -1,7 +1,5 @@
 """What is computed of a view is what the library's functions say."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

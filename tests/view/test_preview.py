@@ -1,7 +1,5 @@
 """Fields for a moving slider are the exact ones, on a coarser raster, or close to them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

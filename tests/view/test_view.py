@@ -1,7 +1,5 @@
 """One view: what everybody derives from it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

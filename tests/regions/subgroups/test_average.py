@@ -1,7 +1,5 @@
 """What rows are compared with, against brute force and exact distributions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """What is planted is found and named; what is right is left alone; sentences say the table."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """All rows together: hand-derived numbers, and p-values that are what they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

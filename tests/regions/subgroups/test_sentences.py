@@ -1,7 +1,5 @@
 """Every number of every sentence is that of the object it stands for, whatever was found."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

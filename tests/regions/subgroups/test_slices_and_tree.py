@@ -1,7 +1,5 @@
 """Sums over slices against masks; trees of fields whose peaks are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """Columns of a dataset as data: predicates choose the rows of their codes, news is named once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Words of texts as columns: what holds them, and the topic that they name."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 
