@@ -63,7 +63,6 @@ class Chart:
         return {"scrollZoom": True} if is_map else {}
 
     def _ipython_display_(self) -> None:
-        """Show the figure in a notebook by Plotly's own renderer, and below it how to read it."""
         from IPython.display import display
 
         if find_spec("nbformat") is None:  # Plotly's renderer needs it
@@ -73,7 +72,6 @@ class Chart:
         display({"text/markdown": self.how_to_read, "text/plain": self.how_to_read}, raw=True)
 
     def _repr_html_(self) -> str:
-        """Return the figure and how to read it as HTML that needs no network."""
         picture = self.figure.to_html(full_html=False, include_plotlyjs=True, config=self.config)
         return f"{picture}<p>{escape(self.how_to_read)}</p>"
 

@@ -33,7 +33,6 @@ TIMEOUT_SECONDS = 60.0
 #: The browser asks its maker for updates and lists as it starts: of a proxy that is not there.
 _NOWHERE = "http://127.0.0.1:9"
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="static-image")
-#: Widths journals ask for, in millimetres.
 COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
 #: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.
 _PIXELS_AN_INCH = 96.0
@@ -42,7 +41,6 @@ _POINTS_AN_INCH = 72.0
 #: Type size the figures are designed with, in pixels, and the width they look right at.
 _DESIGN_TYPE = 12.0
 _DESIGN_WIDTH = 700.0
-#: Height of a line of the legend, in sizes of its type.
 _LEGEND_LINE = 1.8
 
 
@@ -121,9 +119,9 @@ def chart_image(
 ) -> bytes:
     """Render a chart as a static image by Kaleido.
 
-    ``width``, ``height``: pixels at scale 1; the height is the chart's own by default. ``scale``:
-    pixel density of a PNG. Raises InputError if the format is unknown, Chrome or Kaleido is
-    missing, the browser fails or rendering takes over a minute.
+    ``width``, ``height``: pixels at scale 1; by default the chart's own height. ``scale``: pixel
+    density of a PNG. Raises InputError if the format is unknown, Chrome or Kaleido is missing, the
+    browser fails or rendering takes over a minute.
     """
     if image_format not in STATIC_FORMATS:
         raise InputError(f"'image_format' must be one of {STATIC_FORMATS}; got {image_format!r}.")
@@ -153,7 +151,6 @@ def chart_image(
             f"rendering '{chart.name}' took over {TIMEOUT_SECONDS:.0f} s and was given up; use "
             "the HTML export or the camera button of the chart."
         ) from error
-    # A browser that does not start, closes or answers with an error.
     except (OSError, RuntimeError, DevtoolsProtocolError, KaleidoError) as error:
         raise InputError(f"the browser that draws '{chart.name}' failed: {error}") from error
 
@@ -168,11 +165,10 @@ def paper_chart(
 ) -> Chart:
     """Lay a chart out anew for print.
 
-    Its light colours are taken, which stay apart for colour-blind readers. ``width_mm``,
-    ``height_mm``: by default as high as 0.75 of the width. ``font_pt``: size of all type in points.
-    ``title``: keep the title; journals put it into the caption. Returns a chart whose
-    ``figure.layout`` has width and height in pixels of 1/96 inch. Raises InputError if a size is
-    out of range.
+    Light colours are used, which colour-blind readers can tell apart. ``height_mm``: by default
+    0.75 of the width. ``font_pt``: size of all type in points. ``title``: keep the title; journals
+    put it into the caption. Pixels of the layout are 1/96 inch. Raises InputError if a size is out
+    of range.
     """
     width = _pixels(width_mm, "width_mm", 30.0)
     height = None if height_mm is None else _pixels(height_mm, "height_mm", 20.0)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from lore_core.recalibration.registry import color_numbers
 
 Mode = Literal["light", "dark"]
-#: The modes, the one of paper first.
 MODES: tuple[Mode, Mode] = ("light", "dark")
 
 #: Blue = underconfident, red = overconfident, everywhere.

@@ -18,7 +18,6 @@ from lore_core.inference.simulation import NullBand
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.regions.field import Field, Outline
 
-#: What the rows of a page are called.
 ROWS = "rows"
 
 
@@ -52,9 +51,8 @@ class GammaFields:
     ) -> bytes:
         """Pack it: one byte a node, or a row in space.
 
-        ``key`` names what is looked at, but for γ. ``next_part``: number of the part to ask for
-        next; ``is_all``: whether none is to come. ``with_support``: whether n_eff goes along, in a
-        second byte a node.
+        ``next_part``: the part to ask for next. ``with_support``: n_eff goes along, in a second
+        byte.
         """
         header: dict[str, Any] = {
             "key": key,
@@ -102,7 +100,7 @@ class StillLayer:
     fields: bytes
 
     def as_text(self) -> dict[str, str]:
-        """Return it as JSON can hold it."""
+        """Encode it for JSON."""
         scene, fields = (base64.b64encode(part).decode() for part in (self.scene, self.fields))
         return {"name": self.name, "note": self.note, "scene": scene, "fields": fields}
 
@@ -117,9 +115,8 @@ def still_layers(
 ) -> tuple[StillLayer, ...]:
     """Pack every layer of a picture, with its fields at every bandwidth.
 
-    ``rows``: all of them, with their errors at the first bandwidth. ``vivid``: where most rows are
-    beyond chance; all else is paler. ``curve``, ``band``: the MLCE over γ, and what calibrated data
-    show of it.
+    ``vivid``: where most rows are significant; all else is paler. ``curve``, ``band``: MLCE over γ
+    and its null band.
     """
     made = []
     for layer in picture.layers:

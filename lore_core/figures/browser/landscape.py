@@ -62,8 +62,7 @@ class LiveLandscape:
     gamma: float  #: Bandwidth of the field
     #: Those the reader may choose, in order; none where there is no slider.
     gammas: tuple[float, ...] = ()
-    #: Names the fields of the slider, where there are some: the key of their message, and where
-    #: there is a server the address of their parts.
+    #: Key of the message with the slider's fields, and on a server the address of their parts.
     fields_key: str = ""
     #: Address that answers for rows; "" where there is no server.
     address: str = ""
@@ -135,7 +134,7 @@ class LiveLandscape:
         return pack(header, arrays)
 
     def _packed_map(self) -> tuple[dict[str, Any] | None, dict[str, NDArray[np.generic]]]:
-        """Pack the field, where it is strong and where rows are; of space there is none."""
+        """Pack the field, where it is strong and where rows are; nothing in space."""
         if self.field is None:
             return None, {}
         described, arrays = packed_field(self.field)
@@ -162,7 +161,7 @@ def packed_rows(rows: EveryRow, key: str) -> bytes:
 
 
 def scale_header(scale: ErrorScale) -> dict[str, Any]:
-    """Return what a colour means."""
+    """Describe the colour scale."""
     ends = {"signed": scale.is_signed, "limit": scale.limit}
     return {**ends, "title": scale.title, "ticks": scale.ticks}
 
@@ -202,11 +201,7 @@ class EveryRow:
 def every_row(
     dataset: Dataset, target_rows: Target, target: str | int, errors: LocalErrors, at: Floats
 ) -> EveryRow:
-    """Take rows into columns.
-
-    ``target_rows``: their confidence and outcome of the ``target``. ``at`` (n, d): their places on
-    the map.
-    """
+    """Take rows into columns; ``at`` (n, d): their places on the map."""
     is_top = target == TOP_LABEL
     return EveryRow(
         at=at,

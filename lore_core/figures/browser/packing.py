@@ -22,10 +22,10 @@ _SIDES = 32767
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
-    """Join arrays and a header: the arrays, the header as JSON, its length in four bytes.
+    """Join arrays (of integers up to 32 bits, or float32; ravelled) and a JSON header.
 
-    ``header``: what JSON can hold; ``arrays`` is added to it: kind, place and length of each.
-    ``arrays``: of 8-bit, 16-bit or 32-bit integers, or of 32-bit floats; ravelled.
+    The header comes after the arrays, its length in the last four bytes; ``arrays`` in it has kind,
+    place and length of each.
     """
     parts: list[bytes] = []
     described: dict[str, tuple[str, int, int]] = {}
@@ -45,9 +45,8 @@ def packed_field(
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
     """Return a field in one or two bytes a node: a header and its arrays.
 
-    ``scale``: a code of 127 of ``error`` (int8, −128 where nothing is shown) is so large an error.
-    ``logSupport``: log(1 + n_eff) of the code 255 of ``support`` (uint8, 0 where no row is near); 0
-    of the code 1.
+    ``scale`` is the error of code 127 (−128: nothing shown); ``logSupport`` is log(1 + n_eff) of
+    code 255, 0 of code 1 (code 0: no row near).
     """
     header, error = coded_errors(field.signed)
     support, log_support = _log_coded(field.effective_size, _FIELD_STEPS)
@@ -65,7 +64,7 @@ def packed_field(
 
 
 def coded_errors(signed: Floats) -> tuple[dict[str, Any], NDArray[np.int8]]:
-    """Return errors in a byte each, −128 where there is none: 127 is so large as ``scale`` says."""
+    """Return errors in a byte each, 127 for ``scale``; −128 where there is none."""
     known = np.isfinite(signed)
     scale = max(float(np.abs(signed[known]).max(initial=0.0)), 1e-9)
     error = np.full(signed.shape, _NOTHING, np.int8)
@@ -76,7 +75,7 @@ def coded_errors(signed: Floats) -> tuple[dict[str, Any], NDArray[np.int8]]:
 def packed_errors(
     error: Floats, effective_size: Floats
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
-    """Return rows' own errors in four bytes a row: 32767 is an error of 1."""
+    """Return rows' own errors and n_eff in four bytes a row: 32767 is an error of 1."""
     size, log_support = _log_coded(effective_size, _ROW_STEPS)
     least = 1 + round(float(np.log1p(MIN_EFFECTIVE_SIZE)) / log_support * (_ROW_STEPS - 1))
     # Rounding must not tell a row to have enough neighbours, nor too few.

@@ -41,7 +41,6 @@ from lore_core.metrics.catalogue import ALCE, CATALOGUE, CURVES, ECE, MLCE_SUPPO
 from lore_core.metrics.metric import CurveKey, OverBandwidths
 from lore_core.metrics.rewards import RewardCurve
 
-#: Bandwidths, as every chart over them has them.
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
 Curve = BandwidthCurve | BandwidthSpread | VectorCurve
 Null = NullBand | VectorBand
@@ -51,7 +50,7 @@ _MAX_STEPS = 400
 _ROOM = 0.08
 #: Names of batches that are written, and their letters.
 _MAX_NAMES, _MAX_LETTERS = 10, 14
-#: The metrics of each panel of the movement, from top to bottom, with their colours.
+#: Metrics of each panel of the movement, from the top, with their colours.
 _MOVING = ({MLCE_SUPPORTED.name: 0}, {ALCE.name: 1, ECE.name: 2})
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
@@ -68,11 +67,10 @@ def bandwidth_figure(
 ) -> Chart:
     """One curve for each feature map or method, with both limits (Luo et al. 2022, fig. 1).
 
-    ``curves``: by name; of many runs the mean is drawn, in a band of one standard deviation, of
-    sums the bounds are. ``metric``: "mlce_supported", "alce" or "mlce", of the whole vector
-    "average" or "largest". ``rows``: which these are, in words. ``gamma``: the bandwidth in use,
-    drawn as a rule. ``null``: name of a curve, and what calibrated data with its confidences would
-    show: drawn as a band. ``mode``: theme.
+    ``curves``: by name; of many runs the mean in a band of one standard deviation, of sums the
+    bounds. ``metric``: "mlce_supported", "alce" or "mlce", of the whole vector "average" or
+    "largest". ``rows``: which these are, in words. ``gamma``: the bandwidth in use. ``null``: name
+    of a curve, and what calibrated data with its confidences would show, drawn as a band.
     """
     about = (CURVES | VECTOR_CURVES)[metric]
     marks: list[Mark] = []
@@ -127,10 +125,9 @@ def bandwidth_figure(
 def _with_band(
     item: Curve, metric: CurveKey
 ) -> tuple[BandwidthCurve | VectorCurve, tuple[str, Floats, Floats] | None]:
-    """Return the curve that is drawn, and what the band around it shows, with its ends."""
+    """Return the curve that is drawn, and the label and ends of its band."""
     if isinstance(item, BandwidthSpread):
         mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
-        # No further than an error can go.
         return item.mean, ("± 1 SD", np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0))
     if isinstance(item, BandwidthCurve) and item.bounds is not None:
         return item, ("surely", *item.bounds[metric])
@@ -162,7 +159,6 @@ def _limits(
 
 
 def _table(item: Curve, metric: CurveKey) -> pd.DataFrame:
-    """One row a bandwidth; of many runs with the spread of what is drawn."""
     if not isinstance(item, BandwidthSpread):
         return item.frame()
     return item.mean.frame().assign(**{f"{metric}_sd": getattr(item.sd, metric)})
@@ -203,8 +199,7 @@ def suggestion_figure(
 ) -> Chart:
     """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
 
-    ``rows``: which it was chosen on, in words. ``in_use``: γ and number of bins in use, marked
-    where they were tried. ``mode``: theme.
+    ``rows``: which it was chosen on, in words. ``in_use``: γ and number of bins in use.
     """
     gammas, best = suggestion.gammas, suggestion.gamma
     marks: list[Mark] = []
@@ -262,8 +257,8 @@ def cdf_figure(
 
     ``errors``: LCE of the rows, by method; with one entry its mean is marked too. ``rows``: which
     these are, in words. ``global_error``: |conf(B) − acc(B)| of the bin, drawn as a line. ``null``:
-    what calibrated rows would show, drawn as a band. ``highlighted``: the entry that is compared
-    with the others. ``mode``, ``title``: look.
+    what calibrated rows would show, drawn as a band. ``highlighted``: the entry compared with the
+    others.
     """
     ordered = {name: np.sort(values[np.isfinite(values)]) for name, values in errors.items()}
     means = {name: float(values.mean()) for name, values in ordered.items() if values.size}
@@ -306,13 +301,12 @@ def cdf_figure(
         name = f"bin's global error {with_points(global_error, 1)}"
         rules.append(Rule(global_error, Tint("quiet"), name=name, width=1.5, dash="dot"))
     if len(rules) == 2:
-        # They may lie close together: each is written on its outer side, if there is room.
+        # Where they lie close together each is written on its outer side, if there is room.
         first = 0 if rules[0].at <= rules[1].at else 1
         widest = max(float(values.max(initial=0.0)) for values in ordered.values())
         if rules[first].at > _ROOM * widest:
             rules[first] = replace(rules[first], text_side="left")
     text = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
-    # (As short as a narrow chart has room for.)
     x_axis = Axis("local error (LCE)", "points", from_zero=True)
     y_axis = Axis("share of rows", "share", span=(0, 1.02))
     picture = PanelPicture(
@@ -341,7 +335,7 @@ def reward_figure(
     """Gain over the baseline against the cost ratio, above the share of rows answered.
 
     ``curves``: by method. ``rows``: which these are, in words. ``baseline``: the method the others
-    are held against. ``ratio``: the reader's own cost ratio, drawn as a rule. ``mode``: theme.
+    are compared with. ``ratio``: the reader's own cost ratio.
     """
     gains: list[Mark] = []
     answers: list[Mark] = []
@@ -407,9 +401,8 @@ def movement_figure(
 ) -> Chart:
     """Supported MLCE over ALCE and ECE, batch by batch, and which batches are marked.
 
-    ``movement``: of :func:`~lore_core.mergeable.partitions.batches.movement_frame`, a row a batch.
-    ``level``: batches with p up to this are marked. ``rows``: which these are, in words. ``mode``:
-    theme.
+    ``movement``: of :func:`~lore_core.mergeable.partitions.batches.movement_frame`. ``level``:
+    batches with p up to this are marked. ``rows``: which these are, in words.
     """
     at = np.arange(len(movement), dtype=np.float64)
     names = [shortened(name, _MAX_LETTERS) for name in movement["batch"]]

@@ -59,7 +59,7 @@ def group_figure(
 
     ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same groups, by method.
     ``metric``: "gap", "ece" or "mce". ``rows``: which these are, in words. ``by_sign``: colours
-    tell over- from underconfidence beyond chance, not one method from another. ``mode``: theme.
+    show significant over- and underconfidence, not methods.
     """
     first = next(iter(reports.values()))
     groups = [str(name) for name in first["group"]]
@@ -110,8 +110,7 @@ def group_figure(
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
     """Show one metric of some methods, the first on top.
 
-    ``values``: by method ``value, low, high``, NaN where there is no interval. ``rows``: which rows
-    these are, in words.
+    ``values``: by method ``value, low, high``, NaN where there is no interval.
     """
     n = len(values)
     place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
@@ -138,7 +137,6 @@ def metric_axis(metric: Metric) -> Axis:
 
 
 def _named(names: list[str]) -> Axis:
-    """Write names from top to bottom."""
     return Axis(ticks=tuple(enumerate(names[::-1])), span=(-0.6, len(names) - 0.4))
 
 
@@ -189,7 +187,7 @@ def runs_figure(
     """One strip a method, one dot a run, with mean and standard deviation.
 
     ``metric``: column of the result's table. ``rows``: which runs and rows these are, in words.
-    ``lines``: join the dots of each run. ``mode``: theme.
+    ``lines``: join the dots of each run.
     """
     values, methods = result.values(metric), result.methods
     runs = [str(run) for run in values.index]
@@ -257,7 +255,7 @@ def run_scatter_figure(
     """Two metrics of every run and method against each other (Luo et al. 2022, table 2).
 
     ``metric``, ``of``: columns of the result's table, across and upwards. ``rows``: which runs and
-    rows these are, in words. ``mode``: theme.
+    rows these are, in words.
     """
     across, upwards = result.values(metric), result.values(of)
     called, other = words_of(metric), words_of(of)
@@ -321,8 +319,8 @@ def class_map_figure(
     """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
 
     ``coordinates`` (n, 2): the map of the dataset's rows. ``errors``, ``chance``: their local
-    errors, and which are beyond chance. ``rows``: which these are, in words. ``axes``: name of the
-    map. ``mode``, ``height``: look.
+    errors and which are significant. ``rows``: which these are, in words. ``axes``: name of the
+    map.
     """
     found = np.flatnonzero(chance.beyond)
     wrong = errors.most_wrong
@@ -378,11 +376,9 @@ def class_map_figure(
 def _dots(
     at: Floats, tint: Tint, size: int, name: str, words: Sequence[str] = (), title: str = ""
 ) -> Dots:
-    """Draw some rows; ``words``: what is said of each, under ``title``."""
     hover = Hover(title or name, lines=("{text}",)) if words else ()
     return Dots(at[:, 0], at[:, 1], tint, size, name=name, words=words, hover=hover)
 
 
 def _some(rows: Ints, most: int) -> Ints:
-    """Take at most so many rows, evenly spread."""
     return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]

@@ -40,8 +40,8 @@ _HEIGHTS = {
     "signed": "Hills are places that promise too much, valleys those that promise too little.",
     "absolute": "Height is the size of the local error, whichever way it leans.",
 }
-#: Share of the rows at either end that may be outliers, and how far the frame follows them, as a
-#: share of where the others lie.
+#: Share of rows at either end that may be outliers, and how far the frame follows them (share of
+#: the others' extent).
 _TAIL, _REACH = 0.005, 0.25
 #: Letters of a value in a hover or of a name on the map, and columns a hover lists.
 _MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
@@ -77,18 +77,16 @@ def landscape_figure(
 ) -> LandscapeChart:
     """Raster of the signed local error on the 2-D map, with rows over it.
 
-    ``field``: None draws only points. ``coordinates`` (n, 2): the map, all rows; ``counts`` says
-    how many rows there are at each, by default one. ``points``, ``worst``: rows to draw, and to
-    ring (:func:`~lore_core.regions.rows.row_table` with errors). ``n_total``: rows that could have
-    been drawn; the drawn share is said in the subtitle. ``value``, ``limit``: SLCE ("signed") on a
-    diverging scale or LCE ("absolute") on a sequential one, and the end of the scale. ``rows``,
-    ``axes``: which rows these are, in words, and the name of the map. ``region``: what the reader
-    has drawn. ``found``: names of regions that were found, and where they lie. ``labels``: names on
-    the map, ``name, x, y`` (:func:`~lore_core.regions.rows.class_positions`). ``seen``: which part
-    of the map is shown: how far its middle lies from that of the whole, as shares of the whole's
-    sides, and how many times it is enlarged; by default the whole. ``pixel``: what a pixel of
-    ``field`` is, as a sentence, where that is not what it is of rows. ``frame``: ends of the axes;
-    by default round the bulk of the rows. ``mode, height, title``: look.
+    ``field``: None draws only points. ``coordinates`` (n, 2): the map, all rows; ``counts``: rows
+    at each, by default one. ``points``, ``worst``: rows to draw, and to ring
+    (:func:`~lore_core.regions.rows.row_table` with errors). ``n_total``: rows that could have been
+    drawn. ``value``, ``limit``: SLCE ("signed") on a diverging or LCE ("absolute") on a sequential
+    scale, and its end. ``rows``, ``axes``: which rows these are, and the name of the map.
+    ``region``: what the reader has drawn. ``found``: names and outlines of regions found.
+    ``labels``: names on the map, ``name, x, y`` (:func:`~lore_core.regions.rows.class_positions`).
+    ``seen``: shift of the view's middle, as shares of the whole map's sides, and its magnification;
+    by default the whole. ``pixel``: a sentence on what a pixel of ``field`` is, where it differs
+    from that of rows. ``frame``: ends of the axes; by default round the bulk of the rows.
     """
     extent, widest = _extent(coordinates, counts)
     if frame is not None:
@@ -130,9 +128,9 @@ def sums_landscape_figure(
 ) -> LandscapeChart:
     """Raster of the signed local error of summed rows, with how near the exact one it surely is.
 
-    ``seen``: what is drawn; of a map in the plane, else an InputError is raised. ``axes``: name of
-    the map. ``limit``: end of the colour scale; by default that of the errors shown. ``**look``:
-    ``value, frame, found, title, mode, height`` of :func:`landscape_figure`.
+    ``seen``: what is drawn; InputError if its map is not 2-D. ``axes``: name of the map. ``limit``:
+    end of the colour scale; by default that of the errors shown. ``**look``: ``value, frame, found,
+    title, mode, height`` of :func:`landscape_figure`.
     """
     if seen.field is None:
         raise InputError(
@@ -173,10 +171,9 @@ def landscape_3d_figure(
 ) -> LandscapeChart:
     """Rows in a 3-D embedding, coloured by their local error.
 
-    ``points``, ``worst``: rows to draw, and to ring. ``coordinates`` (n, 3): the embedding, all
-    rows. ``labels``: names in it, columns ``name, x, y, z``. ``camera``: "corner", "top", "front"
-    or "side". ``seen``: where it is seen from instead: how far the middle of what is seen lies
-    right and up, as shares of four fifths of its diagonal, how many times it is enlarged, degrees
+    ``points``, ``worst``: rows to draw, and to ring. ``coordinates`` (n, 3): all rows. ``labels``:
+    columns ``name, x, y, z``. ``camera``: "corner", "top", "front" or "side". ``seen``: another
+    view: shift of its middle right and up, in four fifths of the diagonal; magnification; degrees
     round the upright and above the floor. The others: see :func:`landscape_figure`.
     """
     looking = CAMERAS[camera]
@@ -244,7 +241,7 @@ def surface_figure(
 def _extent(
     coordinates: Floats, counts: Ints | None = None
 ) -> tuple[tuple[tuple[float, float], ...], float]:
-    """Return ends of the axes round the bulk of the rows, not round outliers; and the longer."""
+    """Return ends of the axes round the bulk of the rows, and the longer side."""
     ends = [_TAIL, 1 - _TAIL]
     if counts is None:
         low, high = np.quantile(coordinates, ends, axis=0)
@@ -265,7 +262,6 @@ def _extent(
 def _part(
     extent: tuple[tuple[float, float], ...], seen: tuple[float, ...]
 ) -> tuple[tuple[float, float], ...]:
-    """Return ends of the axes round what is seen of a map."""
     *moved, zoom = seen
     part = []
     for (low, high), share in zip(extent, moved, strict=True):
@@ -282,7 +278,6 @@ def outlined_region(name: str, outline: Outline) -> OutlinedRegion:
 
 
 def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None:
-    """Take rows of a table to their places on the map."""
     if table is None or table.empty:
         return None
     row = table["row"].to_numpy()
@@ -291,10 +286,7 @@ def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None
 
 
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
-    """Say what is known of rows.
-
-    ``table``: the rows (:func:`~lore_core.regions.rows.row_table` with errors).
-    """
+    """Say what is known of rows (:func:`~lore_core.regions.rows.row_table` with errors)."""
     others = [column for column in table.columns if column not in _WORDED][:_MAX_COLUMNS]
     return tuple(_row_hover(record, others) for record in table.to_dict("records"))
 
@@ -363,7 +355,6 @@ def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:
 
 
 def _field_table(field: Field) -> pd.DataFrame:
-    """List the nodes of a field that show an error."""
     row, column = np.nonzero(np.isfinite(field.signed))
     table = pd.DataFrame(
         {
@@ -379,7 +370,6 @@ def _field_table(field: Field) -> pd.DataFrame:
 
 
 def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFrame:
-    """List rows with their places on the map."""
     if points is None:
         return pd.DataFrame()
     z = coordinates[points["row"].to_numpy()]
@@ -389,8 +379,8 @@ def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFram
 def shifts(places: Floats, names: Sequence[str], *, n_fixed: int = 0) -> Floats:
     """Return how many pixels up each name has to move so that it covers none before it, shape (n,).
 
-    ``places`` (n, 2): where the names belong, in pixels. ``names``: most important first;
-    ``n_fixed`` of the first stay where they are. 0 where there is no free place near by.
+    ``places`` (n, 2): in pixels, most important first; the first ``n_fixed`` stay. 0 where no place
+    is free near by.
     """
     moved = np.zeros(len(names))
     taken: list[tuple[float, float, float]] = []

@@ -17,7 +17,6 @@ from lore_core.regions.selection import Selection
 
 Value = Literal["signed", "absolute"]
 
-#: What a value of the error is called.
 TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 
 
@@ -28,8 +27,7 @@ class Camera:
     #: Degrees round the upright and above the floor.
     round: float
     above: float
-    #: How far right and up the middle of what is seen lies from that of all, as shares of four
-    #: fifths of its diagonal, and how many times it is enlarged.
+    #: Shift of the view's middle right and up, in four fifths of the diagonal; magnification.
     right: float = 0.0
     up: float = 0.0
     zoom: float = 1.0
@@ -145,8 +143,7 @@ class LandscapePicture(Picture):
     extent: tuple[tuple[float, float], ...] = ()  #: Ends of the axes
     scale: ErrorScale  #: Colours, the same for all rows, layers and bandwidths
     layers: tuple[Layer, ...] = ()  #: Sets of rows whose error is drawn as a raster, one at a time
-    #: Bandwidths of the fields of each layer, and which is shown first; none where there is one
-    #: field, whose bandwidth is said in words.
+    #: Bandwidths of each layer's fields, and which is shown first; none where there is one field.
     gammas: tuple[float, ...] = ()
     start: int = 0
     #: Rows drawn as dots, and those that are ringed.
@@ -165,9 +162,9 @@ class LandscapePicture(Picture):
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:
-    """Find where a raster crosses ½: marching squares, as single straight pieces.
+    """Find where a raster ``values`` (r, c) crosses ½: marching squares, as straight pieces.
 
-    ``x`` (c,), ``y`` (r,): nodes. ``values`` (r, c). Returns x0, y0, x1, y1 of each piece, (s, 4).
+    ``x`` (c,), ``y`` (r,): nodes. Returns x0, y0, x1, y1 of each piece, (s, 4).
     """
     # A border of nothing closes lines at the edge of the raster.
     v = np.pad(values, 1) - 0.5
@@ -185,6 +182,5 @@ def segments(x: Floats, y: Floats, values: Floats) -> Floats:
                 t = v[one] / (v[one] - v[other])
                 (i0, j0), (i1, j1) = one, other
                 crossed.append((xs[j0] + t * (xs[j1] - xs[j0]), ys[i0] + t * (ys[i1] - ys[i0])))
-        # (Of a saddle two pieces.)
         pieces += [(*a, *b) for a, b in zip(crossed[::2], crossed[1::2], strict=True)]
     return np.array(pieces, dtype=np.float64).reshape(-1, 4)

@@ -1,7 +1,4 @@
-"""Pictures as plain objects: what is shown, of which rows, and marks on axes.
-
-Marks say what is shown where and what its colour means; the arrays of a mark have one length, k.
-"""
+"""Pictures as plain objects: what is shown, of which rows; arrays of a mark have one length, k."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import HUNDREDTHS, signed_points
 
 Numbers = Floats | Ints
-#: One row of a table, by its columns.
 Record = Mapping[Hashable, Any]
 
 
@@ -38,8 +34,8 @@ class Picture:
 class Hover:
     """What is said about an item when it is pointed at: plain text, the head set off.
 
-    Where one hover is for all points of a mark, ``{x:.3g}`` stands for a point's own x as it is
-    drawn, ``{text}`` for its word, and ``{0:.3g}`` for what it has in the first column.
+    In one hover for all points ``{x:.3g}``, ``{text}`` and ``{0:.3g}`` stand for a point's own x,
+    word and first column.
     """
 
     head: str
@@ -59,7 +55,7 @@ _LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 def shared_limit(*gaps: Floats) -> float:
     """One end for the colours of pictures that are compared: round, and beyond 99 % of the gaps.
 
-    ``*gaps``: those of all pictures; NaN is passed over.
+    ``*gaps``: those of all pictures; NaN is skipped.
     """
     every = np.abs(np.concatenate([values.ravel() for values in gaps]))
     every = every[np.isfinite(every)]
@@ -98,7 +94,6 @@ class Tint:
 class Axis:
     """What one direction of a picture means."""
 
-    #: The quantity, and what its numbers are.
     title: str = ""
     unit: Unit = "number"
     _: KW_ONLY
@@ -107,7 +102,7 @@ class Axis:
     span: tuple[float, float] | None = None
     from_zero: bool = False
     ticks: tuple[tuple[float, str], ...] = ()  #: Words in place of numbers
-    #: Whether lines lead from the ticks through the picture, and whether there is room for few.
+    #: Whether ticks have grid lines, and whether there is room for few.
     grid: bool = True
     few_ticks: bool = False
     brief: str = ""  #: Title in a narrow column, where it is another
@@ -128,7 +123,7 @@ class Axis:
         return f"{self.title}, points" if self.unit == "points" else self.title
 
     def scaled(self) -> Axis:
-        """Return the axis in the numbers that are drawn."""
+        """Return the axis in the numbers that are drawn (per cent for shares)."""
         span = None if self.span is None else (self.span[0] * self.scale, self.span[1] * self.scale)
         ticks = tuple((at * self.scale, words) for at, words in self.ticks)
         return replace(self, span=span, ticks=ticks)
@@ -138,11 +133,10 @@ class Axis:
 class Mark:
     """What all marks have."""
 
-    #: Fields that hold numbers along the horizontal axis and along the upright one; of a mark that
-    #: lies, ``sideways``, the other way round.
+    #: Fields with numbers across and upwards; the other way round in a ``sideways`` mark.
     along: ClassVar[tuple[str, ...]] = ()
     upright: ClassVar[tuple[str, ...]] = ()
-    #: What it is, and the label its colour belongs to: listed, shown and hidden together.
+    #: Its name, and the label its colour belongs to: listed, shown and hidden together.
     name: str = ""
     group: str = ""
     listed: bool = True  #: Whether a legend names it
@@ -247,7 +241,7 @@ class Cells(Mark):
 
     #: (r, c); from the lowest row upwards, one apart from 0; NaN where a cell is empty.
     value: Floats
-    #: (r, c); what is written in each, whether in bold, and what is said of it.
+    #: (r, c); text in each cell, whether bold, and its hover.
     words: NDArray[np.str_]
     strong: Mask
     hover: NDArray[np.object_]
@@ -259,10 +253,7 @@ class Cells(Mark):
 
 @dataclass(frozen=True)
 class Rule(Mark):
-    """A straight line at one value: upright, or ``level`` at a value of the upright axis.
-
-    A rule that has a name is listed, and the name is written along it.
-    """
+    """A straight line at one value, upright or ``level``; a name is listed and written on it."""
 
     along = ("at",)
     at: float
@@ -288,7 +279,6 @@ def pieces(start: Floats, end: Floats) -> Floats:
 
 
 def _in_units(mark: Mark, across: float, up: float) -> Mark:
-    """Return a mark in other units: every number across and upwards times a factor."""
     if getattr(mark, "sideways", False) or getattr(mark, "level", False):
         across, up = up, across
     factors = dict.fromkeys(mark.along, across) | dict.fromkeys(mark.upright, up)

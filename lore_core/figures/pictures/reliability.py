@@ -50,8 +50,8 @@ def reliability_figure(
     """Accuracy of each confidence bin with its 95 % interval, over the number of rows.
 
     ``rows``: which these are, in words. ``chosen``: bin to outline; ``customdata`` of each bar is
-    its bin index, for clicks. ``highlighted``: what some of the rows are called, and what the same
-    bins are of those alone. ``mode``, ``height``, ``title``: look.
+    its bin index, for clicks. ``highlighted``: name of some of the rows, and their table of the
+    same bins.
     """
     full = np.flatnonzero(table.count > 0)
     edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()
@@ -115,10 +115,7 @@ def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tu
 
 
 def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
-    """Show a point with its gap in place of each bar: fit for a narrow column.
-
-    ``table``, ``rows``: see :func:`reliability_figure`.
-    """
+    """Show a point with its gap in place of each bar: fit for a narrow column."""
     picture = reliability_figure(table, rows=rows).picture
     assert isinstance(picture, PanelPicture)
     top, below = picture.panels
@@ -148,7 +145,6 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
 
 
 def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
-    """Points of some rows, over the bars of all."""
     full = np.flatnonzero(table.count > 0)
     place = ((table.bins.edges[:-1] + table.bins.edges[1:]) / 2)[full]
     interval = pieces(table.accuracy_low[full], table.accuracy_high[full])
@@ -198,7 +194,7 @@ def isotonic_figure(
 ) -> Chart:
     """How often rows of each confidence are right if that only rises with the confidence.
 
-    ``rows``: which these are, in words. ``mode``, ``height``, ``title``: look.
+    ``rows``: which these are, in words.
     """
     c, r = found.confidence, found.frequency
     low, high = found.band_low, found.band_high
@@ -210,14 +206,12 @@ def isotonic_figure(
         Line(c[drawn], r[drawn], Tint("ink"), name="right", width=2),
     ]
     for which in ("over", "under"):
-        # From each drawn level to the next where both lie on that side.
         both = (side[drawn[:-1]] == which) & (side[drawn[1:]] == which)
         start, end = drawn[:-1][both], drawn[1:][both]
         if len(start):
             marks.append(
                 Line(pieces(c[start], c[end]), pieces(r[start], r[end]), Tint(which), width=4)
             )
-    # Of many levels the dots are there to be pointed at only.
     few = len(c) <= _BARS
     tints = [Tint(side[k] if few else "ink", None if few else 0.0) for k in drawn]
     hover = [_isotonic_hover(found, int(k)) for k in drawn]

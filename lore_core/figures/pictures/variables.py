@@ -46,10 +46,9 @@ def variable_figure(
 ) -> Chart:
     """Bars of the gap for each part of a variable, with intervals and the rows behind them.
 
-    ``table``: from :func:`~lore_core.regions.gap_along`; a number stands upright over its number
-    line, names are listed from top to bottom. ``name``: the variable. ``rows``: which these are, in
-    words. ``curve``: from :func:`~lore_core.regions.variables.gaps.smooth_gap`, of a number.
-    ``overall``: gap of all rows, as a line to hold the bars against. ``mode``: theme.
+    ``table``: from :func:`~lore_core.regions.gap_along`. ``rows``: which these are, in words.
+    ``curve``: from :func:`~lore_core.regions.variables.gaps.smooth_gap`, of a number. ``overall``:
+    gap of all rows, drawn as a line.
     """
     n_borders = int((table["border"] != "").sum())
     is_number = n_borders > 0
@@ -136,7 +135,7 @@ def _over_numbers(
 
 
 def _smoothed(table: pd.DataFrame, curve: pd.DataFrame, parts: int) -> list[Mark]:
-    # Equal widths for parts of about equal size: the place of a row is the share of rows below it.
+    # Parts have equal widths: a row's place is the share of rows below it.
     rows = table["rows"].to_numpy()[:parts]
     ends = np.concatenate([[0.0], np.cumsum(rows) / rows.sum()])
     x = np.interp(curve["share"], ends, np.arange(parts + 1) - 0.5)
@@ -171,8 +170,8 @@ def variable_grid_figure(
     """Heat map of the gap over the combinations of two variables.
 
     ``grid``: from :func:`~lore_core.regions.variables.gaps.gap_grid`. ``names``: the variables
-    across and up. ``limit``: end of the colour scale. ``min_rows``: what ``grid["shown"]`` asks
-    for, said under the picture. ``rows``: which these are, in words. ``mode``: theme.
+    across and up. ``limit``: end of the colour scale. ``min_rows``: threshold of ``grid["shown"]``.
+    ``rows``: which these are, in words.
     """
     x, y = (_parts(grid[side], name) for side, name in zip("xy", names, strict=True))
     shape = (len(y.ticks), len(x.ticks))
@@ -230,7 +229,6 @@ def _cell(record: Record, names: tuple[str, str]) -> Hover:
 
 
 def _promise(record: Record) -> tuple[str, ...]:
-    """Say what the rows of a bar or cell promised and got."""
     return (
         rows_words(record["rows"]),
         f"promised {percent(record['confidence'])}, got {percent(record['accuracy'])}",

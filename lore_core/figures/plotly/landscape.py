@@ -68,7 +68,6 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
 
 
 def _drawn_part(sign: int, region: Region, ink: str) -> Options:
-    """Outline what the reader has drawn."""
     path = " L ".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
     line = {"color": ink, "dash": "dash" if sign > 0 else "dot", "width": 2}
     return {"type": "path", "path": f"M {path} Z", "line": line}
@@ -112,7 +111,6 @@ def _raster(field: Field, scale: ErrorScale, color: Options) -> Options:
 def _dots(
     rows: MapRows, kind: str, marker: Options, *, name: str | None = None, which: Mask | None = None
 ) -> Options:
-    """Draw rows on a map of two or three dimensions; ``which``: some of them."""
     chosen = np.flatnonzero(np.ones(len(rows.row), dtype=bool) if which is None else which)
     return {
         "type": kind,
@@ -127,7 +125,6 @@ def _dots(
 
 
 def _contour(x: Floats, y: Floats, inside: Floats | Mask, line: Options, name: str) -> Options:
-    """Draw a line where a raster crosses ½."""
     return {
         "type": "contour",
         "x": x.astype(np.float32),
@@ -142,7 +139,6 @@ def _contour(x: Floats, y: Floats, inside: Floats | Mask, line: Options, name: s
 
 
 def _names(picture: LandscapePicture, mode: Mode) -> list[Options]:
-    """Write the numbers of regions and what else has a name."""
     ink, paper = INK[mode], PAPER[mode]
     regions = [(item.name, item.at, None, paper, ink) for item in picture.regions]
     names = [(item.name, item.at, item.up, ink, rgba(paper, 0.7)) for item in picture.labels]
@@ -187,7 +183,6 @@ def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
 
 
 def _boxed(extent: tuple[tuple[float, float], ...], camera: Camera) -> Options:
-    """Return what shows a box of rows to scale, as a camera sees it."""
     sides = np.diff(np.array(extent), axis=1)[:, 0]
     ratio = _DIAGONAL * camera.zoom * sides / np.linalg.norm(sides)
     right, up, toward = camera.axes
@@ -199,7 +194,6 @@ def _boxed(extent: tuple[tuple[float, float], ...], camera: Camera) -> Options:
             "projection": {"type": "orthographic"},
             "center": _xyz(middle),
             "eye": _xyz(middle + _EYE * toward),
-            # Seen from straight above, the upright says nothing of what is up.
             "up": _xyz(up),
         },
     }

@@ -38,7 +38,6 @@ from lore_core.figures.plotly.frame import (
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
-#: What a hover says of each point: ``{x:.3g}``, ``{0:.2f}``.
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
 _CORNER = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
 
@@ -85,15 +84,11 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
 
 @cache  # it takes Plotly longer than all the rest
 def _domains(shares: tuple[float, ...], gap: float) -> Options:
-    """Return where the axes of panels lie, of these shares of the height."""
     laid = make_subplots(
         len(shares), 1, shared_xaxes=True, row_heights=list(shares), vertical_spacing=gap
     )
     layout: Options = laid.to_plotly_json()["layout"]
     return layout
-
-
-# (What is None in the options below is as Plotly has it by default.)
 
 
 def _axis(of: Axis, *, titled: bool) -> Options:
@@ -128,7 +123,6 @@ def _line(mark: Line | Rule, mode: Mode) -> Options:
 
 
 def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()) -> Options:
-    """Options of a hover: one text for all points, or one each."""
     if not hover:
         return {"hoverinfo": "skip"}
     if not isinstance(hover, Hover):
@@ -145,7 +139,7 @@ def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()
 
 
 def trace(mark: Mark, mode: Mode) -> Options | None:
-    """Return what Plotly draws of a mark; None of what is a shape, not a trace."""
+    """Return the Plotly trace of a mark; None if it is a shape."""
     drawn: Options
     match mark:
         case Line():
@@ -252,7 +246,6 @@ def _cells(mark: Cells, mode: Mode) -> Options:
 
 
 def _rule(mark: Rule, end: str, mode: Mode, *, log: bool) -> tuple[Options | None, Options]:
-    """Return the shape of a rule, and what is written at it."""
     line, (start, stop), at = _line(mark, mode), mark.part, mark.at
     shape: Options = {"type": "line", "x0": at, "x1": at, "y0": at, "y1": at, "line": line}
     where: dict[str, Any]

@@ -18,10 +18,7 @@ WIDTH = 318
 
 
 class Drawing:
-    """A drawing 84 mm wide and ``height`` CSS pixels high, of the class ``kind``.
-
-    ``alt``: what it shows, for a reader who cannot see it.
-    """
+    """A drawing 84 mm wide and ``height`` CSS pixels high, of the class ``kind``."""
 
     def __init__(self, height: float, alt: str, kind: str = "drawing") -> None:
         self._size = {"width": str(WIDTH), "height": _short(height)}
@@ -39,8 +36,8 @@ class Drawing:
     def add(self, tag: str, **options: str | float) -> None:
         """Draw an element over those before it.
 
-        ``**options``: attributes, with ``_`` for ``-``; ``kind`` is the class, ``text`` what the
-        element says, and ``title`` what is said when it is pointed at.
+        ``**options``: attributes, with ``_`` for ``-``; ``kind`` is the class, ``text`` the
+        content, ``title`` the hover.
         """
         text, title = str(options.pop("text", "")), str(options.pop("title", ""))
         element = ElementTree.SubElement(self._root, tag)
@@ -72,10 +69,7 @@ def _short(number: float) -> str:
 
 
 def page_rules() -> str:
-    """Write the rules for drawings on a page, with the colours as variables.
-
-    What is of class ``paper`` is always light.
-    """
+    """Write the rules for drawings on a page, colours as variables; ``paper`` is always light."""
     light, dark = (
         " ".join(f"--{name}: {color};" for name, color in palette(mode).items()) for mode in MODES
     )
@@ -87,10 +81,7 @@ def page_rules() -> str:
 
 
 def png_url(pixels: NDArray[np.uint8]) -> str:
-    """Write pixels as an address that holds the image itself.
-
-    ``pixels`` (h, w), (h, w, 3) or (h, w, 4): grey, RGB or RGBA.
-    """
+    """Return pixels (h, w), (h, w, 3) or (h, w, 4) as a data URL: grey, RGB or RGBA."""
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
@@ -103,7 +94,6 @@ def _rules(colors: Mapping[str, str]) -> str:
         "svg .mid { text-anchor: middle; }",
         "svg .end { text-anchor: end; }",
         f"svg .grid {{ stroke: {colors['line']}; stroke-width: 0.8; }}",
-        # (What stands on lines keeps them off its letters.)
         f"svg .beside {{ paint-order: stroke; stroke: {colors['paper']}; stroke-width: 3px; }}",
         "svg path { stroke-linejoin: round; }",
     ]

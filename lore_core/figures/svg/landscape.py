@@ -16,10 +16,7 @@ _ACROSS = WIDTH - 2 * _MARGIN
 
 
 def landscape_drawing(picture: LandscapePicture) -> Drawing:
-    """Draw the field that is shown first, in the colours of paper on every page.
-
-    ``picture``: what to show: with a field, and on a 2-D map.
-    """
+    """Draw the field that is shown first, on a 2-D map, in the colours of paper on every page."""
     field = picture.layers[0].fields[picture.start]
     step = np.array([field.x[1] - field.x[0], field.y[1] - field.y[0]])
     low = np.array([field.x[0], field.y[0]]) - step / 2

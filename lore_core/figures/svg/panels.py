@@ -33,7 +33,6 @@ _HIGH, _LOW, _LINE = 180.0, 40.0, 18.0
 _LETTER, _DIGIT, _LONGEST = 5.6, 5.0, 20
 #: Room beyond the outermost values, as a share of what lies between them.
 _PAD = 0.06
-#: About how many ticks an axis has.
 _TICKS = 4.5
 _DASHES = {"solid": "none", "dash": "4 3", "dot": "2 3"}
 
@@ -57,7 +56,6 @@ def panel_drawing(picture: PanelPicture) -> Drawing:
 
 
 def _room_for_ticks(panels: Sequence[Panel]) -> float:
-    """Return how much room the ticks of upright axes need beside the axes' titles."""
     spans = [_spans(panel)[1] for panel in panels]
     ticks = [_ticks(panel.y, span) for panel, span in zip(panels, spans, strict=True)]
     longest = max((len(words) for of_panel in ticks for _, words in of_panel), default=0)
@@ -174,7 +172,6 @@ class _Frame:
 
 
 def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
-    """Return the values across and upwards that a mark has."""
     match mark:
         case Line() | Dots():
             return mark.x, mark.y
@@ -197,7 +194,6 @@ def _from_zero(length: Numbers) -> Floats:
 
 
 def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of both axes of a panel."""
     across, upwards = zip(*[_reached(mark) for mark in panel.marks if not mark.detail], strict=True)
     return _span(panel.x, list(across)), _span(panel.y, list(upwards))
 
