@@ -1,8 +1,4 @@
-"""Where: sets of rows, found or drawn, what is true of them and what they are made of.
-
-``variables`` are the columns along which a gap is looked for, ``subgroups`` the slices and regions
-where the confidence is worse than on average, with the verdict.
-"""
+"""Sets of rows, found or drawn: what is true of them and what they are made of."""
 
 from __future__ import annotations
 

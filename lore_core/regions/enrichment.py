@@ -46,24 +46,20 @@ def composition(
 ) -> pd.DataFrame:
     """List the values that rows inside hold more often than the rows they are compared with.
 
-    ``dataset``: all rows: classes, groups, metadata, images and features are looked at
-    (:func:`~lore_core.regions.variables.attributes.attributes`). ``inside`` (n,): the set.
-    ``among`` (n,): the rows the set was drawn from; those not inside are what it is compared with.
-    By default all rows. ``coded``: ``attributes(dataset)``, computed once where many sets are
-    described.
+    ``dataset``: all rows; looked at are :func:`~lore_core.regions.variables.attributes.attributes`.
+    ``inside`` (n,): the set. ``among`` (n,): the rows it was drawn from (default: all); those not
+    inside are the comparison. ``coded``: ``attributes(dataset)``, computed once for many sets.
 
     Returns over-represented values, strongest evidence first: ``attribute, value, rows_inside,
     rows`` (of ``among``), ``share_inside, share_outside, lift`` (their ratio, inf where no row
-    outside holds the value), ``lift_low, lift_high`` (95 %, of that one value), ``p_value`` and
-    ``p_adjusted``. Of a number the range of its quarters with the strongest evidence is listed,
-    though all are counted in ``frame.attrs["looked_at"]``, the number of values looked at. Rows are
-    counted, whatever their weights. Empty where the set or its complement is empty. Raises
+    outside holds the value), ``lift_low, lift_high`` (95 %, of that one value), ``p_value``
+    (Fisher's exact test) and ``p_adjusted`` (Holm, for all ``frame.attrs["looked_at"]`` values
+    looked at). Of a number only the range of its quarters with the strongest evidence is listed.
+    Rows are counted, whatever their weights. Empty where the set or its complement is. Raises
     InputError if a mask or a column has another number of rows than the dataset.
 
-    The p-value is that of Fisher's exact test against over-representation. ``p_adjusted`` is Holm's
-    for all values looked at, listed or not: with it, at most 5 % of sets chosen without regard to
-    the columns show any value below 0.05. A set chosen *because* of its errors is tied to whatever
-    causes errors; that is the point.
+    At most 5 % of sets chosen without regard to the columns show any ``p_adjusted`` below 0.05. A
+    set chosen *because* of its errors is tied to whatever causes errors; that is the point.
     """
     n = len(dataset)
     around = np.ones(n, dtype=bool) if among is None else _mask(among, "among", n)
@@ -88,7 +84,6 @@ def composition(
         lift = share_in / share_out
     over = np.flatnonzero(share_in > share_out)
     order = over[np.lexsort((-share_in[over], log_p[over]))]
-    # Of each number only the range with the strongest evidence: the others overlap it.
     of_number = pd.Series([names[k][0] if ranged[k] else k for k in order], dtype=object)
     order = order[~of_number.duplicated().to_numpy(dtype=bool)]
     low, high = ratio_interval(within[order], n_inside, (total - within)[order], n_outside)
@@ -112,10 +107,7 @@ def composition(
 
 
 def _counts(attribute: Attribute, members: Mask, around: Mask) -> tuple[list[str], Ints]:
-    """Values of a column to look at, and how many rows inside and in all hold each, (2, values).
-
-    Of a number every range of its parts, also of all that are known.
-    """
+    """Values (of a number: ranges) to look at, and their rows inside and in all, (2, values)."""
     conditions = conditions_of(attribute, 0)
     if attribute.numeric:
         conditions.append(Condition(0, 0, len(attribute.borders) + 1))
@@ -128,7 +120,6 @@ def _counts(attribute: Attribute, members: Mask, around: Mask) -> tuple[list[str
     # What all rows hold, and what hardly any row holds, cannot set a set apart.
     enough = (total >= _FEWEST_ROWS) & (total < around.sum())
     if attribute.name == PAIR:
-        # The accuracy is no part of what the set is made of.
         enough &= np.array([attribute.values[k] != RIGHT for k in first])
     names = [_name(attribute, conditions[k]) for k in np.flatnonzero(enough)]
     return names, np.stack([within[enough], total[enough]])
@@ -144,13 +135,13 @@ def _name(attribute: Attribute, condition: Condition) -> str:
 def describe_composition(frame: pd.DataFrame) -> str:
     """Say in a line what a set is mostly made of.
 
-    ``frame``: from :func:`composition`. At most three columns are named, by values beyond chance
-    that are a quarter more frequent inside than outside, or more, and held by a tenth of the set.
+    ``frame``: from :func:`composition`. At most three columns are named, by significant values with
+    a lift of 1.25 or more that a tenth of the set or more holds.
 
     Returns such as "mostly predicted T-shirt (63 % of these rows, 4 % of the others), more often
-    than elsewhere brightness < 0.21 (48 % against 25 %)"; without a capital and a full stop, to
-    stand in a sentence. "Mostly" is said of more than half of the rows. The true class is no part
-    of it: where the confidence is wrong it differs from the predicted one by necessity.
+    than elsewhere brightness < 0.21 (48 % against 25 %)", to stand in a sentence. "Mostly" is said
+    of more than half of the rows. The true class is left out: where the confidence is wrong it
+    differs from the predicted one by necessity.
     """
     looked_at = int(frame.attrs.get(LOOKED_AT, len(frame)))
     if looked_at == 0:
@@ -184,10 +175,9 @@ def ratio_interval(
 ) -> tuple[Floats, Floats]:
     """95 % score interval of the ratio of two independent shares, (k1/n1) / (k2/n2).
 
-    Low is 0 where k1 = 0, high is inf where k2 = 0; both hold without adding to the counts. The
-    ratios θ that a score test of p1 = θ p2 does not reject: |k1/n1 − θ k2/n2| ≤ 1.96·sd, with the
-    variance at the likeliest p1, p2 under that θ. Its coverage stays near 95 % at small and at zero
-    counts, where the interval of the log ratio (Katz) is undefined or too short.
+    The ratios θ that a score test of p1 = θ p2 does not reject. Coverage stays near 95 % at small
+    and zero counts, where Katz's log interval fails. Low is 0 where k1 = 0, high is inf where k2 =
+    0.
 
     Koopman, "Confidence intervals for the ratio of two binomial proportions", Biometrics 40, 1984.
     Miettinen, Nurminen, "Comparative analysis of two rates", Statistics in Medicine 4, 1985.

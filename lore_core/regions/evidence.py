@@ -90,20 +90,17 @@ def row_evidence(
 ) -> RowEvidence:
     """List the rows that weigh most in one row's local error, or in LoRe's answer for it.
 
-    ``evaluation``: where the row is. ``embedding`` (n_eval, d): coordinates of the evaluation rows.
-    ``row``: its number, 0 … n_eval − 1. ``calibration``: with it, the calibration rows answer, as
-    in :class:`~lore_core.recalibration.LoRe`; without, the evaluation rows, the row itself among
-    them, as in :func:`~lore_core.metrics.local_error.local_errors`. ``calibration_embedding``
-    (n_cal, d): their coordinates; needed with ``calibration``. ``target``: see
-    :meth:`~lore_core.data.dataset.Dataset.target`. ``gamma, n_bins, binning``: see
-    :func:`~lore_core.metrics.local_error.local_errors`. Bins are chosen on the rows that answer.
-    ``n``: how many neighbours to list at most.
+    ``embedding`` (n_eval, d): coordinates of the evaluation rows. ``row``: its number among them.
+    ``calibration``, with ``calibration_embedding`` (n_cal, d): these rows answer, as in
+    :class:`~lore_core.recalibration.LoRe`; without, the evaluation rows, the row itself among them.
+    ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``gamma, n_bins, binning``: see
+    :func:`~lore_core.metrics.local_error.local_errors`; bins are chosen on the rows that answer.
+    ``n``: most neighbours listed.
 
     Raises InputError if ``row`` does not exist, or the coordinates do not fit the rows.
 
-    Row j has the share k_γ(z_i, z_j) / Σ_l k_γ(z_i, z_l) with l over the rows of i's bin. Weights
-    are taken relative to the nearest row's, which leaves the shares as they are and keeps them
-    exact where every k underflows. Of weighted rows k stands for w_j k.
+    Row j has the share k_γ(z_i, z_j) / Σ_l k_γ(z_i, z_l) with l over the rows of i's bin; of
+    weighted rows k stands for w_j k. Shares stay exact where every k underflows.
     """
     n = check_integer(n, "n")
     row = check_integer(row, "row", minimum=0, maximum=len(evaluation) - 1)
@@ -118,7 +115,6 @@ def row_evidence(
     bins = confidence_bins(target_rows.confidence, n_bins, binning)
     index = int(bins.assign([own])[0])
     members = np.flatnonzero(bins.assign(target_rows.confidence) == index)
-    # (Some rows at a time: a copy of all could be large.)
     blocks = np.array_split(members, len(members) // _BLOCK + 1)
     distance = np.concatenate([np.abs(points[block] - z[row]).sum(axis=1) for block in blocks])
     share = np.exp((distance.min(initial=np.inf) - distance) / scaled_bandwidth(gamma, d))

@@ -45,11 +45,10 @@ class Field:
     #: True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
     exact: bool
     context: Mask  #: (r, r); nodes near any row of the map, of this bin or another
-    #: Share of the nodes with support that are hidden because no wanted row is nearest to them;
-    #: None where all are wanted.
+    #: Share of nodes with support hidden because no wanted row is nearest; None: all are wanted.
     outside_share: float | None = None
-    #: (r, r) each; what the exact ``signed`` surely lies between, of rows known by sums over cells;
-    #: None: it is exact, or an average.
+    #: (r, r) each; guaranteed bounds of ``signed``, of rows known by sums; None: exact, or an
+    #: average.
     bounds: tuple[Floats, Floats] | None = None
 
 
@@ -140,7 +139,6 @@ def field_at_nodes(
 
 
 def _nearest_is(grid: Grid, only: Mask) -> Mask:
-    """Whether the chosen row nearest to each node is one of those wanted."""
     if not grid.rows.any():
         return np.zeros(len(grid.nodes), dtype=bool)
     _, nearest = nearest_rows(grid.points[grid.rows], grid.nodes, 1)
@@ -163,10 +161,10 @@ def error_field(
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``coordinates`` (n, 2):
     the map, which is also the kernel's feature space. ``gamma``: bandwidth γ > 0. ``rows`` (n,):
-    mask of the rows of one confidence bin; by default all rows count. ``resolution``: nodes along
-    each side. ``min_effective_size``: nodes with a smaller n_eff are hidden. ``only`` (n,): mask of
-    rows; nodes are hidden too where the nearest row of ``rows`` is none of them. ``weights`` (n,):
-    what each row counts for, above 0.
+    mask of the rows that count, such as one confidence bin; default: all. ``resolution``: nodes
+    along each side. ``min_effective_size``: nodes with a smaller n_eff are hidden. ``only`` (n,):
+    mask; nodes whose nearest row of ``rows`` is none of them are hidden too. ``weights`` (n,):
+    above 0.
 
     A node is a target without weight: S_γ(z) = Σ_j (c_j − a_j) k(z, z_j) / Σ_j k(z, z_j).
     """
@@ -200,15 +198,14 @@ def smoothed_field(
 ) -> Field:
     """Average the rows' own signed errors over a map they were not computed on.
 
-    For kernels on other features than the map, for all bins at once, and after recalibration: the
-    rows keep their values, and each node shows the mean of the rows within about 1 % of the map's
-    width.
+    For kernels on other features than the map, for all bins at once, and after recalibration: each
+    node shows the mean of the rows within about 1 % of the map's width.
 
     ``values, effective_size`` (n,): signed local error and n_eff of each row
     (:class:`~lore_core.metrics.local_error.LocalErrors`). ``coordinates`` (n, 2): the map. ``rows,
     resolution, min_effective_size, only``: see :func:`error_field`; rows with a smaller n_eff are
-    left out of the average. ``weights`` (n,): how many rows each value stands for; by default one.
-    The field has ``exact=False``.
+    left out. ``weights`` (n,): rows each value stands for; default 1. The field has
+    ``exact=False``.
     """
     v, n_eff = np.asarray(values, np.float64), np.asarray(effective_size, np.float64)
     z = as_coordinates(coordinates, "coordinates")
@@ -252,8 +249,7 @@ class Outline:
     #: (r,); node coordinates on the map.
     x: Floats
     y: Floats
-    #: (r, r); at (y, x): share of the nearby rows that belong to the set; 0 where no row is near.
-    #: The outline is where it crosses ½.
+    #: (r, r); at (y, x): share of nearby rows in the set, 0 where none is near. ½ is the outline.
     inside: Floats
 
     def encloses(self, points: Floats) -> Mask:

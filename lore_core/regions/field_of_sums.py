@@ -24,7 +24,7 @@ from lore_core.regions.field import Field, field_at_nodes, grid_of, smoothed_fie
 class SumsLandscape:
     """What sums tell of a map: of the rows of one confidence bin, or of all.
 
-    Everything is of the rows in the cells of a bin; ``field`` is None on maps that are no plane.
+    ``field`` is None on maps that are no plane.
     """
 
     sums: LocalErrorSums  #: In the cells that were looked at
@@ -45,9 +45,8 @@ class SumsLandscape:
     ) -> SumsLandscape:
         """Measure the cells, and in the plane the field between them.
 
-        Of one bin the field is the SLCE at each node, between bounds. Of all bins each node
-        averages the mean errors of the cells nearby, as
-        :func:`~lore_core.regions.field.smoothed_field` does of rows.
+        Of one bin the field is the SLCE at each node, between bounds. Of all bins it is the mean
+        error of the cells nearby, like :func:`~lore_core.regions.field.smoothed_field`.
 
         Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.least_gamma`, or no row has
         the bin.

@@ -33,13 +33,12 @@ _AT_ONCE = 2**20
 class RegionRecalibration:
     """Simple recalibrators fitted on one region only, and what they do to its other rows."""
 
-    #: One row a method, first the confidence as it is: ``method``; for each of ``gap`` and, where
-    #: whole probability vectors are known, ``NLL`` and ``Brier`` the value and its 95 % interval
-    #: (``gap, gap_low, gap_high`` …), and against the first row ``<metric>_change,
-    #: <metric>_change_low, <metric>_change_high`` of the paired difference.
+    #: One row a method, first the confidence as it is: ``method``; ``gap`` and, where whole
+    #: probability vectors are known, ``NLL`` and ``Brier``, each with its 95 % interval (``gap_low,
+    #: gap_high`` …) and its paired difference from the first row (``<metric>_change`` with ``_low,
+    #: _high``).
     table: pd.DataFrame
-    #: The calibration rows inside, as they are: they were not looked at when the region was drawn,
-    #: so their gap is not flattered by the choice.
+    #: The calibration rows inside, as they are: they had no part in the choice of the region.
     calibration: RegionReport
     #: Calibration rows inside (fitted on) and evaluation rows inside (measured on).
     n_fitted: int
@@ -79,13 +78,12 @@ def recalibrate_region(
 ) -> RegionRecalibration:
     """Fit temperature and Platt scaling on the calibration rows of a region, measure on its others.
 
-    ``calibration_inside, evaluation_inside``: masks of the rows inside, one value a row of each.
-    Raises InputError where :func:`why_too_few` says why.
+    ``calibration_inside, evaluation_inside``: masks of the rows inside. Raises InputError where
+    :func:`why_too_few` says why.
 
-    The gap's interval is Wilson's around the accuracy; NLL, Brier and all paired differences have
-    t-intervals of their row means. The fitted parameters are taken as given: their own uncertainty
-    is not in the intervals. What is better here must not be applied elsewhere, and a model with
-    a recalibrated patch is a new model: check it as a whole.
+    The gap's interval is Wilson's around the accuracy; NLL, Brier and paired differences have
+    t-intervals of their row means, without the uncertainty of the fitted parameters. A model with a
+    recalibrated patch is a new model: check it as a whole.
     """
     # (The methods look at nothing else, and a region may be most of a million rows.)
     calibration, evaluation = calibration.predictions_only(), evaluation.predictions_only()
@@ -129,10 +127,7 @@ def why_too_few(calibration_inside: Mask, evaluation_inside: Mask) -> str | None
 
 
 def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator | None) -> pd.DataFrame:
-    """Return ``gap`` and proper losses, one row a row, as they are or after a method.
-
-    Some rows at a time: a region may be most of a million.
-    """
+    """Return ``gap`` and proper losses, one row a row, as they are or after a method; in blocks."""
 
     def of_some(chosen: Ints) -> pd.DataFrame:
         part = evaluation.rows(chosen)
@@ -150,7 +145,6 @@ def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator | None) -> pd.
 def _record(
     label: str, losses: pd.DataFrame, first: pd.DataFrame, share: tuple[float, float, float]
 ) -> dict[str, Any]:
-    """Return a line of the table; ``share``: the accuracy with its interval."""
     record: dict[str, Any] = {"method": label}
     for name in map(str, losses):
         value = losses[name].to_numpy()

@@ -40,9 +40,9 @@ def worst_rows(
 ) -> Ints:
     """Return the row numbers with the largest LCE, worst first.
 
-    ``errors``: what to rank by. ``within`` (n,): mask of the rows to look at. ``n_rows``: how many
-    to return at most. ``min_effective_size``: rows with a smaller n_eff are passed over: their
-    error is mostly their own outcome.
+    ``within`` (n,): mask of the rows to look at. ``n_rows``: how many to return at most.
+    ``min_effective_size``: rows with a smaller n_eff are skipped: their error is mostly their own
+    outcome.
     """
     candidates = errors.supported(min_effective_size)
     if within is not None:
@@ -50,7 +50,6 @@ def worst_rows(
     rows = np.flatnonzero(candidates)
     error = errors.absolute[rows]
     if len(rows) > n_rows:
-        # Of very many rows few are sorted.
         among = error >= np.partition(error, -n_rows)[-n_rows]
         rows, error = rows[among], error[among]
     order = np.argsort(-error, kind="stable")[:n_rows]
@@ -63,8 +62,7 @@ def telling_rows(
     """Return those of some rows that show their error best.
 
     ``confidence, outcome`` (n,): of all rows. ``rows``: the rows meant. ``sign``: +1: the most
-    confident mistakes are wanted; −1: the least confident hits. ``n_rows``: how many to return at
-    most.
+    confident mistakes; −1: the least confident hits. ``n_rows``: how many at most.
     """
     telling = rows[outcome[rows] == (0 if sign > 0 else 1)]
     order = np.argsort(-sign * confidence[telling], kind="stable")[:n_rows]
@@ -90,10 +88,9 @@ def row_table(
 ) -> pd.DataFrame:
     """List rows with confidence, outcome, local error, support and metadata.
 
-    ``dataset``: where the rows are from. ``rows`` (m,): row numbers. ``errors``: adds
-    ``signed_error``, ``lce`` and ``n_eff``. ``extra``: at most so many metadata and group columns;
-    by default all. Returns ``row, predicted, true, confidence, right``, the errors, groups,
-    metadata.
+    ``rows`` (m,): row numbers. ``errors``: adds ``signed_error``, ``lce`` and ``n_eff``. ``extra``:
+    at most so many metadata and group columns; by default all. Returns ``row, predicted, true,
+    confidence, right``, the errors, groups, metadata.
     """
     if len(rows) == 0:
         return row_table(dataset, np.array([0]), errors, extra=extra).iloc[:0]
@@ -122,8 +119,7 @@ def row_table(
 def telling_column(dataset: Dataset) -> pd.Series | None:
     """Return the column whose words tell most of a row: the longest; None without words.
 
-    Of ``dataset.metadata`` and ``dataset.groups``; a column that says the same of every row is
-    passed over.
+    Of ``dataset.metadata`` and ``dataset.groups``, without constant columns.
     """
     frames = [frame for frame in (dataset.metadata, dataset.groups) if frame is not None]
     columns = [frame.iloc[:, k] for frame in frames for k in range(frame.shape[1])]
@@ -138,9 +134,8 @@ def telling_column(dataset: Dataset) -> pd.Series | None:
 def class_positions(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.DataFrame:
     """Find where to write the most frequent predicted classes' names on a map: amid their rows.
 
-    ``coordinates`` (n, d): their places on the map, d 2 or 3. ``within`` (n,):
-    mask of the rows shown. Returns ``name, x, y``, in space ``z``: the row nearest to the median of
-    the class's rows, so that a name never lies where no row of it does.
+    ``coordinates`` (n, d): the map, d 2 or 3. ``within`` (n,): mask of the rows shown. Returns
+    ``name, x, y``, in space ``z``: the row nearest to the median of the class's rows.
     """
     predicted = dataset.predictions[within]
     points = coordinates[within]
@@ -170,8 +165,8 @@ def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]
 def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
     """Return which other rows lie in a set of rows: those whose nearest row does.
 
-    ``embedding`` (n, d): places of the rows. ``inside`` (n,): the set: a region of evaluation rows.
-    ``others`` (m, d): places of other rows: the calibration rows.
+    ``embedding`` (n, d), ``inside`` (n,): evaluation rows, and which are in the set. ``others`` (m,
+    d): coordinates of the calibration rows.
     """
     z, queries = as_coordinates(embedding), as_coordinates(others, "others")
     members = np.asarray(inside, dtype=bool)
@@ -185,11 +180,10 @@ def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
 def rows_with(dataset: Dataset, words: str) -> Mask:
     """Return which rows fit some words, shape (n,).
 
-    ``words``: conditions with commas between them; a row has to meet all. One is
-    words that any of its columns contains (``rotated``), words of one column (``predicted: shirt``;
-    where that is a whole value of it, that value alone), or a bound of a column of numbers (``age
-    >= 60``, ``confidence < 0.7``). Columns are ``predicted``, ``true``, ``confidence``, groups and
-    metadata. Letters' case does not count.
+    ``words``: conditions with commas between them; a row has to meet all. One is words that any
+    column contains (``rotated``), words of one column (``predicted: shirt``; where that is a whole
+    value of it, that value alone), or a bound (``age >= 60``, ``confidence < 0.7``). Columns are
+    ``predicted``, ``true``, ``confidence``, groups and metadata. Case does not count.
     """
     columns = _columns(dataset)
     found = np.ones(len(dataset), dtype=bool)
@@ -227,8 +221,7 @@ def _meets(columns: dict[str, pd.Series], condition: str, n_rows: int) -> Mask:
 
 
 def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
-    """``whole``: of a value that is just the words no other is meant, though it holds them too."""
-    # Of a column that repeats itself each value is looked at once.
+    """``whole``: only the value equal to the words, if there is one."""
     codes, values = pd.factorize(column.astype(str))
     wanted, text = words.lower(), [value.lower() for value in values]
     is_whole = whole and wanted in text

@@ -16,7 +16,6 @@ from lore_core.data.validation import InputError, Points, as_coordinates, as_gro
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.metrics.global_metrics import gap_table, share_interval
 
-#: A direction of space.
 Direction = tuple[float, float, float]
 
 
@@ -27,8 +26,7 @@ class Region:
     #: Corners, in order; the last joins the first.
     x: tuple[float, ...]
     y: tuple[float, ...]
-    #: Of a 3-D map: the directions along which x and y count. All rows that are seen inside lie
-    #: inside, however far behind. None: of a 2-D map.
+    #: Of a 3-D map: directions along which x and y count, at whatever depth. None: of a 2-D map.
     axes: tuple[Direction, Direction] | None = None
 
     def __post_init__(self) -> None:
@@ -125,7 +123,6 @@ class Selection:
 
 
 def _part(text: str) -> tuple[int, Region]:
-    """Read a region and its sign."""
     axes, _, corners = text[1:].rpartition("~")
     x, y = zip(*_vectors(corners), strict=True)
     return (-1 if text[0] == "-" else 1), Region(x, y, _axes(_vectors(axes) if axes else None))
@@ -218,11 +215,10 @@ def report_by(
 ) -> pd.DataFrame:
     """Sum up the rows of a region name by name: by predicted class, by group.
 
-    ``names`` (n,): what to divide all rows by. ``confidence, outcome`` (n,): all rows. ``inside``
-    (n,): mask of the rows to sum up. ``weights`` (n,): what each row counts for,
-    above 0. Returns one row a name, largest excess first: ``name, rows, confidence, accuracy, gap,
-    gap_low, gap_high, excess``. The interval is 95 % (Wilson); the excess is rows × gap, how many
-    more mistakes there were than promised.
+    ``names`` (n,): what to divide all rows by. The others: see :func:`region_report`. Returns one
+    row a name, largest excess first: ``name, rows, confidence, accuracy, gap, gap_low, gap_high,
+    excess``. The interval is 95 % (Wilson); the excess is rows × gap: mistakes beyond the expected
+    number.
     """
     by = as_group_labels(names, "names")
     c, a = as_rows(confidence, outcome, names=by)

@@ -12,8 +12,8 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import confidence_bins
 from lore_core.data.weights import weighed
 
-#: What a place is compared with: nothing wrong at all, the mean gap of all rows, or the mean gap of
-#: rows of the same confidence (what is left after the best global recalibration).
+#: What a subgroup is compared with: no gap, the mean gap of all rows, or that of rows of the same
+#: confidence (what is left after the best global recalibration).
 Against = Literal["zero", "average", "same confidence"]
 #: Strata of confidence: at most so many, of at least so many rows.
 _MOST_STRATA, _ROWS_A_STRATUM = 12, 60
@@ -30,9 +30,9 @@ class Average:
     #: (n,); which rows are compared with each other; all 0 unless rows of the same confidence are.
     stratum: Ints
     n_strata: int
-    #: (n, 5); what sums over a set are made of, row by row: 1, the gap beyond what it is compared
-    #: with, its variance and third central moment, and its square. Of weighted rows w, and times
-    #: the powers of w that go with them; then w², w² times the gap beyond.
+    #: (n, 5); addends of a set's sums: 1, the gap beyond what it is compared with, its variance and
+    #: third central moment, and its square. Of weighted rows times the powers of w that go with
+    #: them; then w², w² times the gap beyond.
     moments: Floats
     total: Floats  #: (n_strata, 5 or 7); sums of the moments over all rows
 
@@ -68,10 +68,7 @@ class Average:
         return cls(against, stratum, n_strata, moments, _sums(moments, stratum, n_strata))
 
     def of_rows(self, rows: Ints | Mask) -> Excess:
-        """Compare some rows with the others.
-
-        ``rows``: mask or row numbers.
-        """
+        """Compare some rows (mask or row numbers) with the others."""
         sums = _sums(self.moments[rows], self.stratum[rows], self.n_strata)
         return excess_of(sums, self.total, against_zero=self.against == "zero")
 
@@ -92,7 +89,8 @@ class Excess:
     def lower_bound(self) -> Floats:
         """Size of the excess less 1.645 standard errors, at least 0.
 
-        Where rows are promised 90 % and half of them are right, the scatter is that of a half.
+        The larger of null and observed scatter: where rows are promised 90 % and half are right, it
+        is that of a half.
         """
         error = np.maximum(self.error, self.scatter)
         return np.maximum(np.abs(self.mean) - _NORMAL_90 * error, 0.0)
@@ -100,8 +98,7 @@ class Excess:
     def p_value(self, sign: Ints | int) -> Floats:
         """P(so far off or further in one direction) if there were no excess.
 
-        ``sign``: +1 or −1. Half an outcome is taken off the excess, so that the p-value is not too
-        small.
+        ``sign``: +1 or −1. With a continuity correction of half an outcome.
         """
         toward = np.asarray(sign)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,9 +121,8 @@ def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
     (n_strata, 5 or 7): over all rows. ``against_zero``: the average is known to be 0 and not
     measured on these rows.
 
-    D = Σ_b Σ_{i∈R∩b} (r_i − r̄_b). The average r̄_b holds R's own rows: in D one of them counts (1
-    − f_b) times and another row of the stratum −f_b times, with f_b = n_Rb / n_b. So Var D = Σ_b (1
-    − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment. Of weighted rows
+    D = Σ_b Σ_{i∈R∩b} (r_i − r̄_b). As r̄_b holds R's own rows, with f_b = n_Rb / n_b: Var D = Σ_b
+    (1 − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment. Of weighted rows
     w r stands for r and n is Σ w; what a set is worth is (Σ w)² / Σ w² rows.
     """
     mass, value, own_variance, own_third, square, *more = np.moveaxis(inside.sum(axis=-2), -1, 0)
@@ -155,9 +151,7 @@ def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
 def upper_tail(t: Floats, skewness: Floats) -> Floats:
     """P(T ≥ t) for a standardised sum of skewed outcomes.
 
-    ``t``, ``skewness``: the value, and the skewness of the sum. The distribution taken is the gamma
-    distribution of these three moments (Pearson's type III), or the normal where there is no
-    skewness.
+    By the gamma distribution of its three moments (Pearson's type III); normal without skewness.
     """
     with np.errstate(all="ignore"):
         shape = 4.0 / np.square(skewness)

@@ -22,7 +22,7 @@ from lore_core.regions.variables.cutting import Attribute
 
 #: Columns whose pairs are looked at: the best by themselves.
 _PAIRED = 12
-#: Slices of one column, or of one pair, that are kept at most.
+#: Most slices of one column, or of one pair, that are kept.
 _KEPT = 20
 #: Sets of which so large a share is common are one subgroup.
 SAME = 0.6
@@ -105,11 +105,7 @@ class Candidate(Proposal):
 
 
 def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
-    """How much sets are worth telling: what they surely have in excess, their size, simplicity.
-
-    ``weight``: one of :data:`WEIGHTS`. The root of the size makes it the evidence, in standard
-    deviations, beyond 1.645 of them.
-    """
+    """How much sets are worth telling: guaranteed excess × √size × ``weight`` (:data:`WEIGHTS`)."""
     return np.asarray(weight * excess.lower_bound * np.sqrt(excess.n / n_rows))
 
 
@@ -160,7 +156,7 @@ class SearchedHalf:
 
     @cached_property
     def _word_slices(self) -> dict[str, list[tuple[Proposal, Mask]]]:
-        """Every list of words of each column of texts, with the half's rows that hold it."""
+        """Map each column of texts to its lists of words, with the half's rows that hold each."""
         found: dict[str, list[tuple[Proposal, Mask]]] = {}
         for item in self._slices:
             name = words_of(item.conditions, self.half.attributes)
@@ -170,7 +166,7 @@ class SearchedHalf:
         return found
 
     def _merged(self, item: Proposal) -> Proposal:
-        """Return what is told in place of a list of words: the longest around it, as wrong."""
+        """Return the longest list of words around one that is as wrong, or itself."""
         name = words_of(item.conditions, self.half.attributes)
         if name is None:
             return item
@@ -193,7 +189,7 @@ class SearchedHalf:
 
     @cached_property
     def _slices(self) -> list[Proposal]:
-        """Sets that columns name: whatever the map and the bandwidth, the same."""
+        """List sets that columns name: the same whatever the map and the bandwidth."""
         alone = [self._best_slices((k,)) for k in range(len(self.half.attributes))]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED])
@@ -206,7 +202,6 @@ class SearchedHalf:
 
     @cached_property
     def _alone(self) -> list[tuple[list[Slice], Excess]]:
-        """Every condition of every column by itself."""
         return [self._table((k,)) for k in range(len(self.half.attributes))]
 
     def _best_slices(self, columns: tuple[int, ...]) -> list[Proposal]:
@@ -229,7 +224,6 @@ class SearchedHalf:
 
     def _regions(self, points: Floats, gamma: float) -> Iterator[Proposal]:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
-        # (Weights are divided out: they come in again.)
         excess = self.average.moments[:, 1] / self.average.moments[:, 0]
         means = laplacian_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
@@ -243,14 +237,12 @@ class SearchedHalf:
                 )
 
     def _nearest(self, points: Floats) -> Ints:
-        """Of every row the nearest searched row on the map, by its place in the half."""
         _, nearest = nearest_rows(points[self.searched], points, 1)
         nearest = nearest[:, 0]
         nearest[self.searched] = np.arange(len(self.searched))
         return nearest
 
     def _mask(self, item: Proposal, nearest: Ints) -> Mask:
-        """Rows of a slice, or those whose nearest searched row is in a region."""
         if item.rows is None:
             holds = [part.holds(self.rows.attributes) for part in item.conditions]
             return np.asarray(np.logical_and.reduce(holds))
@@ -292,8 +284,8 @@ def neighbour_graph(z: Floats) -> Any:
 def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Node]:
     """Cut a field on a graph at rising levels, both signs, into nested connected parts.
 
-    ``value`` (n,): excess at each row; NaN where it is not known. ``graph`` (n, n): which rows
-    touch. ``min_rows``: smaller parts are no nodes. ``lowest``: the first level, > 0.
+    ``value`` (n,): excess at each row; NaN: not known. ``graph`` (n, n): which rows touch.
+    ``min_rows``: smaller parts are no nodes. ``lowest``: the first level, > 0.
     """
     nodes: list[Node] = []
     for sign in (1, -1):

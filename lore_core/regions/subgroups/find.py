@@ -44,20 +44,18 @@ MOST_TRIED = 12
 _PARTS = 6
 #: Of more rows than this a part is searched and all others are held out.
 _MOST_SEARCHED = 100_000
-#: Of the chance that any subgroup is listed where none is worse, the part of those that words name.
+#: Share of ``alpha`` for subgroups that words of texts name.
 _BY_WORDS = 0.25
 #: Subgroups that share more rows than this are told once.
 _SHARED = 0.3
 #: Without the rows of subgroups listed before it a subgroup must keep this much of its gap.
 _OWN = 0.5
 
-#: What subgroups are, by what they are compared with.
 _WORSE_THAN: dict[Against, str] = {
     "zero": "wrong",
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
 }
-#: First columns of :meth:`SubgroupSearch.frame`.
 _DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
 
 
@@ -213,31 +211,29 @@ def find_subgroups(
     ``dataset``: columns that number the rows, are constant or tell the truth are left out.
     ``embedding`` (n, d): positions of the rows on a map; without it only columns are searched.
     ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``gamma``: bandwidth of the
-    field whose tree of regions is searched. ``against``: what a subgroup must be worse than:
-    nothing wrong at all ("zero"), the mean gap of all rows ("average"), or the mean gap of rows of
-    the "same confidence"; "auto": the mean gap of all rows where that is itself significant (as the
-    verdict has it), else nothing. ``min_rows``: smaller subgroups are passed over. ``min_gap``:
-    subgroups whose gap on held-out rows is smaller are passed over: real perhaps, but of no
-    consequence. ``alpha``: chance, in (0, 1), that any subgroup is listed where none is worse; a
-    quarter of it that any is which words of texts name. ``random_state``: seed of the halves.
+    field whose tree of regions is searched. ``against``: what a subgroup must be worse than: no gap
+    ("zero"), the mean gap of all rows ("average") or of rows of the "same confidence"; "auto":
+    "average" where that is itself significant (as in the verdict), else "zero". ``min_rows``:
+    smallest subgroup. ``min_gap``: smallest gap on held-out rows; less is of no consequence.
+    ``alpha``: chance, in (0, 1), that any subgroup is listed where none is worse; a quarter of it
+    for subgroups that words of texts name. ``random_state``: seed of the halves.
 
     Notes
     -----
     *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
     every value, every range of a number and every pair of columns is measured; and the kernel mean
-    of the excess on the map is cut at rising levels into connected parts, from country to peak.
-    Each has an interest: what it surely has in excess, times the root of its size, times how simply
-    it can be named.
+    of the excess on the map is cut at rising levels into connected parts, from country to peak. The
+    interest of each is its guaranteed excess, times the root of its size, times how simply it can
+    be named.
 
-    *Evidence.* The twelve of most interest are tried on the other half, whose outcomes had no part
-    in choosing them: the sum of their excess against its distribution if there were none. Then the
-    halves change roles. All are tested together (Holm, α/2 a half), so at most α of sets without
-    any such subgroup show one. What is listed is the very set that was tested. Words, of which a
-    text has hundreds, must be surer by themselves: a subgroup is named by them where its adjusted
+    *Evidence.* The twelve of most interest are tested on the other half, whose outcomes had no part
+    in choosing them; then the halves change roles. All are tested together (Holm, α/2 a half), so
+    at most α of sets without any such subgroup show one. What is listed is the very set that was
+    tested. A subgroup is named by words, of which a text has hundreds, only where its adjusted
     p-value is at most α/4.
 
-    *Order.* Confirmed subgroups are listed by their interest on all rows: which comes first should
-    not hang on how the rows were halved.
+    *Order.* Confirmed subgroups are listed by their interest on all rows, so that the order does
+    not depend on the halves.
     """
     halves = halves_of(
         dataset,
@@ -260,7 +256,7 @@ class Halves:
     turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
 
     def _part(self, item: Tried) -> float:
-        """Return which part of the chance alpha a candidate may use."""
+        """Return the share of alpha that a candidate may use."""
         attributes = self.rows.attributes
         by_words = any(attributes[part.column].words for part in item.candidate.conditions)
         return _BY_WORDS if by_words else 1.0
@@ -311,7 +307,7 @@ def halves_of(
 ) -> Halves:
     """Halve rows, to look for subgroups on one map and bandwidth after the other.
 
-    ``dataset, target, against, min_rows, min_gap, random_state``: see :func:`find_subgroups`.
+    Parameters as in :func:`find_subgroups`.
     """
     check_integer(min_rows, "min_rows", minimum=2)
     target_rows = dataset.target(target)
@@ -325,7 +321,6 @@ def halves_of(
         )
     known = telling_attributes(dataset, target=target, n_parts=_PARTS)
     rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(target_rows.weights))
-    # (No subgroup is smaller than `min_rows` or larger than three quarters of the rows.)
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     halves = [
         (SearchedHalf(rows, searched, against, min_rows, min_gap), held_out)
@@ -335,7 +330,6 @@ def halves_of(
 
 
 def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
-    """Which rows are searched and which are held out, turn by turn."""
     rng, n = np.random.default_rng(random_state), len(c)
     order = rng.permutation(n)
     if n > 2 * _MOST_SEARCHED:
@@ -348,7 +342,6 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
     return [(one, other), (other, one)]
 
 
-#: What is listed, with the candidates it is made of.
 Listed = list[tuple[Candidate, Subgroup]]
 
 
@@ -382,7 +375,7 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgro
 
 
 def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
-    """Leave out lists of words in place of which a longer one is told."""
+    """Drop lists of words in place of which a longer one is listed."""
 
     def is_part(narrow: Candidate, wide: Candidate) -> bool:
         of, around = (words_of(item.conditions, rows.attributes) for item in (narrow, wide))
@@ -403,7 +396,6 @@ def _around(candidate: Candidate, held: Held, listed: Listed) -> tuple[int | Non
         if shared > SAME:
             return None, True
         if common > PART_OF * int(candidate.inside.sum()):
-            # Surely worse than what is around it, or the same news again.
             bound = held.gap_low if candidate.sign > 0 else -held.gap_high
             is_worse = candidate.sign == other.sign and bound > abs(subgroup.held.gap)
             if not is_worse or around is not None:

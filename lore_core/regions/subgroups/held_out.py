@@ -49,7 +49,7 @@ class Tried:
     held: Held
 
     def confirmed(self, alpha: float, min_gap: float) -> bool:
-        """Beyond chance, and itself wrong: what is merely better than the average is no subgroup.
+        """Whether it is significant and itself wrong: better than the average is no subgroup.
 
         ``alpha``: largest adjusted p-value. ``min_gap``: smaller gaps are of no consequence.
         """
@@ -63,8 +63,7 @@ def try_on(
 ) -> list[Tried]:
     """Try candidates on held-out rows.
 
-    ``candidates``: chosen without the outcomes of these rows. ``n_turns``: how many such lists are
-    tried: p-values are adjusted for the candidates of all.
+    ``n_turns``: how many such lists are tried: p-values are adjusted for the candidates of all.
     """
     c, a, w = (
         rows.confidence[held_out],

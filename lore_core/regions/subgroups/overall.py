@@ -16,14 +16,13 @@ from lore_core.metrics.global_metrics import reliability_table, share_interval
 from lore_core.regions.subgroups.average import Average
 
 #: Chance that all rows together are called wrong where every confidence is right; half of it for
-#: their mean gap, half for the calibration error.
+#: the mean gap, half for the calibration error.
 OVERALL_ALPHA = 0.01
 #: Simulated models behind its p-value: enough to tell 1 in 1,000.
 _N_SIMULATED = 2000
-#: Confidences are simulated on a grid of so many steps: the variance of an outcome differs by less
-#: than this between two neighbours.
+#: Steps of the grid of confidences: an outcome's variance hardly differs from one to the next.
 _GRID = 2000
-#: Of more weighted rows than this a quarter of the simulations are made, which take their time.
+#: Of more weighted rows than this only a quarter of the simulations are made.
 _MOST_DRAWN_OFTEN = 100_000
 
 
@@ -71,8 +70,7 @@ def overall_gap(
     """Test the mean gap and the calibration error of all rows against "each confidence is right".
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``n_bins, binning``: of
-    the calibration error. ``weights`` (n,): what each row counts for, above 0. ``random_state``:
-    seed of the simulation.
+    the calibration error. ``weights`` (n,): above 0. ``random_state``: seed of the simulation.
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
@@ -122,7 +120,6 @@ def _simulated_errors(c: Floats, index: Ints, random_state: int) -> Floats:
     key, place = np.unique(index * _GRID + cell, return_inverse=True)
     count = np.bincount(place)
     promised = np.bincount(place, weights=c)
-    # Rows whose confidences are nearly the same are right a binomial number of times.
     right = rng.binomial(count, promised / count, size=(_N_SIMULATED, len(key)))
     starts = np.flatnonzero(np.diff(key // _GRID, prepend=-1))
     gap = np.add.reduceat(promised - right, starts, axis=1)

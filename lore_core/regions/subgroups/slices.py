@@ -24,8 +24,7 @@ _MOST_NAMES = 2
 _INSIDE = 0.9
 #: The longer list has so much of the shorter one's evidence,
 _EVIDENCE = 0.9
-#: and for all that one standard error tells, the rows it adds have so much of the excess that those
-#: of the shorter one surely have.
+#: and the rows it adds, within a standard error, so much of its guaranteed excess.
 _AS_WRONG = 0.5
 
 
@@ -68,10 +67,7 @@ Slice = tuple[Condition, ...]
 
 
 def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
-    """All values of a column; of a number all ranges of its parts but the whole.
-
-    Of words only that they are held: what lacks them is no place.
-    """
+    """All values of a column; of a number all ranges but the whole, of words that they are held."""
     size = len(attribute.values)
     if attribute.words:
         return [Condition(column, 1, 2)]
@@ -93,8 +89,8 @@ def slice_tables(
 ) -> tuple[list[Slice], Floats]:
     """Sum the moments over every slice of one column or of two together.
 
-    ``attributes``: of the n rows of ``average``; ``columns``: one or two of them. The sums have
-    shape (n_slices, n_strata, 5), or 7 in place of 5 of weighted rows.
+    ``attributes``: of the n rows of ``average``. Sums have shape (n_slices, n_strata, 5; 7 of
+    weighted rows).
     """
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum
@@ -126,9 +122,9 @@ def words_of(found: Slice, attributes: Sequence[Attribute]) -> str | None:
 
 
 def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> bool:
-    """Whether to take one list of words for another, of about whose rows it has more.
+    """Whether to take list of words ``wide`` for ``narrow``, of about whose rows it has more.
 
-    ``wide``, ``narrow``: masks of the rows of ``average``; ``sign``: which way these are off.
+    Masks of the rows of ``average``; ``sign``: which way these are off.
     """
     more, n_wide, n_narrow = wide & ~narrow, int(wide.sum()), int(narrow.sum())
     if n_wide <= n_narrow or (wide & narrow).sum() < _INSIDE * n_narrow:
@@ -145,8 +141,7 @@ def region_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predica
     """Return one name, or two of one column, that more than half of some rows hold.
 
     ``inside`` (n,): the rows. ``attributes``: of all n rows; numbers are left out. The predicted
-    class goes before other columns, and words of texts after them. Empty where nothing tells the
-    rows from the others.
+    class goes first, words of texts last. Empty where nothing sets the rows apart.
     """
     names = [item for item in attributes if not (item.numeric or item.words)]
     names.sort(key=lambda item: item.name != PREDICTED)

@@ -49,11 +49,11 @@ class Verdict:
 def conclude(overall: Overall, search: SubgroupSearch | None, *, top_label: bool = True) -> Verdict:
     """Say the most important true thing first.
 
-    ``overall``: test of all rows. ``search``: tested subgroups; None where they were not looked
-    for. ``top_label``: whether confidence is in being right, or in one class.
+    ``overall``: test of all rows. ``search``: tested subgroups; None if not searched.
+    ``top_label``: whether confidence is in being right, or in one class.
 
-    The overall test and the search spend 0.01 and 0.04: of models whose every confidence is right
-    at most 5 % get another verdict than "good".
+    The two tests spend 0.01 and 0.04: of models whose every confidence is right at most 5 % get
+    another verdict than "good".
     """
     real = overall.p_value <= OVERALL_ALPHA
     matters = real and max(abs(overall.gap), overall.error) >= SMALL
@@ -74,7 +74,6 @@ def conclude(overall: Overall, search: SubgroupSearch | None, *, top_label: bool
 
 
 def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
-    """Say what holds of all rows together, the mean first."""
     right = "are right" if top_label else "came true"
     means = f"{share_words(overall.confidence)} promised, {share_words(overall.accuracy)} {right}"
     if not real:
@@ -113,14 +112,13 @@ def _nowhere(overall: Overall, search: SubgroupSearch) -> str:
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
     """How far off a subgroup must be to be found four times in five.
 
-    ``overall``: of the rows that are searched. ``alpha``: of the search; of subgroups that words
-    name what it leaves to these. ``share``: rows of the subgroup, as a share of all.
+    ``overall``: of the rows that are searched. ``alpha``: of the search. ``share``: rows of the
+    subgroup, as a share of all.
 
-    Held-out rows m = share·n/2 have to show z = Φ⁻¹(1 − α/24) on at least one half: the excess is
-    normal with standard deviation √(p(1 − p)/m), and each half need succeed in 1 − √0.2 only, in
-    two steps that are about as hard: to be found on the other half, and to be confirmed. What is
-    found is not quite what is there, which takes a part of its gap. ``docs/trust.md`` has how often
-    such subgroups are found.
+    Held-out rows m = share·n/2 have to show z = Φ⁻¹(1 − α/24) on at least one half, with standard
+    deviation √(p(1 − p)/m). Each half need succeed in 1 − √0.2 only, in two steps that are about as
+    hard: to be found on the other half, and to be confirmed. The set found is not quite the true
+    one, which takes a part of its gap. ``docs/trust.md`` has how often such subgroups are found.
     """
     m = max(share * overall.worth / 2, 1.0)
     deviation = np.sqrt(overall.accuracy * (1 - overall.accuracy) / m)
@@ -158,10 +156,7 @@ def describe_subgroup(subgroup: Subgroup, *, top_label: bool = True) -> str:
 
 
 def promised_words(subgroup: Subgroup, *, top_label: bool = True) -> str:
-    """Say what was promised and what came: ``"promised 88 %, got 78 % (939 rows)"``.
-
-    ``subgroup``, ``top_label``: see :func:`describe_subgroup`.
-    """
+    """Say what was promised and what came: ``"promised 88 %, got 78 % (939 rows)"``."""
     share = share_words(subgroup.accuracy)
     came = f"got {share}" if top_label else f"{share} came true"
     return f"promised {share_words(subgroup.confidence)}, {came} ({rows_words(subgroup.n_rows)})"
@@ -182,6 +177,5 @@ def evidence_of(subgroup: Subgroup, search: SubgroupSearch) -> str:
         text += f"; it is not clearly worse than {_ALIKE}."
     else:
         text += f", {points_words(subgroup.sign * held.beyond)} more than {_ALIKE}."
-    # (A name says only the first words of many.)
     long = [part for part in (*subgroup.conditions, *subgroup.label) if part.says_less]
     return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])

@@ -41,18 +41,17 @@ _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|index|idx|row|key)($|[_\W])", r
 _IDENTIFIERS_SPREAD = 20
 #: In fewer rows rising whole numbers may well be more than row numbers.
 _MIN_COUNTED = 20
-#: Columns whose ranks are correlated like this say the same, seen on so many rows. Also how many
-#: are looked at first for whether one column follows from another.
+#: Columns whose ranks correlate like this say the same, seen on so many rows; as many are looked at
+#: first for whether one column follows from another.
 _SAME_ORDER, _COMPARED = 0.98, 4000
 
 
 def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     """Code every column of a dataset, numbers cut at quantiles into ``n_parts`` of equal size.
 
-    Predicted class, true class, both together where they differ, groups, metadata, image brightness
-    and features, unless there are more than 20 features without names of their own, or more than
-    200 with. Columns that say the same as an earlier one, or order the rows alike (rank correlation
-    of 0.98 or more), and constant ones, are left out.
+    Predicted class, true class, both where they differ, groups, metadata, image brightness and
+    features, unless over 20 without names of their own, or over 200. Constant columns are left out,
+    and those that say the same as an earlier one or order the rows alike (rank correlation ≥ 0.98).
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     coded: list[Attribute] = []
@@ -85,7 +84,7 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
 
 
 def _order(series: pd.Series[Any]) -> Floats | None:
-    """Return ranks of some rows, whose product with another column's is Spearman's correlation.
+    """Return ranks of some rows, scaled so that the product with another column's is Spearman's ρ.
 
     None where values have no order; 0 where one is missing.
     """
@@ -99,9 +98,9 @@ def _order(series: pd.Series[Any]) -> Floats | None:
 
 
 def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
-    """Code one column of a dataset, by the name :func:`attributes` gives it.
+    """Code one column of a dataset, by its name in :func:`attributes`.
 
-    ``n_parts``: see :func:`attributes`. Raises InputError if there is no such column.
+    Raises InputError if there is no such column.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:
@@ -123,8 +122,8 @@ def telling_attributes(
 ) -> list[Attribute]:
     """Code the columns along which a finding would be one: known before the truth is.
 
-    Those of :func:`attributes` without the true class, columns that follow from it or that it
-    follows from, columns that say which rows are right, and those with a name for every row.
+    Without the true class, columns that follow from it or that it follows from, columns that say
+    which rows are right, and those with a name for every row.
     """
     outcome = dataset.target(target).outcome
     found = []
@@ -142,7 +141,6 @@ def telling_attributes(
 
 def _follows(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Whether ``one`` is known wherever ``other`` is, and not by having one value only."""
-    # (As a rule some rows tell already that it is not.)
     ends = (_COMPARED, len(one))
     return all(_is_one_for_each(one[:end], other[:end]) for end in ends) and bool(
         np.any(one != one[0])
@@ -167,7 +165,7 @@ def columns(
 ) -> list[tuple[str, Origin, pd.Series[Any]]]:
     """List every column that says something about a row, classes apart: name, origin, values.
 
-    Columns that only tell the rows apart are left out, unless ``identifiers`` are asked for.
+    ``identifiers``: also columns that only tell the rows apart.
     """
     listed: list[tuple[str, Origin, pd.Series[Any]]] = []
     taken = {PREDICTED, TRUE, PAIR}
@@ -201,8 +199,7 @@ def columns(
 def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
     """Whether a column only tells the rows apart: whole numbers or texts that never repeat.
 
-    Whole numbers that never repeat can also be a measure, incomes say: identifiers rise from row to
-    row, lie close together, or are called so.
+    Such numbers can be a measure (incomes): identifiers rise, lie close together, or are called so.
     """
     is_whole = pd.api.types.is_integer_dtype(series)
     if not (is_whole or series.dtype == object or pd.api.types.is_string_dtype(series)):
@@ -219,7 +216,6 @@ def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
 def _classes(dataset: Dataset) -> list[Attribute]:
     names = tuple(dataset.class_name(k) for k in range(dataset.n_classes))
     pair = dataset.labels * dataset.n_classes + dataset.predictions
-    # What is right is told by either class alone.
     pair = np.where(dataset.labels == dataset.predictions, -1, pair)
     used, code = np.unique(pair, return_inverse=True)
     pairs = tuple(
@@ -277,10 +273,7 @@ class Predicate:
         return any(word not in self.value for word in self.words)
 
     def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
-        """Return for which rows it is true, shape (n,).
-
-        ``dataset``: with such a column. Raises InputError if it has none.
-        """
+        """Return for which rows it is true, shape (n,); InputError if there is no such column."""
         if self.column == PREDICTED:
             names = np.array(dataset.class_names, dtype=object)
             return np.asarray(names[dataset.predictions] == self.value)

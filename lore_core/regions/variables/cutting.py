@@ -29,8 +29,8 @@ class Attribute:
     name: str  #: The column
     origin: Origin  #: Where it is from
     codes: NDArray[np.integer[Any]]  #: (n,); index into ``values`` of each row
-    #: Names; of a number its parts in order, ``"< 0.21"``, ``"0.21 to 0.4"``, ``"≥ 0.4"``; a
-    #: missing value is ``"missing"``.
+    #: Names; of a number its parts in order, ``"< 0.21"``, ``"0.21 to 0.4"``, ``"≥ 0.4"``; or
+    #: ``"missing"``.
     values: tuple[str, ...]
     #: Of a number, what lies between its parts, in words; empty otherwise.
     borders: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Attribute:
     least: int = 1
 
     def __post_init__(self) -> None:
-        # A hundred columns of a million rows are coded at once: one byte a cell is enough for most.
+        # One byte a cell is enough for most: a hundred columns of a million rows are coded at once.
         small = self.codes.astype(np.min_scalar_type(len(self.values)))
         object.__setattr__(self, "codes", small)
 
@@ -60,9 +60,8 @@ def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4
     """Code one column: a number by its quantiles, anything else by its values.
 
     ``values`` (n,): numbers, dates, texts or anything that can be shown; None and NaN are
-    "missing". Ties stay together, so there may be fewer than ``n_parts``. Each edge is written with
-    the fewest digits that move at most 0.5 % of the rows, and the rows are divided by the edges as
-    they are written: the names say exactly what they hold.
+    "missing". Ties stay together, so there may be fewer than ``n_parts``. Edges are rounded to the
+    fewest digits that move at most 0.5 % of the rows: the names say exactly what they hold.
     """
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     missing = series.isna().to_numpy()
@@ -123,7 +122,7 @@ def _cut_names(name: str, origin: Origin, series: pd.Series[Any], missing: Mask)
 
 
 def _few_numbers(numbers: Floats) -> list[str]:
-    """Write numbers, of which there are few different ones, as short as keeps them apart."""
+    """Write few different numbers, as short as keeps them apart."""
     values, place = np.unique(numbers, return_inverse=True)
     if (values == np.floor(values)).all():
         return [number(values[k]) for k in place]

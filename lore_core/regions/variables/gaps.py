@@ -21,16 +21,16 @@ from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interv
 from lore_core.regions.variables.attributes import telling_attributes
 from lore_core.regions.variables.cutting import Attribute, cut
 
-#: Names of a column that are shown one by one; the rarest beyond are put together.
+#: Names of a column that are shown; the rarest beyond are put together.
 MAX_NAMES = 20
 #: Confidence bins from which each row's chance to be right is taken for the test.
 _NULL_BINS = 15
-#: Values are tested where this many rows, and this much variance Σ q(1 − q), stand behind them:
-#: with less, a gap is far from normal.
+#: Values are tested with this many rows and this much variance Σ q(1 − q): with less, a gap is far
+#: from normal.
 _MIN_ROWS, _MIN_VARIANCE = 10, 3.0
 
 
-#: What is measured of a column along which the gap differs, in the order of the table.
+#: Columns of a heterogeneity test, in the order of the table.
 _HETEROGENEITY = (
     *("parts", "chi2", "dof", "p_value", "p_adjusted", "spread"),
     *("worst_value", "worst_rows", "worst_gap", "worst_low", "worst_high", "_log_p"),
@@ -50,15 +50,13 @@ def gap_along(
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,): the
     column, or one that is cut already (:func:`~lore_core.regions.variables.cutting.cut`).
-    ``n_bins``: numbers are cut at quantiles into so many parts of about equal size; ties stay
-    together. ``max_names``: of more names than this the rarest are put together as ``"other"``.
-    ``weights`` (n,): what each row counts for, above 0; parts are cut by rows.
+    ``n_bins``: parts of about equal size of a number; ties stay together. ``max_names``: the rarest
+    names beyond are put together as ``"other"``. ``weights`` (n,): above 0; parts are cut by rows.
 
     Returns one row a part, in the order of the values, missing and other last: ``value`` (in
     words), ``border`` (to the next part of a number, in words, else empty), ``rows, confidence,
-    accuracy, gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round). Parts
-    without rows are left out. Raises InputError if the lengths disagree or a number is out of
-    range.
+    accuracy, gap, gap_low, gap_high`` (95 %, Wilson). Parts without rows are left out. Raises
+    InputError if the lengths disagree or a number is out of range.
     """
     attribute = _attribute(values, n_bins, max_names)
     c, a = as_rows(confidence, outcome, values=attribute.codes)
@@ -82,17 +80,15 @@ def smooth_gap(
     """Kernel-smoothed gap along a number, with a pointwise band.
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,):
-    numbers; rows without one are left out. ``bandwidth``: h > 0, as a share of the rows: neighbours
-    are counted off in the order of the values, so the curve is as smooth where values are dense as
-    where they are far apart. ``n_points``: where the curve is evaluated, at equal steps of rows.
-    ``weights`` (n,): what each row counts for, above 0, in the kernel means. Returns ``share`` (of
-    the rows at or below, in [0, 1]), ``value``, ``gap, low, high`` (95 % at that point), ``n_eff``.
-    Empty without two different numbers. Raises InputError if the values are no numbers or the
-    lengths disagree.
+    numbers; rows without one are left out. ``bandwidth``: h > 0, as a share of the rows in the
+    order of the values. ``n_points``: points of the curve, at equal steps of rows. ``weights``
+    (n,): above 0. Returns ``share`` (of the rows at or below, in [0, 1]), ``value``, ``gap, low,
+    high`` (95 % at that point), ``n_eff``. Empty without two different numbers. Raises InputError
+    if the values are no numbers or the lengths disagree.
 
     With u the mid-rank of a row as a share of the rows, gap(u) = Σ_j (c_j − a_j) k(u, u_j) / Σ_j
-    k(u, u_j) and k = exp(−|u − u_j| / h), exactly, by one pass of running sums. The band is that of
-    Wilson for n_eff rows; it is a band for the smoothed gap, and for each point alone.
+    k(u, u_j) and k = exp(−|u − u_j| / h), exactly. The band is Wilson's for n_eff rows, of the
+    smoothed gap, for each point alone.
     """
     series = pd.Series(np.asarray(values))
     c, a = as_rows(confidence, outcome, values=series)
@@ -136,11 +132,10 @@ def gap_grid(
 ) -> pd.DataFrame:
     """Mean gap for every combination of two columns' parts.
 
-    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values_x, values_y,
-    n_bins, max_names``: the columns, cut as in :func:`gap_along`. ``min_rows``: combinations of
-    fewer rows are marked as not to be shown. ``weights`` (n,): what each row counts for, above 0.
-    Returns one row a combination, those without rows too: ``x, y`` (ordered categories), ``rows,
-    confidence, accuracy, gap, gap_low, gap_high, shown``.
+    ``values_x, values_y`` (n,): the columns; the others as in :func:`gap_along`. ``min_rows``:
+    combinations of fewer rows are not ``shown``. Returns one row a combination, those without rows
+    too: ``x, y`` (ordered categories), ``rows, confidence, accuracy, gap, gap_low, gap_high,
+    shown``.
     """
     across, up = (_attribute(values, n_bins, max_names) for values in (values_x, values_y))
     c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
@@ -162,21 +157,19 @@ def rank_variables(
 ) -> pd.DataFrame:
     """Rank all columns by the evidence that the gap differs along them: where to look first.
 
-    ``dataset``: rows. The true class, columns that tell it or which rows are right, and identifiers
-    are left out: along the answer even a calibrated model looks wrong. ``target``: see
-    :meth:`~lore_core.data.dataset.Dataset.target`. ``n_bins``: most parts of a number; fewer where
-    there are too few rows to tell so many apart.
+    The true class, columns that tell it or which rows are right, and identifiers are left out:
+    along the answer even a calibrated model looks wrong. ``target``: see
+    :meth:`~lore_core.data.dataset.Dataset.target`. ``n_bins``: most parts of a number.
 
     Returns strongest evidence first: ``variable, origin, parts`` (tested), ``chi2, dof, p_value,
     p_adjusted`` (Holm, for all variables ranked), ``spread`` (standard deviation of the true gaps
-    over the parts), and of the part that is surely furthest off, whose 95 % interval ends furthest
-    from 0, ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
+    over the parts, DerSimonian and Laird's), and of the part whose 95 % interval ends furthest from
+    0, ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
 
     Cochran's Q of the parts' gaps g_b: Q = Σ_b w_b (g_b − ḡ)² with 1/w_b = Σ_{i∈b} q_i (1 − q_i) /
     n_b² and ḡ their weighted mean; χ² with one degree of freedom less than parts if the gap is the
     same everywhere. q is the accuracy at the row's confidence (15 equal-mass bins), not that of the
-    part: a part in which all rows happen to be right would seem certain. The spread is DerSimonian
-    and Laird's.
+    part: a part in which all rows happen to be right would seem certain.
 
     References
     ----------
@@ -186,7 +179,6 @@ def rank_variables(
     target_rows = dataset.target(target)
     c, a, w = target_rows.confidence, target_rows.outcome, as_weights(target_rows.weights)
     q = _chance(c, a, w)
-    # Few rows, or rows that are nearly all right, tell fewer parts apart.
     most = check_integer(n_bins, "n_bins", minimum=2)
     doubt = (q * (1 - q)).sum() * effective_rows(w, len(c)) / len(c)
     n_parts = int(np.clip(doubt / (2 * _MIN_VARIANCE), 2, most))
@@ -204,8 +196,7 @@ def rank_variables(
 def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | None = None) -> str:
     """Say how the gap runs along a variable, and whether that is more than chance.
 
-    ``name``: the variable. ``table``: its gaps, from :func:`gap_along`. ``ranking``: from
-    :func:`rank_variables`, for the evidence.
+    ``table``: from :func:`gap_along`. ``ranking``: from :func:`rank_variables`.
     """
     enough = table[table["rows"] >= min(_MIN_ROWS, int(table["rows"].max()))]
     gap = enough["gap"].to_numpy()

@@ -26,7 +26,7 @@ _SMALLEST, _LARGEST = 0.005, 0.5
 _GROUPED, _FEWEST_GROUPED, _OF_GROUP = 400, 6, (6, 24)
 #: Words of a group that its name says.
 _SAID = 3
-#: Numbers that say in which company a word is found; words met together less often are strangers.
+#: Numbers that describe a word's company; words met together less often do not count.
 _NUMBERS, _MET = 32, 2
 #: Shorter than this share of the longest a word's numbers are rounding errors.
 _SMALL = 1e-6
@@ -43,17 +43,16 @@ def words_held(texts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
 def word_attributes(dataset: Dataset) -> list[Attribute]:
     """Code each word of the texts of a dataset, and each group of words, as held or not.
 
-    Looked at are the 300 most frequent words in at least 20 rows, 0.5 % and at most half of them;
-    and groups of words that are found in the same texts, held where one of them is, or where two
-    are. Neither knows anything of the outcomes. Empty without texts, and above 200,000 rows.
+    The 300 most frequent words in at least 20 rows, 0.5 % and at most half of them; and groups of
+    words found in the same texts, held where one of them is, or where two are. Outcomes have no
+    part in it. Empty without texts, and above 200,000 rows.
 
     Notes
     -----
-    Words, the 400 most frequent of those in at least 6 rows, are placed by the singular vectors of
-    their positive pointwise mutual information, log(n n_ab / (n_a n_b)), over pairs met in two
-    texts or more, and joined by average linkage of the cosines. Every branch of 6 to 24 words is a
-    group: a topic is a branch at some height, whatever the others are. Words of grammar are in
-    none.
+    The 400 most frequent words in at least 6 rows are placed by the singular vectors of their
+    positive pointwise mutual information, log(n n_ab / (n_a n_b)), over pairs met in two texts or
+    more, and joined by average linkage of the cosines. Every branch of 6 to 24 words is a group;
+    words of grammar are in none.
     """
     if len(dataset) > MAX_ROWS:
         return []
@@ -105,7 +104,7 @@ def _vocabulary(texts: Sequence[str]) -> tuple[sparse.csr_matrix, NDArray[np.obj
 
 
 def _groups(stands_in: sparse.csr_matrix, words: NDArray[np.object_], frequent: Ints) -> list[Ints]:
-    """Return words, by their place, that are found in the same texts; each the frequent first."""
+    """Return groups of words (by index) found in the same texts, each the most frequent first."""
     from scipy.cluster.hierarchy import linkage
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -123,7 +122,7 @@ def _groups(stands_in: sparse.csr_matrix, words: NDArray[np.object_], frequent: 
     left, size, _ = np.linalg.svd(information)
     places = (left * size)[:, :_NUMBERS]
     length = np.linalg.norm(places, axis=1)
-    # Who meets nobody, or only strangers to all, has no place among the others.
+    # Words that meet nobody, or only strangers to all, have no position among the others.
     placed = length > _SMALL * length.max(initial=0.0)
     if placed.sum() <= most:
         return []
