@@ -61,15 +61,15 @@ def embed(
         ``"isotropic"`` (default of PCA and identity) all of them by the RMS of their standard
         deviations. A dimension that does not vary is left as it is.
     random_state : int
-        Seed. The same seed gives the same map on the same machine.
+        The same seed gives the same map on the same machine.
     progress : callable, optional
         Called with the fraction done and a short message; stops the work by raising
         :class:`lore_core.data.progress.Cancelled`.
     **options
         t-SNE: ``perplexity`` (30), ``n_iter`` (500), ``exaggeration`` (1).
         UMAP: ``n_neighbors`` (15), ``min_dist`` (0.1), ``n_epochs``.
-        Both: ``max_fit_rows`` (20,000): above it the map is fitted on a random part of that many
-        rows and the others are placed on it, each by its neighbours; ``None`` fits on all rows.
+        Both: ``max_fit_rows`` (20,000): of more rows a random part of that many is fitted, and the
+        others are placed on it, each by its neighbours; ``None`` fits on all rows.
 
     Raises
     ------
@@ -140,14 +140,12 @@ def make_map(
     """Make the map of a name, with the default scale and options of its method.
 
     Of calibration and evaluation rows together; in two dimensions where the name says none.
-    ``random_state``, ``progress``: see :func:`embed`.
     """
     d = 2 if name.n_components is None else name.n_components
     return embed(dataset.features, name.method, d, random_state=random_state, progress=progress)
 
 
 def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """Raise where an option is not one of the method's."""
     for name in options:
         if name not in known:
             choice = ", ".join(f"'{option}'" for option in known) if known else "none"
@@ -208,10 +206,9 @@ def _fit_neighbour_map(
 def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> float:
     """Estimate how many seconds :func:`embed` takes with its default options.
 
-    ``n``, ``p``: rows and features. ``n_components``: dimensions of the map. Fitted to times on two
-    cores of a small virtual machine, idle, and right to a factor of about two; a desktop is faster.
-    UMAP's first map in a process takes some 10 to 30 seconds more, for compilation, which are not
-    included. Raises InputError if the method is unknown or a number is below 1.
+    ``n``, ``p``: rows and features. Fitted to times on two idle cores of a small virtual machine,
+    right to a factor of about two. UMAP's first map in a process takes some 10 to 30 seconds more,
+    for compilation. Raises InputError if the method is unknown or a number is below 1.
     """
     if method not in METHODS:
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")

@@ -95,8 +95,7 @@ class NeighbourMap:
     -----
     Of the K = 7 rows nearest in ``points``, at distances d_i, the place is the mean with weights
     ((R − d_i) / (R d_i))², where R is the distance of the row after them (modified Shepard
-    interpolation). A row at the point of a known one lies where that lies. Rows do not move one
-    another, and numpy alone is needed.
+    interpolation). A row at the point of a known one lies where that lies.
 
     References
     ----------
@@ -121,10 +120,7 @@ class NeighbourMap:
         )
 
     def as_new(self, selection: NDArray[Any] | slice, among: NDArray[Any] | slice) -> Floats:
-        """Place known rows as if only others were known, shape (m, d).
-
-        ``selection``, ``among``: which rows to place, and which to place them between.
-        """
+        """Place known rows ``selection`` as if only those ``among`` were known, shape (m, d)."""
         return self.rows(among)._between(self.points[selection])
 
     def _between(self, points: Floats) -> Floats:

@@ -30,8 +30,8 @@ class MapName:
     def parse(cls, typed: str, argument: str, *, or_none: bool = False) -> MapName:
         """Read ``pca``, ``pca-20`` or ``tsne-3``.
 
-        ``argument``: name of the argument or option, for the InputError if there is no such map;
-        ``or_none``: whether it knows ``none``, too.
+        ``argument``: name of the argument or option, for the InputError; ``or_none``: whether that
+        mentions ``none``, too.
         """
         method, dash, dimensions = typed.partition("-")
         if not is_method(method) or (dash and not dimensions.isdecimal()):

@@ -109,7 +109,7 @@ class Embedding:
     def rows(self, selection: Selection) -> Embedding:
         """Return the chosen rows (mask, indices or slice), in the same scale.
 
-        A map that places new rows by known ones, t-SNE or UMAP, then knows the chosen ones alone.
+        A t-SNE or UMAP map then knows the chosen rows alone.
         """
         made = self.projection
         made = made.rows(selection) if isinstance(made, NeighbourMap) else made
@@ -120,7 +120,7 @@ class Embedding:
         return dataclasses.replace(self, coordinates=np.empty((0, self.n_components)))
 
     def known_by(self, of: Callable[[Floats], Floats]) -> Embedding:
-        """Return the map that knows something else of its rows, such as means; itself if none.
+        """Return the map with other values of its known rows, such as means; itself if none.
 
         ``of``: from one value a row, shape (n, m), to another table.
         """
@@ -136,7 +136,6 @@ class Embedding:
 
         What is fitted on ``rows(among)`` meets rows that had no part in the map. On t-SNE and UMAP
         they lie a little off where they do as a part of it; PCA and identity know no difference.
-        ``selection``, ``among``: which rows, and those that are known.
         """
         chosen = self.rows(selection)
         if not isinstance(self.projection, NeighbourMap):
@@ -163,7 +162,6 @@ def _checked(parts: dict[str, Any]) -> Embedding:
     return Embedding(**parts)
 
 
-#: How files hold embeddings.
 FORMS = (Form("Embedding", Embedding, fields_of, _checked), *map(form_of, MAPS))
 
 
@@ -175,10 +173,9 @@ def maps_by_name(given: Any) -> dict[str | None, Any]:
 
 
 def chosen_map(given: Any, name: str | None, what: str = "feature_map") -> Any:
-    """Return one map: ``given`` itself, or of several by name the named or first one.
+    """Return one map: ``given`` itself, or of several by name the named or (None) first one.
 
-    ``name``: None is the first one. ``what``: how an error calls the name. Raises InputError if
-    there is none, or none of that name.
+    ``what``: how an error calls the name. Raises InputError if there is none, or none of that name.
     """
     if not isinstance(given, Mapping):
         return given

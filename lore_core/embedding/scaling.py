@@ -29,9 +29,8 @@ def check_scale(scale: str | None, default: Scale) -> Scale:
 def scale_factors(coordinates: Floats, scale: Scale) -> Floats:
     """Return the number each dimension of unscaled coordinates (n, d) is divided by, shape (d,).
 
-    ``"unit"``: the population standard deviation σ_k of each dimension. ``"isotropic"``: one number
-    for all, sqrt(mean_k σ_k²). ``"none"``: 1, as for a dimension (isotropic: a whole map) that does
-    not vary.
+    ``"unit"``: the population standard deviation σ_k. ``"isotropic"``: sqrt(mean_k σ_k²) for all.
+    ``"none"``: 1, as for a dimension (isotropic: a whole map) that does not vary.
     """
     d = coordinates.shape[1]
     if scale == "none":

@@ -1,7 +1,4 @@
-"""t-SNE by openTSNE: progress, cancel, and a place on the map for new rows.
-
-openTSNE and scikit-learn are imported on first use; they take seconds.
-"""
+"""t-SNE by openTSNE, imported on first use: progress, cancel, and a place for new rows."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import check_integer, check_positive
 from lore_core.embedding.maps import Place
 
-#: Options of the method and their defaults.
 OPTIONS: dict[str, Any] = {"perplexity": 30.0, "n_iter": 500, "exaggeration": 1.0}
 
 #: Fixed, not "all cores": the neighbour search depends on the number of threads.
@@ -90,13 +86,10 @@ def fit_tsne(
 
     Returns the rows on it (n, d), what places others, and what a reader should know about it.
 
-    The negative gradient is interpolated in 2-D above 5,000 rows, and computed with Barnes–Hut
-    trees otherwise; 3-D has only the trees, whose time grows much faster with n. ``perplexity`` is
-    lowered to (n − 1)/3 where there are few rows; ``n_iter`` follow the 250 iterations of early
-    exaggeration.
-
-    The start is the principal components, scaled down; t-SNE then keeps the map's large-scale
-    arrangement alike from run to run.
+    In 2-D above 5,000 rows the negative gradient is interpolated, else computed with Barnes–Hut
+    trees, whose time grows much faster with n. ``perplexity`` is lowered to (n − 1)/3 where there
+    are few rows; ``n_iter`` follow the 250 iterations of early exaggeration. The start, scaled-down
+    principal components, keeps the large-scale arrangement alike from run to run.
 
     Poličar, Stražar, Zupan, "openTSNE: A Modular Python Library for t-SNE Dimensionality Reduction
     and Embedding", Journal of Statistical Software 109(3), 2024.
@@ -120,7 +113,6 @@ def fit_tsne(
         perplexity=perplexity,
         # Fewer features than dimensions have too few principal components to start from.
         initialization="pca" if features.shape[1] >= n_components else "random",
-        # The faster of interpolation, in the plane only, and Barnes–Hut trees.
         negative_gradient_method="fft" if n_components == 2 and n > _BARNES_HUT_ROWS else "bh",
         n_jobs=N_THREADS,
         random_state=random_state,

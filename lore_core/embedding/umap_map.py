@@ -1,7 +1,4 @@
-"""UMAP by umap-learn: progress, cancel, and a place on the map for new rows.
-
-umap-learn is imported on first use; it takes seconds.
-"""
+"""UMAP by umap-learn, imported on first use: progress, cancel, and a place for new rows."""
 
 from __future__ import annotations
 
@@ -21,11 +18,10 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding.maps import Place
 
-#: Options of the method and their defaults.
 OPTIONS: dict[str, Any] = {"n_neighbors": 15, "min_dist": 0.1, "n_epochs": None}
 
-# UMAP's compiled loops run numba's own threads. Two Python threads in them at once abort the whole
-# process where numba has only its "workqueue" layer, so one thread enters at a time.
+# Two Python threads in UMAP's compiled loops abort the process where numba has only its "workqueue"
+# layer, so one thread enters at a time.
 turn_lock = threading.Lock()
 
 
@@ -50,9 +46,8 @@ def fit_umap(
     """Fit a UMAP map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
 
     Returns the rows on it (n, d), what places others, and what a reader should know about it.
-
-    ``n_neighbors`` is lowered to n − 1 where there are few rows; ``n_epochs`` is umap-learn's
-    choice by default: 500 up to 10,000 rows, 200 above.
+    ``n_neighbors`` is lowered to n − 1 where there are few rows; ``n_epochs`` is by default 500 up
+    to 10,000 rows, 200 above.
 
     McInnes, Healy, Melville, "UMAP: Uniform Manifold Approximation and Projection for Dimension
     Reduction", arXiv 1802.03426, 2018.
@@ -113,9 +108,9 @@ def _exclusive(progress: Progress | None, what: str) -> Iterator[None]:
         warnings.filterwarnings("ignore", ".*overridden to 1 by setting random_state", UserWarning)
         warnings.filterwarnings("ignore", "Spectral initialisation failed", UserWarning)
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
-        # The bar around its epochs is the only thing umap-learn calls between them. It takes
-        # another's place while we hold the lock, instead of writing to a file of ours: raising
-        # Cancelled out of tqdm leaves tqdm's own lock taken, and other threads wait for ever.
+        # umap-learn calls nothing else between epochs. Under the lock its bar is replaced, not
+        # written to a file of ours: raising Cancelled out of tqdm leaves tqdm's own lock taken, and
+        # other threads wait for ever.
         bar = layouts.tqdm
         if progress is not None:
             layouts.tqdm = partial(_watched, progress, what)

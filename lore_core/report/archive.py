@@ -22,10 +22,7 @@ _EXECUTABLE = ("rerun.sh",)
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Pack files, the same bytes whenever and wherever this is done.
-
-    ``files``: by path in the archive.
-    """
+    """Pack files (by path in the archive), the same bytes whenever and wherever this is done."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
@@ -40,8 +37,8 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 def check_output_path(path: str | Path) -> Path:
     """Return where to write, or say what is wrong with it before anything is computed.
 
-    ``path``: a ``.zip`` file, else a directory: a new one, an empty one, or an earlier report.
-    Raises InputError if it cannot be written there, or something else would be lost.
+    ``path``: a ``.zip`` file, else a directory: new, empty, or an earlier report. Raises InputError
+    if it cannot be written, or something else would be lost.
     """
     place = Path(path).expanduser()
     if not place.resolve().parent.is_dir():
@@ -89,8 +86,7 @@ def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
             file.write_bytes(content)
             if name in _EXECUTABLE:
                 file.chmod(0o755)
-        # A directory cannot be replaced in one step: the old one steps aside, and comes back
-        # if the new one cannot take its place.
+        # A directory cannot be replaced in one step: the old one comes back if the new one fails.
         if target.exists():
             target.rename(old)
         try:

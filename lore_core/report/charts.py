@@ -39,9 +39,7 @@ from lore_core.view.preview import RESOLUTION
 from lore_core.view.scene import Scene
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
-#: The script all interactive figures share.
 _LIBRARY = "plotly.min.js"
-#: Groups drawn.
 _GROUPS = 14
 #: Drawings that are files too.
 PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
@@ -100,10 +98,9 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
 def figure_files(
     charts: Mapping[str, Chart], *, images: bool, progress: Progress | None = None
 ) -> tuple[dict[str, bytes], str | None]:
-    """Write the figures as files: interactive pages that share one script, and SVG.
+    """Return the figures as files (HTML that shares one script, SVG), and why there is no SVG.
 
-    ``images``: whether SVG is wanted; it needs Chrome or Chromium. Returns the files by path in the
-    bundle, and why there are no static images, in words.
+    ``images``: whether SVG is wanted; it needs Chrome or Chromium.
     """
     missing = why_no_static_images() if images else "Static images were not asked for."
     files: dict[str, bytes] = {}
@@ -112,7 +109,6 @@ def figure_files(
         files[f"figures/{name}.html"] = chart_html(chart, script=_LIBRARY)
         if missing is None:
             try:
-                # (Kaleido warns that options it was not given are ignored.)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)
                     files[f"figures/{name}.svg"] = chart_image(chart, "svg")
@@ -126,7 +122,7 @@ def figure_files(
 def report_drawings(
     findings: Findings, charts: Mapping[str, Chart], landscape: LandscapePicture | None
 ) -> dict[str, Drawing]:
-    """Draw for a narrow column what the page shows; what could not be computed has no drawing.
+    """Draw what the page shows for a narrow column; what could not be computed has no drawing.
 
     ``charts`` show the same for a screen; those that fit a column are drawn as they are.
     """
@@ -176,10 +172,7 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
 
 
 def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
-    """Return all rows on a map, as the dashboard sees them.
-
-    ``errors``: of its evaluation rows. ``on``: the map, all rows.
-    """
+    """Return all rows on the map ``on``; ``errors``: of the evaluation rows."""
     return Scene(findings.view, errors, reliability_of(findings.view), None, on, on.name.title)
 
 

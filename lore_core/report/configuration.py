@@ -24,10 +24,10 @@ def configuration(
     options: list[str],
     contents: Mapping[str, str],
 ) -> dict[str, object]:
-    """Gather every setting, the versions, and what the data were, as ``config.json`` says it.
+    """Gather settings, versions and what the data were, as ``config.json`` says it.
 
-    ``options`` are those of the command that makes the report again; ``contents`` says what each
-    file of the bundle is, by its path.
+    ``options``: of the command that makes the report again. ``contents``: what each file is, by
+    path.
     """
     dataset, embedding = findings.view.dataset, findings.embedding
     calibration = dataset.calibration
@@ -95,9 +95,9 @@ def map_option(view: View) -> str:
 def rerun_command(
     view: View, settings: ReportSettings, *, target_name: str, source: Source, digest: str
 ) -> tuple[str, list[str]]:
-    """Write the shell script that makes the report again, and the options it gives to the command.
+    """Return the shell script that makes the report again, and the options in it.
 
-    ``target_name``: as the command line names it. ``digest``: of the data: other data are refused.
+    ``digest``: of the data: other data are refused.
     """
     looked_at = {
         "--map": map_option(view),

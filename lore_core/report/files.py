@@ -21,10 +21,7 @@ from lore_core.view import SumsView, View
 
 
 def require_packages() -> None:
-    """Say which package a report needs and is not installed, before anything is computed.
-
-    Raises InputError if one is missing.
-    """
+    """Raise InputError if a package that a report needs is missing, before anything is computed."""
     require("A report", "plotly", "jinja2", "PIL")
 
 
@@ -63,8 +60,8 @@ def write_report(
     target, gamma, n_bins, binning
         See :func:`~lore_core.comparison.summary.summarize`.
     methods : sequence of str, optional
-        Labels of the recalibrators to compare; the first is what the others are compared with. By
-        default those of :func:`~lore_core.recalibration.standard_recalibrators`.
+        Labels of the recalibrators to compare, the reference first; by default those of
+        :func:`~lore_core.recalibration.standard_recalibrators`.
     group_column : str, optional
         Group column of the fairness section; by default the first.
     min_group_size : int, optional
@@ -95,10 +92,9 @@ def write_report(
 
     Notes
     -----
-    ``index.html`` is the report to read: one file, without a request to anywhere. Beside it lie
-    ``figures/`` (interactive, and SVG), ``tables/`` (CSV and Parquet), ``config.json`` (settings,
-    versions, digest of the data) and ``rerun.sh``. The same inputs give the same bytes, but for
-    the SVG that a browser draws.
+    ``index.html`` is the report to read, without a request to anywhere. Beside it lie ``figures/``
+    (interactive, and SVG), ``tables/`` (CSV and Parquet), ``config.json`` (settings, versions,
+    digest of the data) and ``rerun.sh``. The same inputs give the same bytes, but for the SVG.
 
     Examples
     --------
@@ -137,10 +133,9 @@ def report_files(
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
-    ``view``: what to look at; without a map global metrics only, of sums what they say.
-    ``settings``: what to compute besides. ``images, source, progress``: see :func:`write_report`.
-    ``comparing``: what fits and measures the recalibrators; see
-    :func:`~lore_core.report.findings.examine`. Returns by path in the bundle.
+    ``view``: what to look at; without a map global metrics only, of sums what they say. ``images,
+    source, progress``: see :func:`write_report`. ``comparing``: see
+    :func:`~lore_core.report.findings.examine`. Returns them by path in the bundle.
     """
     require_packages()
     from lore_core.report.charts import (

@@ -63,8 +63,7 @@ _MOST_GROUPS = 100
 class ReportSettings:
     """Everything that changes a report's numbers, besides what is looked at."""
 
-    #: Labels of the recalibrators; the first is what the others are compared with. None: the
-    #: standard ones.
+    #: Labels of the recalibrators, the reference first. None: the standard ones.
     methods: tuple[str, ...] | None = None
     group_column: str | None = None  #: Group column of the fairness section; None: the first
     #: Smaller groups do not set the maximum. None: 30, or the largest group where all are smaller.
@@ -76,7 +75,6 @@ class ReportSettings:
     n_draws: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no report could be made with, before anything is computed."""
         unsure_threshold(self.unsure_cost, self.wrong_cost)
         if self.n_draws is not None:
             check_integer(self.n_draws, "n_draws", minimum=0)
@@ -154,9 +152,9 @@ def examine(
 ) -> Findings:
     """Compute every part of a report; a part these data do not allow is left out and said so.
 
-    ``settings``: what to compute besides. ``comparing``: what fits and measures the recalibrators,
-    to the same result as :func:`~lore_core.view.methods.comparison_of`, which does it else. Raises
-    InputError if a setting names something the data do not have.
+    ``comparing``: fits and measures the recalibrators in place of
+    :func:`~lore_core.view.methods.comparison_of`, to the same result. Raises InputError if a
+    setting names something the data do not have.
     """
     findings = Findings(view, settings, comparing, grouping=_grouping(view, settings))
     _ = view.target_rows  # raises for an unknown class
@@ -270,7 +268,7 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         names = [method.label for method in methods]
         findings.comparison = findings.comparing(names, findings.grouping, own)
     else:
-        # How much to simulate for each method; global metrics alone where local ones are dear.
+        # Global metrics alone where local ones would take too long.
         simulating = simulating_of(view, n_methods=len(methods))
         if draws is not None:
             simulating = {"n_draws": max(draws, N_SIMULATED) if draws else 0}
@@ -335,9 +333,9 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     findings.retraining = None if losses is None else retraining_frame(losses, rewards)
 
 
-#: What each part is called in ``Findings.missing``, what is said while it is at work, about what
-#: share of the time it takes, and what fills it in, or returns why these data do not allow it.
-#: In the order they are computed: later parts use earlier ones.
+#: Of each part: its name in ``Findings.missing``, what is said while it is computed, its share of
+#: the time, and what fills it in, or returns why these data do not allow it. Later parts use
+#: earlier ones.
 _PARTS: tuple[tuple[str, str, float, Callable[[Findings, Progress | None], str | None]], ...] = (
     ("map", "drawing a map", 1.0, _map),
     ("summary", "measuring", 3.0, _summary),

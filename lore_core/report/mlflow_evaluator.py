@@ -32,11 +32,11 @@ _LABEL = "__label__"
 class LoReEvaluator(ModelEvaluator):  # type: ignore[misc]
     """Logs LoRe Lens's report of a classifier, and its metrics as ``lore/<metric>``.
 
-    It is asked for by ``evaluator_config={"lore": {"probabilities": …}}``: columns of the evaluated
-    data, one a class in class order, or the one of P(y = 1); or ``"model"``: what the model's
-    ``predict_proba`` says. Besides: ``mapping`` (roles of other columns, as
-    :func:`~lore_core.load` takes them), ``calibration_share`` (0.5; 0: no recalibrators), and the
-    settings of :func:`~lore_core.write_report`.
+    Asked for by ``evaluator_config={"lore": {"probabilities": …}}``: columns of the evaluated data,
+    one a class in class order, or the one of P(y = 1); or ``"model"``: its ``predict_proba``.
+    Besides: ``mapping`` (roles of other columns, as :func:`~lore_core.load` takes them),
+    ``calibration_share`` (0.5; 0: no recalibrators), and the settings of
+    :func:`~lore_core.write_report`.
     """
 
     @classmethod
@@ -56,10 +56,7 @@ class LoReEvaluator(ModelEvaluator):  # type: ignore[misc]
         model: Any = None,
         **_: Any,
     ) -> EvaluationResult:
-        """Write the report to the run's artifacts, below ``lore``.
-
-        Raises InputError if the data cannot be read by the settings.
-        """
+        """Write the report to the run's artifacts (``lore``); InputError if data are unreadable."""
         table, mapping = _table(dataset, model, evaluator_config)
         data = load(table, mapping=mapping)
         share = evaluator_config.get("calibration_share", 0.5)

@@ -31,12 +31,12 @@ def model_card(
 ) -> str:
     """Return a piece of a model card in Markdown, as Hugging Face has them.
 
-    ``table``: from :func:`~lore_core.comparison.tables.metric_table`. ``name``: what was measured:
-    of the model and its data, which are one here. ``sentences``: the verdict and what it rests on.
-    ``shown``: the metrics as a reader sees them. ``measured_on``: rows and settings.
+    ``table``: from :func:`~lore_core.comparison.tables.metric_table`. ``name``: of the model and
+    its data, which are one here. ``sentences``: the verdict and its evidence. ``shown``: the
+    metrics as a reader sees them. ``measured_on``: rows and settings.
 
-    The front matter is a ``model-index`` (https://github.com/huggingface/hub-docs, modelcard.md):
-    merge it into that of the card. Text is quoted as JSON, which YAML reads.
+    The front matter is a ``model-index`` (https://github.com/huggingface/hub-docs, modelcard.md),
+    to be merged into that of the card. Text is quoted as JSON, which YAML reads.
     """
     known = {
         str(row["metric"]): float(row["value"])

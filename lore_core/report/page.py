@@ -55,8 +55,7 @@ def report_page(
     """Write the page.
 
     ``landscape``: fields at every bandwidth. ``rerun``: the command that makes the report again.
-    ``contents``: files of the bundle and what each is, by path. ``notes``: what else a reader
-    should know about the bundle.
+    ``contents``: files of the bundle and what each is, by path. ``notes``: on the bundle.
     """
     view, embedding = findings.view, findings.embedding
     dataset, calibration = view.dataset, view.dataset.calibration
@@ -107,7 +106,6 @@ def report_page(
 
 
 def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the metrics before recalibration, the reliability and the bandwidths."""
     summary, curve, bandwidths, no_curve = findings.summary, findings.curve, None, ""
     if curve is None:
         no_curve = missing(findings.missing["map"])
@@ -128,9 +126,7 @@ def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 
 
 def _places(findings: Findings) -> Markup:
-    """Write the places, the most interesting first, each with its evidence and examples."""
     search = findings.search
-    # (A place in words has said it.)
     texts = {number: describe_composition(of) for number, of in findings.compositions.items()}
     made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in texts.items()}
     return render(
@@ -158,7 +154,6 @@ def _places(findings: Findings) -> Markup:
 
 
 def _examples(findings: Findings, subgroup: Subgroup) -> list[dict[str, object]]:
-    """Rows of a place as small images; none where the data hold no images."""
     dataset, target_rows = findings.view.evaluation, findings.view.target_rows
     if dataset.images is None:
         return []
@@ -187,10 +182,6 @@ def _examples(findings: Findings, subgroup: Subgroup) -> list[dict[str, object]]
 def _landscape(
     findings: Findings, landscape: LandscapePicture | None, drawings: Mapping[str, Drawing]
 ) -> Markup:
-    """Write the landscape with its slider.
-
-    ``landscape``: its fields; None where there is no map.
-    """
     local, on, embedding = findings.summary.local, findings.drawn_on, findings.embedding
     if landscape is None or on is None or embedding is None or local is None:
         return missing(findings.missing["map"])
@@ -210,7 +201,6 @@ def _landscape(
 
 
 def _variables(findings: Findings) -> Markup:
-    """Write which columns the error goes with."""
     frame = findings.variables
     if frame.empty:
         return missing("These data hold no column to look along.")
@@ -222,7 +212,6 @@ def _variables(findings: Findings) -> Markup:
 
 
 def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the methods from best to worst, and what sets each apart from the first."""
     result = findings.comparison
     if result is None:
         return missing(findings.missing.get("recalibrators", ""))
@@ -266,7 +255,6 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
 
 
 def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float]:
-    """Return the value of a metric with its interval; NaN where there is none."""
     frames = (result.table, result.low, result.high)
     value, low, high = (
         frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
@@ -275,14 +263,12 @@ def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, floa
 
 
 def _difference(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float, str]:
-    """Return a difference to the first method with its interval, and its colour."""
     found = result.differences[metric.name][["difference", "low", "high"]]
     value, low, high = (float(end) for end in found.loc[method].to_numpy(float))
     return value, low, high, beyond_chance(low, high)
 
 
 def _saved(result: Comparison) -> str:
-    """Say what a file of the best method would hold; nothing where no file can hold it."""
     try:
         return describe(result.recalibrators[result.ranking[0]].to_bytes()).sentence
     except InputError:
@@ -290,12 +276,10 @@ def _saved(result: Comparison) -> str:
 
 
 def _method_colors(names: Iterable[str]) -> dict[str, str]:
-    """Return each method's colour: the one it has in the dashboard."""
     return {name: method_color(name, position) for position, name in enumerate(names)}
 
 
 def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the groups before recalibration, and the worst one under every method."""
     if findings.group_table is None or not findings.group_reports:
         return missing(findings.missing.get("groups", ""))
     first, report = next(iter(findings.group_reports.items()))
@@ -316,7 +300,6 @@ def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 
 
 def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the reward of every method, best first."""
     settings = findings.settings
     u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
     methods = []

@@ -40,7 +40,7 @@ def _environment() -> Environment:
 def render(template: str, **content: object) -> Markup:
     """Fill a template in ``templates/``; a name it uses that is left out is an error.
 
-    Text is escaped, unless it is Markup, as what is returned: another template takes it as it is.
+    Text is escaped, unless it is Markup, such as what this returns.
     """
     return Markup(_environment().get_template(template).render(content))
 

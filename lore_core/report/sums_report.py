@@ -37,9 +37,7 @@ def sums_report_files(
 ) -> dict[str, bytes]:
     """Make the files of the bundle, by path in it.
 
-    Metrics between bounds and beside chance, reliability, the curve over γ, and on maps of two
-    dimensions the landscape of all bins and of the worst. ``n_draws``: simulations of chance; 0:
-    none. Raises InputError if γ is less than the sums allow.
+    ``n_draws``: simulations of chance; 0: none. Raises InputError if γ is less than the sums allow.
     """
     sums, bins = view.sums, view.sums.reliability
     metrics, chance = metrics_of(view, n_draws=n_draws, progress=progress)
@@ -106,7 +104,6 @@ def sums_report_files(
 
 
 def _command(view: SumsView, n_draws: int) -> list[str]:
-    """Return the command that makes the report again."""
     plan, bins = view.run.plan, view.sums.bins
     options = {
         "--map": plan.embedding.name.typed,

@@ -21,7 +21,6 @@ from lore_core.report.findings import Findings
 from lore_core.view.where import subgroup_table
 
 _WORST_ROWS = 50
-#: What each table holds, by its name.
 ABOUT_TABLES = {
     "metrics": "every metric before recalibration: value, unit, 95 % interval, p by chance, rows",
     "reliability": "confidence bins: rows, promised, got, interval",
@@ -104,7 +103,7 @@ def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.
 
 
 def _first_subgroup(search: SubgroupSearch) -> NDArray[np.int64]:
-    """Of every row the number of the first place that holds it, from 1; 0 for none."""
+    """Return each row's number of the first subgroup that holds it, from 1; 0 for none."""
     first = np.zeros(search.n_rows, dtype=np.int64)
     for number in reversed(range(len(search.subgroups))):
         first[search.mask(number)] = number + 1
@@ -112,7 +111,7 @@ def _first_subgroup(search: SubgroupSearch) -> NDArray[np.int64]:
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns a file can hold: of anything but numbers and truth values the text."""
+    """Make columns a file can hold: text of anything but numbers and truth values."""
     plain = frame.reset_index(drop=True)
     plain.attrs = {}
     plain.columns = pd.Index([str(name) for name in plain.columns], dtype=object)
@@ -126,7 +125,6 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
-    """One line an evaluation row: what was promised, what came, and what each method says."""
     dataset, target_rows = findings.view.evaluation, findings.view.target_rows
     names = list(dataset.class_names)
     columns: dict[str, Any] = {
