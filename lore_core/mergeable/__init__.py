@@ -1,7 +1,4 @@
-"""Rows of any number: sums that merge with bounds of their error, and files of any length.
-
-``cell_sums`` is the arithmetic, ``partitions`` reads files in parts into such sums.
-"""
+"""Rows of any number: ``cell_sums`` that merge, with bounds, and ``partitions`` of files."""
 
 from __future__ import annotations
 

@@ -1,14 +1,11 @@
 """Cells of a grid with whole-number sums: additive over rows, the same in whatever order.
 
 A row is in the cell of its confidence bin and place. A cell holds, of some weights, Σ w and, a
-dimension, Σ w·o with o the row's offset from the cell's lower corner, in 2^−16 of the finest cell.
-All are integers, so that addition is associative and commutative to the last bit; Σ w·o is kept
-in two parts, of which the lower stays below 2^30, so that no sum of 2^31 rows overflows.
+dimension, Σ w·o with o the row's offset from the cell's lower corner, in 2^−16 of the finest cell;
+Σ w·o in two parts, of which the lower stays below 2^30, so that no sum of 2^31 rows overflows.
 
 Level L joins 2^L finest cells a dimension. The level of a set of rows is the lowest at which they
-fill no more cells than allowed. A part of the rows fills no more, so no order of joining goes
-beyond that level, and where it is reached sums are those of the rows at that level: order does not
-matter here either.
+fill no more cells than allowed. Parts fill no more, so the order of joining does not matter.
 """
 
 from __future__ import annotations
@@ -77,8 +74,8 @@ class Cells:
         d, w = self.n_dimensions, self.n_weights
         places, table = self.coordinates, self.table.copy()
         for step in range(self.level, level):
-            # The offset grows by the width of a cell where it was the upper of two:
-            # Σ w·2^(16 + L), split into the two parts.
+            # The offset grows by the width of a cell where it was the upper of two: Σ w·2^(16 + L),
+            # in two parts.
             shift = _LOW_BITS - OFFSET_BITS - step
             for m in range(d):
                 upper = places[:, m] & 1
@@ -110,7 +107,7 @@ def _unpacked(keys: Ints, d: int) -> Ints:
 
 
 def _joined(d: int, level: int, keys: Ints, columns: Iterable[Ints]) -> Cells:
-    """Add what has one key; ``columns`` are the lines of the table, looked at one at a time."""
+    """Add what has one key; ``columns``: lines of the table, one at a time."""
     order = np.argsort(keys)
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -136,8 +133,8 @@ def cells_of_rows(
     """Sum rows into cells of width 2^(level − ``finest``), the lowest level that is enough.
 
     ``bin_index`` (n,), ``points`` (n, d), ``weights``: whole numbers (n,) from 0 to 2^30.
-    ``at_least``: a lower level is not tried. Raises InputError where a coordinate lies beyond what
-    the highest level reaches.
+    ``at_least``: the lowest level tried. Raises InputError where a coordinate is beyond the highest
+    level.
     """
     d = points.shape[1]
     half = 1 << (_COORDINATE_BITS[d] - 1)
@@ -148,7 +145,7 @@ def cells_of_rows(
             f"'embedding' must lie within ±{reach:.3g} of 0 to be summed in cells; got "
             f"{largest:.3g}. Divide the coordinates by their scale."
         )
-    # (A product with a power of 2 is exact, and so is its floor: a row is where its cell is.)
+    # Exact, as is its floor: a row is where its cell is.
     fine = np.floor(np.ldexp(points, finest + OFFSET_BITS)).astype(np.int64)
     level = at_least
     while len(fine) and (

@@ -15,8 +15,7 @@ from lore_core.mergeable.cell_sums.cells import Cells
 from lore_core.mergeable.cell_sums.local_values import Weight, turned
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 
-#: Rows that are compared with one another share a confidence bin and a cell this wide: 2 to the
-#: minus this, by dimensions of the map.
+#: Rows that are compared share a confidence bin and a cell 2^−this wide, by dimensions of the map.
 _STRATUM = {1: 3, 2: 2, 3: 1}
 #: Places are so many times as wide as that: 2 to the power of these.
 _SCALES = (0, 1, 2, 3)
@@ -32,11 +31,11 @@ class Change:
 
     #: How often rows whose errors are the same everywhere show a place that changed as much.
     p_value: float
-    #: Places, the one that changed most (in standard errors) first. Columns: ``bin`` (−1: all),
-    #: ``from_<m>, to_<m>`` a dimension m of the map (NaN: all of it), ``rows_before``,
-    #: ``rows_after``, ``change`` (in the signed error, after − before), ``z``.
+    #: Places, the one that changed most (in standard errors) first: ``bin`` (−1: all), ``from_<m>,
+    #: to_<m>`` a dimension m of the map (NaN: all of it), ``rows_before``, ``rows_after``,
+    #: ``change`` (in the signed error, after − before), ``z``.
     places: pd.DataFrame
-    #: Share of the new rows that have no earlier row of their bin and cell to be compared with.
+    #: Share of the new rows without an earlier row of their bin and cell.
     unseen: float
     n_draws: int
 
@@ -72,10 +71,9 @@ def change_between(
     z = Σ (nA nB / N) (r̄B − r̄A) / √(Σ nA nB K (N − K) / (N² (N − 1))),
 
     the statistic of Cochran, Mantel and Haenszel; ``change`` is the mean of r̄B − r̄A, weighted by
-    nA nB / N. The largest size of z over all places is compared with its distribution where, in
-    every stratum, the right rows are divided by chance (hypergeometric). That is exact where all
-    rows of a stratum have one confidence and are right with one probability; where their mean
-    confidences differ, so may their accuracies.
+    nA nB / N. The largest size of z is compared with its distribution where, in every stratum, the
+    right rows are divided by chance (hypergeometric): exact where all rows of a stratum have one
+    confidence and one probability of being right.
     """
     before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)

@@ -1,14 +1,9 @@
-"""Kernel sums of rows that are known by their cells, and between what bounds they surely lie.
+"""Kernel sums of rows that are known by their cells, and their guaranteed bounds.
 
-The derivation is in ``docs/mergeable.md``. In short, with h the width of a cell, s = d·γ, L = h/s
-and Λ = h/γ:
-
-* From a corner of the grid every cell lies on one side in each dimension, so the kernel of its
-  rows is log-linear there. At the weighted mean place of a cell it is therefore too small by a
-  factor in [1, e^(Λ²/8)] (Jensen below, Hoeffding's lemma above).
-* Between the corners of a cell, the kernel of a row in another column and row of cells *is* the
-  interpolation with hyperbolic sines. Of a row in the same column it is more than that, by
-  2 sinh(u) sinh(L − v)/sinh L ≤ tanh(L/2) times its kernel in the other dimensions.
+``docs/mergeable.md`` derives them, with h the width of a cell, s = d·γ, L = h/s and Λ = h/γ: at the
+weighted mean place of a cell the kernel is too small by a factor in [1, e^(Λ²/8)]; between the
+corners of a cell it is the interpolation with hyperbolic sines, plus an excess of rows in the same
+column.
 """
 
 from __future__ import annotations
@@ -45,7 +40,7 @@ class Bounded(NamedTuple, Generic[Number]):
     high: Number
 
     def each(self, function: Callable[[Number], _Other]) -> Bounded[_Other]:
-        """Return what a rising function makes of it, and of its bounds."""
+        """Map it and its bounds by a rising function."""
         return Bounded(function(self.value), function(self.low), function(self.high))
 
 
@@ -72,7 +67,7 @@ class Targets:
     def slab_corners(self, m: int) -> tuple[Ints, Ints, Ints, Ints]:
         """Corners in the other dimensions than ``m``, among cells of one coordinate there.
 
-        Returns the bin and coordinate (c,), the other coordinates (c, d − 1), and which are whose.
+        Bin and coordinate (c,), the other coordinates (c, d − 1), and which are whose.
         """
         d = self.coordinates.shape[1]
         others = [k for k in range(d) if k != m]
@@ -92,10 +87,7 @@ def _distinct(bin_index: Ints, corners: list[Ints]) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """Kernel sums of cells at targets: of all rows in the cells of the targets, or at their places.
-
-    ``cells``: the sources. ``width``: h, of a cell.
-    """
+    """Kernel sums of ``cells`` at targets: of all rows in their cells, or at their places."""
 
     cells: Cells
     width: float
@@ -121,7 +113,7 @@ class CellSums:
         return [of_scale[whose.T].T for of_scale in sums]
 
     def in_slabs(self, weight: int, scales: list[float]) -> list[list[Floats]]:
-        """For each dimension the sums of rows in the target's slab, without that dimension.
+        """Return for each dimension sums of rows in the target's slab, without that dimension.
 
         One a scale, of shape (t, 2^(d − 1)): at the corners in the other dimensions.
         """
@@ -178,10 +170,7 @@ class CellSums:
 
 @dataclass(frozen=True)
 class Factors:
-    """How far sums are off at one scale.
-
-    ``length``: L. ``dimensions``: d.
-    """
+    """How far sums are off at one scale; ``length``: L."""
 
     length: float
     dimensions: int
@@ -224,7 +213,7 @@ class Factors:
         return np.stack(shares).T
 
     def usual_excess(self, offset: Floats) -> Floats:
-        """Return what kernels of evenly spread rows of the same slab exceed the interpolated by."""
+        """Return by how much kernels of evenly spread rows of a slab exceed the interpolation."""
         middle = np.cosh(self.length * (offset - 0.5)) / np.cosh(self.length / 2)
         return np.asarray(2 / self.length * (1 - middle))
 
@@ -233,16 +222,16 @@ class Factors:
 class Boxes:
     """The boxes that the cells of each confidence bin fill, and sums at the corners of the cells.
 
-    exp(−|Δ|/s) is a product over dimensions and, from cell to cell, a power of one number. So what
-    the cells on one side of a corner add to it is a first-order recursion along each dimension in
-    turn: the time is that of the box, whatever the number of cells in it.
+    exp(−|Δ|/s) is a product over dimensions and a power from cell to cell, so sums are a
+    first-order recursion along each dimension: the time is that of the box, whatever its number of
+    cells.
     """
 
     cells: Cells
 
     @cached_property
     def _of_bins(self) -> list[tuple[slice, Ints, tuple[int, ...]]]:
-        """For each bin its cells, their coordinates within its box, and the size of that."""
+        """Return for each bin its cells, their coordinates within its box, and the size of that."""
         bins, places = self.cells.bin_index, self.cells.coordinates
         starts = np.flatnonzero(np.diff(bins, prepend=-1))
         found = []
@@ -262,12 +251,10 @@ class Boxes:
     def sums(self, weights: Floats, places: Floats, length: float, axes: Sequence[int]) -> Floats:
         """Sum over the cells of each bin, in some dimensions, and in the others of one coordinate.
 
-        ``weights`` (m,), ``places`` (m, d): of the cells, what is summed, and where within the cell
-        it is, in [0, 1]. ``length``: L, the width of a cell in units of the kernel. ``axes``:
-        dimensions the kernel works in. Returns the sums at the corners of each cell in these
-        dimensions, (m, 2^len(axes)).
+        ``weights`` (m,), ``places`` (m, d): what is summed, and where within the cell it is, in [0,
+        1]. ``length``: L. ``axes``: dimensions the kernel works in. Returns sums at the corners of
+        each cell in these dimensions, (m, 2^len(axes)).
         """
-        # (Corner by corner in memory: what follows works on all cells at once.)
         found = np.empty((2 ** len(axes), len(weights)))
         corners = list(itertools.product((0, 1), repeat=len(axes)))
         for rows, own, size in self._of_bins:
@@ -291,7 +278,7 @@ def _add(
     axes: Sequence[int],
     sides: tuple[int, ...],
 ) -> None:
-    """Add what the cells on one side of every corner give: below it (0) or above, a dimension."""
+    """Add what cells on one side of every corner give: below it (0) or above, a dimension."""
     toward = sum(
         (places[:, m] if side else 1 - places[:, m] for m, side in zip(axes, sides, strict=True)),
         start=np.zeros(len(weights)),

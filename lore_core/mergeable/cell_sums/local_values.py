@@ -22,8 +22,8 @@ class Weight(IntEnum):
     """What is summed of each row.
 
     In bins of high confidence ``OTHER`` is 1 for a wrong row and ``LIFT`` the confidence above the
-    lower edge; in the others ``OTHER`` is 1 for a right one and ``LIFT`` that below the upper edge.
-    Both are small where confidences are good, and so is what a relative error makes of them.
+    lower edge, else 1 for a right one and that below the upper edge: both small where confidences
+    are good, and so are their errors.
     """
 
     ROWS = 0
@@ -153,8 +153,8 @@ class Total:
         """Return the mean that this sum is of the rows, at most ``largest``; NaN far from all."""
         ratio = self.factors.most / self.factors.least
         if self.anywhere:
-            # Between corners, numerator and denominator have the same shares: the mean is between
-            # the means at the corners.
+            # Numerator and denominator have the same shares: the mean is between those at the
+            # corners.
             at_corners = self.corners / rows.corners
             least, most = at_corners.min(axis=1), at_corners.max(axis=1)
         else:
@@ -170,8 +170,7 @@ class Total:
     def mean_over(self, rows: Total) -> Bounded[Floats]:
         """Return the mean of :meth:`over` over the rows of each cell, whose mean place is known.
 
-        Only where bounds are to hold in whole cells. Section 5 of the bounds in
-        ``docs/mergeable.md``.
+        Bounds hold in whole cells: section 5 of the bounds in ``docs/mergeable.md``.
         """
         d, length = self.factors.dimensions, self.factors.length
         rows_there = rows._between
@@ -208,10 +207,10 @@ def values_at(
     boxes: Boxes | None = None,
     progress: Progress | None = None,
 ) -> LocalValues:
-    """Local errors at targets.
+    """Return local errors at targets.
 
     ``width``: of a cell. ``boxes``: given where the targets are the cells themselves; bounds then
-    hold in the whole cell of a target, and not only at its place.
+    hold in the whole cell.
     """
     d = cells.n_dimensions
     scale = d * gamma
@@ -233,7 +232,6 @@ def values_at(
             totals[weight, factor] = Total.of(
                 corners[g], [slab[g] for slab in slabs], factor, targets, boxes is not None
             )
-    # Where no row is near enough to be seen, nothing is known.
     with np.errstate(invalid="ignore", divide="ignore"):
         return _means(totals, bins, targets, gamma, one, half)
 

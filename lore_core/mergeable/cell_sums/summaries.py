@@ -89,7 +89,6 @@ class LocalDistribution:
         """Share of the rows whose LCE is at most ``error`` (t,): the CDF."""
         asked = np.asarray(error, dtype=np.float64)
         share = self.error.each(lambda end: _share_below(end, self.rows, asked))
-        # The larger the errors may be, the fewer rows are surely below.
         return Bounded(share.value, share.high, share.low)
 
     def quantile(self, share: float) -> Bounded[float]:
@@ -206,11 +205,10 @@ def null_errors_of_sums(
 
     Notes
     -----
-    Rows of one bin in a cell no wider than γ/2 have nearly one confidence and one place. The number
-    of right ones among them is drawn from a binomial distribution at their mean, and its distance
-    from that made to vary as the sum of their outcomes does, Σ c (1 − c). An estimate without a
-    bound; docs/mergeable.md says how near it comes. Rows that are alone in their cell, which decide
-    the MLCE where data are sparse, are drawn as they are.
+    The right ones among the rows of one bin in a cell no wider than γ/2 are drawn from a binomial
+    distribution at their mean confidence, scaled to the variance Σ c (1 − c): an estimate without a
+    bound (docs/mergeable.md). Rows alone in their cell, which decide the MLCE where data are
+    sparse, are drawn as they are.
     """
     fine = sums.at_least_as_fine(check_positive(gamma, "gamma"), FINE_ENOUGH_TO_DRAW)
     cells = fine.cells

@@ -75,12 +75,10 @@ def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> in
 class LocalErrorSums:
     """Sums of rows on a map, by confidence bin and cell of a grid, that tell their local errors.
 
-    Made in one pass by :meth:`of`; ``+`` joins the sums of other rows. Everything is a sum of
-    whole numbers, so the sums of some rows are the same to the last bit in whatever parts and
-    order they were added. The size is bounded by ``max_cells``: where the rows fill more cells of
-    a width, cells twice as wide are used.
-
-    ``docs/mergeable.md`` has the derivation and the proof of the bounds.
+    Made in one pass by :meth:`of`; ``+`` joins the sums of other rows. All are whole numbers, so
+    the result is the same to the last bit in whatever parts and order rows were added. Where the
+    rows fill more than ``max_cells`` cells, cells twice as wide are used. ``docs/mergeable.md`` has
+    the derivation and the proof of the bounds.
     """
 
     bins: ConfidenceBins  #: Confidence bins, the same in all that is added
@@ -109,12 +107,11 @@ class LocalErrorSums:
         """Sum rows.
 
         ``confidence, outcome`` (n,): confidences in [0, 1]; 1 where the prediction was right, else
-        0. ``embedding`` (n, d): coordinates in one to three dimensions, in the units of γ.
-        ``n_bins, bins``: bins of equal width, or others; those of equal mass must be the same for
-        all parts. ``max_cells``: most cells kept; more make the bounds narrower. ``map_digest``:
-        what the coordinates are of, such as the digest of a map. ``at_least_level``: a level the
-        cells are known to come to, as those of other parts did; saves time. ``scores`` (n,) each:
-        further numbers a row, up to ±1,000, whose mean is wanted, such as ``NLL``.
+        0. ``embedding`` (n, d): one to three dimensions, in the units of γ. ``n_bins, bins``: bins
+        of equal width, or others, the same for all parts. ``max_cells``: more make the bounds
+        narrower. ``map_digest``: of the map of the coordinates. ``at_least_level``: a level the
+        cells are known to come to; saves time. ``scores`` (n,) each: further numbers, up to ±1,000,
+        whose mean is wanted, such as ``NLL``.
         """
         c, a, z = as_placed_rows(confidence, outcome, embedding)
         if not 1 <= z.shape[1] <= 3:
@@ -218,7 +215,6 @@ class LocalErrorSums:
         return result
 
     def __add__(self, other: LocalErrorSums) -> LocalErrorSums:
-        """Return the sums of both sets of rows."""
         return type(self).joined([self, other])
 
     def __repr__(self) -> str:
@@ -264,10 +260,7 @@ class LocalErrorSums:
         return float(np.ldexp(1.0, level - _FINEST[self.n_dimensions]))
 
     def wide_level(self, bits: Mapping[int, int]) -> int:
-        """Return the level of cells 2^−bits wide, or the own where that is higher.
-
-        ``bits``: by dimensions of the map.
-        """
+        """Return the level of cells 2^−bits wide (by dimensions), no lower than the own."""
         return max(_FINEST[self.n_dimensions] - bits[self.n_dimensions], self.cells.level)
 
     @property
@@ -336,8 +329,8 @@ class LocalErrorSums:
     ) -> LocalValues:
         """Local errors at places (t, d), of the summed rows in the bins of ``confidence`` (t,).
 
-        Arrays of shape (t,), NaN where no summed row has that bin. ``gamma``: bandwidth γ, no less
-        than :attr:`least_gamma`. ``progress``: called with the share done; may raise to cancel.
+        Arrays of shape (t,), NaN where no summed row has that bin. ``gamma``: no less than
+        :attr:`least_gamma`. ``progress``: called with the share done; may raise to cancel.
         """
         c, _, z = as_placed_rows(confidence, np.zeros(np.shape(confidence)), embedding)
         if z.shape[1] != self.n_dimensions:
@@ -351,10 +344,7 @@ class LocalErrorSums:
         return self._at(targets, gamma, None, progress)
 
     def cell_values(self, *, gamma: float = GAMMA, progress: Progress | None = None) -> LocalValues:
-        """Local errors at the mean place of each cell, with bounds for every row in it.
-
-        Arrays of shape (m,), in the order of :attr:`cells`.
-        """
+        """Local errors at the mean place of each cell (m,), with bounds for every row in it."""
         return self._at(self._own_targets, gamma, self._boxes, progress)
 
     @cached_property
@@ -386,10 +376,7 @@ class LocalErrorSums:
 
     @classmethod
     def load(cls, path: str | Path) -> LocalErrorSums:
-        """Read what :meth:`save` wrote.
-
-        Raises InputError if there is no such file, or it is damaged or of another kind.
-        """
+        """Read what :meth:`save` wrote; InputError if it is missing, damaged or of another kind."""
         content: _Content = _KIND.read(path)
         rule_of(_Content).check(content, "", {})
         scores, columns = content["scores"], content["columns"]

@@ -67,10 +67,7 @@ class Batches:
         return self.directory / f"{name}{_SUFFIX}"
 
     def sums(self, name: str) -> LocalErrorSums:
-        """Return the sums of a batch.
-
-        Raises InputError if they are damaged, or of another map or other bins.
-        """
+        """Return the sums of a batch; InputError if damaged, or of another map or other bins."""
         try:
             sums = LocalErrorSums.load(self.path_of(name))
         except InputError as error:
@@ -95,10 +92,9 @@ class Batches:
     ) -> list[str]:
         """Sum files that are no batches yet, each as one; return the names of the new ones.
 
-        A batch is called as its file without the suffix, and stays what it was when it was summed:
-        the file may go. ``n_workers``, ``cluster``: see
-        :func:`~lore_core.mergeable.sum_files`. Raises InputError if a file cannot be read, or
-        two have one name; batches before it are kept.
+        A batch has the name of its file without the suffix, and does not change if the file does.
+        ``n_workers``, ``cluster``: see :func:`~lore_core.mergeable.sum_files`. Raises InputError if
+        a file cannot be read, or two have one name; batches before it are saved.
         """
         new = {path.stem: path for path in files if path.stem not in self.names}
         if len({path.stem for path in files}) < len(files):
@@ -123,7 +119,7 @@ class Batches:
         random_state: int = 0,
         progress: Progress | None = None,
     ) -> list[Watched]:
-        """Measure every batch, and hold each against all before it.
+        """Measure every batch, and compare each with all before it.
 
         ``gamma``: bandwidth of the local metrics. ``n_draws``: simulations of a test. Raises
         InputError if there is no batch, or ``gamma`` is less than the sums allow.
@@ -145,8 +141,8 @@ class Batches:
     ) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
         """Yield the name of each batch, the sums of all before it (None: none) and its own.
 
-        ``names``: of batches, in their order; by default all. ``before``: the sums of those before
-        the first of them. Raises InputError if a batch is damaged, of another map, or has no rows.
+        ``names``: by default all. ``before``: the sums of those before the first of them. Raises
+        InputError if a batch is damaged, of another map, or has no rows.
         """
         for name in self.names if names is None else names:
             sums = self.sums(name)
@@ -156,10 +152,7 @@ class Batches:
             before = sums if before is None else before + sums
 
     def joined(self, names: Sequence[str], progress: Progress | None = None) -> LocalErrorSums:
-        """Return the sums of some batches together; at least one.
-
-        Raises InputError if one of them is damaged, or of another map or other bins.
-        """
+        """Return the sums of some batches together; at least one. InputError as of :meth:`sums`."""
 
         def each() -> Iterator[LocalErrorSums]:
             for step, name in enumerate(names):
@@ -245,6 +238,5 @@ def place_words(place: Mapping[Hashable, Any], bins: ConfidenceBins) -> str:
 
 
 def _in_order(name: str) -> list[tuple[int, int, str]]:
-    """Put numbers in a name in the order of their size."""
     parts = re.split(r"(\d+)", name)
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]

@@ -47,9 +47,9 @@ def sum_on_cluster(
 ) -> LocalErrorSums:
     """Sum parts on the workers of a cluster, each again by another where a worker is lost.
 
-    ``paths``: where the sums of each part are kept, on a disk that all workers see; None: nowhere.
-    ``address``: of the scheduler, ``tcp://…:8786``. Raises InputError if no scheduler answers, it
-    is lost, or a file cannot be read; MemoryError if workers were ended again and again.
+    ``paths``: files of each part's sums, on a disk that all workers see; None: nowhere. Raises
+    InputError if no scheduler answers at ``address``, it is lost, or a file cannot be read;
+    MemoryError if workers were ended again and again.
     """
     require("A cluster", "distributed")
     import distributed
@@ -92,7 +92,7 @@ def _reduced(
             for start in range(0, len(level), _JOINED)
         ]
     result = level[0]
-    # What is joined need not stay in memory: nobody but the tree asks for it any more.
+    # Frees what is joined: only the tree asks for it.
     for leaf in as_completed(list(leaves)):
         if leaf.status == "error":
             raise leaf.exception()

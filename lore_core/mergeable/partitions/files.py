@@ -65,10 +65,7 @@ class Partition:
         )
 
     def batches(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """Read tables of so many rows at most.
-
-        ``columns``: by default all. Raises InputError, which names the file, if it is damaged.
-        """
+        """Read tables of at most ``n_rows`` rows; InputError with the file's name if damaged."""
         left = self.n_rows
         # No reading ahead: it would hold whole row groups.
         with (
@@ -144,7 +141,7 @@ def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
 
 
 def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
-    """Return the columns of rows of several files, of which each is named by its file and number.
+    """Return the columns of rows of several files, each row named by its file and number.
 
     Raises InputError if the files have other columns, or values that do not go together.
     """

@@ -66,10 +66,7 @@ class Plan:
         return list(dict.fromkeys(n for names in self.mapping.columns().values() for n in names))
 
     def sums(self, part: Partition) -> LocalErrorSums:
-        """Sum the rows of a part.
-
-        Raises InputError, which names the file, if a value breaks a rule of the data contract.
-        """
+        """Sum the rows of a part; InputError, which names the file, if a value breaks a rule."""
         nothing = LocalErrorSums.nothing(
             self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
         )
@@ -154,12 +151,11 @@ def make_plan(
     """Look at a sample of the rows, and make the map.
 
     At most 100,000 rows are looked at: as many from the start of each of up to 64 row groups,
-    evenly spaced over all files. ``parts``: where the rows are. ``mapping``: columns whose role is
-    not to be guessed. ``target``: ``"top-label"`` or a class name. ``feature_map``: of one to three
-    dimensions; by default the first two principal components. ``n_bins, binning``: confidence bins;
-    those of equal mass are those of the sample. ``max_cells``: see
-    :class:`~lore_core.LocalErrorSums`. ``random_state``: of the map. ``progress``: called with the
-    share done.
+    evenly spaced over all files. ``mapping``: columns whose role is not to be guessed. ``target``:
+    ``"top-label"`` or a class name. ``feature_map``: of one to three dimensions; by default the
+    first two principal components. ``n_bins, binning``: confidence bins; those of equal mass are
+    those of the sample. ``max_cells``: see :class:`~lore_core.LocalErrorSums`. ``random_state``: of
+    the map. ``progress``: called with the share done.
 
     Raises InputError if the rows have no features, a column is missing or a value breaks a rule.
     """

@@ -41,10 +41,7 @@ class Run:
 
 
 def planned(directory: Path) -> Plan | None:
-    """Return the plan that a directory of sums was made with; None where there is none.
-
-    Raises InputError if it is damaged.
-    """
+    """Return the plan of a directory of sums; None without one, InputError if damaged."""
     place = directory / PLAN
     return Plan.load(place) if place.exists() else None
 
@@ -60,15 +57,15 @@ def sum_files(
 ) -> Run:
     """Sum the rows of every part; to the last bit the same by whatever processes.
 
-    ``parts, plan``: the rows, and what they become. ``directory``: where the sums of each part are
-    saved, with the plan; what is there is not summed again. ``n_workers``: processes at work.
-    ``cluster``: address of a Dask scheduler, ``tcp://…:8786``, whose workers sum and join instead
-    (package ``distributed``); they see files and ``directory`` under the same paths. ``progress``:
-    called with the share done and a short message; may raise to stop.
+    ``parts, plan``: the rows, and what they become. ``directory``: where plan and sums of each part
+    are saved; what is there is not summed again. ``n_workers``: processes. ``cluster``: address of
+    a Dask scheduler, ``tcp://…:8786``, whose workers sum and join instead (package
+    ``distributed``); they see files and ``directory`` under the same paths. ``progress``: called
+    with the share done and a short message; may raise to stop.
 
     Raises InputError if a file cannot be read, a value breaks a rule, or the cluster cannot be
     reached or is lost; it says how to go on, and sums of other parts are saved. Raises MemoryError
-    if workers were ended from outside again and again; once or twice costs their parts alone.
+    if workers were ended from outside again and again.
     """
     # (Workers on other machines do not see a folder of this one.)
     with _sums_folder(directory, is_needed=cluster is None) as folder, _going_on(directory):
@@ -89,7 +86,6 @@ def sum_files(
 
 @contextmanager
 def _going_on(directory: str | Path | None) -> Iterator[None]:
-    """Say how to go on where something stands in the way."""
     try:
         yield
     except InputError as error:

@@ -59,9 +59,8 @@ def sample_rows(
 ) -> Sample:
     """Draw rows uniformly, without replacement; memory is that of these rows and a batch.
 
-    ``n_rows``: how many; all, where there are no more. ``mapping``: columns whose role is not to be
-    guessed. ``split``: only rows of this half, where a column says which half rows are of. The same
-    rows are drawn for the same files in the same order.
+    ``n_rows``: all, where there are no more. ``mapping``: columns whose role is not to be guessed.
+    ``split``: only rows of this half. The same files in the same order give the same rows.
 
     Raises InputError if a file cannot be read, no row has the split, or a drawn value is no good.
     """
@@ -97,7 +96,6 @@ def sample_rows(
 
 
 def _eligible(part: Partition, known: ColumnMapping, split: str | None) -> Mask:
-    """Tell which rows of a part are of the split, shape (n,)."""
     found = [np.zeros(0, dtype=bool)]
     for extract in part.extracts(_BATCH_ROWS, [known.split or ""]):
         names, _ = splits_in(columns_of_extracts([extract]), known, len(extract.rows))
@@ -149,10 +147,7 @@ class WholeData:
 
 
 def write_whole(folder: Path, run: Run, samples: list[tuple[str, Sample]]) -> list[Path]:
-    """Write sums and samples into a folder, and return the samples' files.
-
-    ``samples``: by the stem of the file each becomes.
-    """
+    """Write sums and samples (by stem of their file) into a folder; return the samples' files."""
     folder.mkdir(parents=True, exist_ok=True)
     run.plan.save(folder / _PLAN)
     run.sums.save(folder / _SUMS)
