@@ -59,8 +59,7 @@ def plot_config(chart: Chart) -> dict[str, object]:
 def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
     """One self-contained HTML file: interactive, opens without a network.
 
-    ``script``: path of a ``plotly.min.js`` beside the file, which several files can share; by
-    default the file holds it.
+    ``script``: path of a ``plotly.min.js`` that several files can share, not in the file itself.
     """
     figure = go.Figure(chart.figure)
     figure.update_layout(margin_b=70)
@@ -165,10 +164,10 @@ def paper_chart(
 ) -> Chart:
     """Lay a chart out anew for print.
 
-    Light colours are used, which colour-blind readers can tell apart. ``height_mm``: by default
-    0.75 of the width. ``font_pt``: size of all type in points. ``title``: keep the title; journals
-    put it into the caption. Pixels of the layout are 1/96 inch. Raises InputError if a size is out
-    of range.
+    In the light colours, which colour-blind readers can tell apart. ``height_mm``: by default 0.75
+    of the width. ``font_pt``: size of all type in points. ``title``: keep the title; journals put
+    it into the caption. Layouts are in pixels of 1/96 inch. Raises InputError if a size is out of
+    range.
     """
     width = _pixels(width_mm, "width_mm", 30.0)
     height = None if height_mm is None else _pixels(height_mm, "height_mm", 20.0)
@@ -183,7 +182,6 @@ def paper_chart(
 def _laid_out(
     drawn: go.Figure, *, width: float, height: float | None, font_pt: float, title: bool
 ) -> go.Figure:
-    """Give a figure a size and type in pixels of 1/96 inch."""
     figure: dict[str, Any] = json.loads(drawn.to_json())
     layout = figure["layout"]
     factor = font_pt / _POINTS_AN_INCH * _PIXELS_AN_INCH / _DESIGN_TYPE
@@ -225,7 +223,6 @@ def _pixels(millimetres: float, name: str, least: float) -> float:
 
 
 def _scale(item: Any, type_factor: float, line_factor: float) -> None:
-    """Scale every type size, and lines and markers with the width, in place."""
     if isinstance(item, list):
         for part in item:
             _scale(part, type_factor, line_factor)

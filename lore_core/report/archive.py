@@ -69,8 +69,7 @@ def _is_report(place: Path) -> bool:
 def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
     """Write all files, by path in the bundle, to a directory or a ZIP file, in one step.
 
-    ``path``: see :func:`check_output_path`; an earlier report there is replaced. Raises InputError
-    if it cannot be written.
+    An earlier report is replaced. Raises InputError if it cannot be written.
     """
     place = check_output_path(path)
     if place.suffix.lower() == ".zip":

@@ -124,7 +124,7 @@ def report_drawings(
 ) -> dict[str, Drawing]:
     """Draw what the page shows for a narrow column; what could not be computed has no drawing.
 
-    ``charts`` show the same for a screen; those that fit a column are drawn as they are.
+    ``charts``: the same for a screen; those that fit a column are drawn as they are.
     """
     rows = findings.view.rows
     points = reliability_points(findings.summary.reliability, rows=rows)
@@ -179,10 +179,7 @@ def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
 def live_landscape(
     findings: Findings, still: LandscapePicture, progress: Progress | None = None
 ) -> LandscapePicture:
-    """Show the fields of all rows and of a few confidence bins at every bandwidth.
-
-    ``still``: the same at the report's bandwidth.
-    """
+    """Show the fields of all rows and of a few confidence bins at every bandwidth."""
     view, on = findings.view, findings.drawn_on
     table, points = reliability_of(view), view.points(on=on)
     names: dict[int | None, str] = {None: "all confidences together", **_bins(table)}

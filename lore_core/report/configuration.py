@@ -24,11 +24,7 @@ def configuration(
     options: list[str],
     contents: Mapping[str, str],
 ) -> dict[str, object]:
-    """Gather settings, versions and what the data were, as ``config.json`` says it.
-
-    ``options``: of the command that makes the report again. ``contents``: what each file is, by
-    path.
-    """
+    """Gather settings, versions and what the data were, as ``config.json`` says it."""
     dataset, embedding = findings.view.dataset, findings.embedding
     calibration = dataset.calibration
     seeds = {"simulations": findings.view.seed}

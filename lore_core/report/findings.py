@@ -152,9 +152,8 @@ def examine(
 ) -> Findings:
     """Compute every part of a report; a part these data do not allow is left out and said so.
 
-    ``comparing``: fits and measures the recalibrators in place of
-    :func:`~lore_core.view.methods.comparison_of`, to the same result. Raises InputError if a
-    setting names something the data do not have.
+    ``comparing``: in place of :func:`~lore_core.view.methods.comparison_of`, to the same result.
+    Raises InputError if a setting names something the data do not have.
     """
     findings = Findings(view, settings, comparing, grouping=_grouping(view, settings))
     _ = view.target_rows  # raises for an unknown class
@@ -177,7 +176,6 @@ def examine(
 
 
 def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
-    """Return what groups are measured by; refuse a column that is not there."""
     columns = group_columns(view.dataset)
     if settings.group_column is not None and settings.group_column not in columns:
         raise InputError(f"'group_column' must be one of {columns}; got {settings.group_column!r}.")

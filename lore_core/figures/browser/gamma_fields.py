@@ -115,8 +115,7 @@ def still_layers(
 ) -> tuple[StillLayer, ...]:
     """Pack every layer of a picture, with its fields at every bandwidth.
 
-    ``vivid``: where most rows are significant; all else is paler. ``curve``, ``band``: MLCE over γ
-    and its null band.
+    ``vivid``: where most rows are significant. ``curve``, ``band``: MLCE over γ and its null band.
     """
     made = []
     for layer in picture.layers:

@@ -24,8 +24,7 @@ _SIDES = 32767
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
     """Join arrays (of integers up to 32 bits, or float32; ravelled) and a JSON header.
 
-    The header comes after the arrays, its length in the last four bytes; ``arrays`` in it has kind,
-    place and length of each.
+    Its length is the last four bytes; ``arrays`` in it has kind, place and length of each.
     """
     parts: list[bytes] = []
     described: dict[str, tuple[str, int, int]] = {}

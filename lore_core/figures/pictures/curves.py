@@ -256,9 +256,8 @@ def cdf_figure(
     """Cumulative distribution of the LCE (Luo et al. 2022, fig. 2).
 
     ``errors``: LCE of the rows, by method; with one entry its mean is marked too. ``rows``: which
-    these are, in words. ``global_error``: |conf(B) − acc(B)| of the bin, drawn as a line. ``null``:
-    what calibrated rows would show, drawn as a band. ``highlighted``: the entry compared with the
-    others.
+    these are, in words. ``global_error``: |conf(B) − acc(B)| of the bin. ``null``: band of what
+    calibrated rows would show. ``highlighted``: the entry compared with the others.
     """
     ordered = {name: np.sort(values[np.isfinite(values)]) for name, values in errors.items()}
     means = {name: float(values.mean()) for name, values in ordered.items() if values.size}
@@ -401,8 +400,8 @@ def movement_figure(
 ) -> Chart:
     """Supported MLCE over ALCE and ECE, batch by batch, and which batches are marked.
 
-    ``movement``: of :func:`~lore_core.mergeable.partitions.batches.movement_frame`. ``level``:
-    batches with p up to this are marked. ``rows``: which these are, in words.
+    ``movement``: of :func:`~lore_core.mergeable.movement_frame`. ``level``: largest p of a marked
+    batch. ``rows``: which these are, in words.
     """
     at = np.arange(len(movement), dtype=np.float64)
     names = [shortened(name, _MAX_LETTERS) for name in movement["batch"]]

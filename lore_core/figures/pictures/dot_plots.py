@@ -318,9 +318,8 @@ def class_map_figure(
 ) -> Chart:
     """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
 
-    ``coordinates`` (n, 2): the map of the dataset's rows. ``errors``, ``chance``: their local
-    errors and which are significant. ``rows``: which these are, in words. ``axes``: name of the
-    map.
+    ``coordinates`` (n, 2): the map of the rows. ``errors``, ``chance``: their local errors and
+    which are significant. ``rows``: which these are, in words. ``axes``: name of the map.
     """
     found = np.flatnonzero(chance.beyond)
     wrong = errors.most_wrong

@@ -50,8 +50,7 @@ def reliability_figure(
     """Accuracy of each confidence bin with its 95 % interval, over the number of rows.
 
     ``rows``: which these are, in words. ``chosen``: bin to outline; ``customdata`` of each bar is
-    its bin index, for clicks. ``highlighted``: name of some of the rows, and their table of the
-    same bins.
+    its bin. ``highlighted``: name of some of the rows, and their table of the same bins.
     """
     full = np.flatnonzero(table.count > 0)
     edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()

@@ -36,8 +36,7 @@ class Drawing:
     def add(self, tag: str, **options: str | float) -> None:
         """Draw an element over those before it.
 
-        ``**options``: attributes, with ``_`` for ``-``; ``kind`` is the class, ``text`` the
-        content, ``title`` the hover.
+        ``**options``: attributes, ``_`` for ``-``; ``kind`` is the class, ``title`` the hover.
         """
         text, title = str(options.pop("text", "")), str(options.pop("title", ""))
         element = ElementTree.SubElement(self._root, tag)

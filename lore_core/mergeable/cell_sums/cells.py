@@ -74,8 +74,7 @@ class Cells:
         d, w = self.n_dimensions, self.n_weights
         places, table = self.coordinates, self.table.copy()
         for step in range(self.level, level):
-            # The offset grows by the width of a cell where it was the upper of two: Σ w·2^(16 + L),
-            # in two parts.
+            # The offset grows by a cell's width where it was the upper of two: Σ w·2^(16 + L).
             shift = _LOW_BITS - OFFSET_BITS - step
             for m in range(d):
                 upper = places[:, m] & 1
@@ -133,8 +132,7 @@ def cells_of_rows(
     """Sum rows into cells of width 2^(level − ``finest``), the lowest level that is enough.
 
     ``bin_index`` (n,), ``points`` (n, d), ``weights``: whole numbers (n,) from 0 to 2^30.
-    ``at_least``: the lowest level tried. Raises InputError where a coordinate is beyond the highest
-    level.
+    ``at_least``: lowest level. Raises InputError where a coordinate is beyond the highest.
     """
     d = points.shape[1]
     half = 1 << (_COORDINATE_BITS[d] - 1)

@@ -1,9 +1,6 @@
 """Kernel sums of rows that are known by their cells, and their guaranteed bounds.
 
-``docs/mergeable.md`` derives them, with h the width of a cell, s = d·γ, L = h/s and Λ = h/γ: at the
-weighted mean place of a cell the kernel is too small by a factor in [1, e^(Λ²/8)]; between the
-corners of a cell it is the interpolation with hyperbolic sines, plus an excess of rows in the same
-column.
+``docs/mergeable.md`` derives them, with h the width of a cell, s = d·γ, L = h/s and Λ = h/γ.
 """
 
 from __future__ import annotations
@@ -222,9 +219,7 @@ class Factors:
 class Boxes:
     """The boxes that the cells of each confidence bin fill, and sums at the corners of the cells.
 
-    exp(−|Δ|/s) is a product over dimensions and a power from cell to cell, so sums are a
-    first-order recursion along each dimension: the time is that of the box, whatever its number of
-    cells.
+    A first-order recursion along each dimension: the time is that of the box, not of its cells.
     """
 
     cells: Cells

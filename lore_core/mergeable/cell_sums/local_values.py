@@ -153,8 +153,7 @@ class Total:
         """Return the mean that this sum is of the rows, at most ``largest``; NaN far from all."""
         ratio = self.factors.most / self.factors.least
         if self.anywhere:
-            # Numerator and denominator have the same shares: the mean is between those at the
-            # corners.
+            # Numerator and denominator have the same shares: the mean is between the corners'.
             at_corners = self.corners / rows.corners
             least, most = at_corners.min(axis=1), at_corners.max(axis=1)
         else:
@@ -209,8 +208,7 @@ def values_at(
 ) -> LocalValues:
     """Return local errors at targets.
 
-    ``width``: of a cell. ``boxes``: given where the targets are the cells themselves; bounds then
-    hold in the whole cell.
+    ``width``: of a cell. ``boxes``: where targets are the cells; bounds then hold in whole cells.
     """
     d = cells.n_dimensions
     scale = d * gamma

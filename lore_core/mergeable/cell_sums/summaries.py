@@ -265,7 +265,6 @@ def _share_below(error: Floats, rows: Ints, asked: Floats) -> Floats:
 
 
 def _at_ranks(values: Floats, rows: Ints, ranks: Floats) -> Floats:
-    """Return the values that so many rows stay below or at."""
     order = np.argsort(values)
     place = np.searchsorted(np.cumsum(rows[order]), ranks)
     return np.asarray(values[order][np.minimum(place, len(order) - 1)])

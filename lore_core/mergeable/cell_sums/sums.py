@@ -47,8 +47,6 @@ _KIND = Kind(
 
 
 class _Content(TypedDict):
-    """What a file of sums holds: m cells, b confidence bins."""
-
     dimensions: Annotated[int, Number(1, 3, whole=True)]
     level: Annotated[int, Number(0, HIGHEST_LEVEL, whole=True)]
     weights: list[str]
@@ -63,10 +61,7 @@ class _Content(TypedDict):
 
 
 def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> int:
-    """Return the level of the widest cells that are fine enough for summaries at ``gamma``.
-
-    ``share``: see :meth:`LocalErrorSums.at_least_as_fine`.
-    """
+    """Return the level of the widest cells that are fine enough for summaries at ``gamma``."""
     wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * share)))
     return min(max(wide + _FINEST[n_dimensions], 0), HIGHEST_LEVEL)
 

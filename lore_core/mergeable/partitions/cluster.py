@@ -47,9 +47,8 @@ def sum_on_cluster(
 ) -> LocalErrorSums:
     """Sum parts on the workers of a cluster, each again by another where a worker is lost.
 
-    ``paths``: files of each part's sums, on a disk that all workers see; None: nowhere. Raises
-    InputError if no scheduler answers at ``address``, it is lost, or a file cannot be read;
-    MemoryError if workers were ended again and again.
+    ``paths``: files of each part's sums, on a shared disk; None: nowhere. Raises InputError if no
+    scheduler answers or a file cannot be read; MemoryError if workers were ended again and again.
     """
     require("A cluster", "distributed")
     import distributed

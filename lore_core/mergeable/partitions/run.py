@@ -96,7 +96,6 @@ def _going_on(directory: str | Path | None) -> Iterator[None]:
 
 
 def _open(paths: Mapping[Partition, Path | None]) -> list[Partition]:
-    """Return the parts that no former run has summed."""
     return [part for part, path in paths.items() if saved_sums(path) is None]
 
 

@@ -149,10 +149,7 @@ def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
 
 
 def upper_tail(t: Floats, skewness: Floats) -> Floats:
-    """P(T ≥ t) for a standardised sum of skewed outcomes.
-
-    By the gamma distribution of its three moments (Pearson's type III); normal without skewness.
-    """
+    """P(T ≥ t) for a standardised sum of skewed outcomes (Pearson's type III, or normal)."""
     with np.errstate(all="ignore"):
         shape = 4.0 / np.square(skewness)
         place = np.maximum(shape + np.sign(skewness) * t * np.sqrt(shape), 0.0)

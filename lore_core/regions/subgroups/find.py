@@ -92,10 +92,7 @@ class Subgroup:
         return not self.conditions
 
     def holds(self, dataset: Dataset) -> Mask:
-        """Return which rows of any dataset with these columns are meant, shape (n,).
-
-        For a subgroup that is no region of a map.
-        """
+        """Return which rows of any dataset are meant, (n,); not for a region of a map."""
         return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in self.conditions]))
 
     @property
@@ -305,10 +302,7 @@ def halves_of(
     min_gap: float = 0.02,
     random_state: int = 0,
 ) -> Halves:
-    """Halve rows, to look for subgroups on one map and bandwidth after the other.
-
-    Parameters as in :func:`find_subgroups`.
-    """
+    """Halve rows, to look for subgroups on one map and bandwidth after the other."""
     check_integer(min_rows, "min_rows", minimum=2)
     target_rows = dataset.target(target)
     c, a = target_rows.confidence, target_rows.outcome

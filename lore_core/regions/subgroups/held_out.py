@@ -61,10 +61,7 @@ class Tried:
 def try_on(
     held_out: Ints, candidates: Sequence[Candidate], rows: Rows, against: Against, n_turns: int
 ) -> list[Tried]:
-    """Try candidates on held-out rows.
-
-    ``n_turns``: how many such lists are tried: p-values are adjusted for the candidates of all.
-    """
+    """Try candidates on held-out rows; p-values are adjusted for all ``n_turns`` such lists."""
     c, a, w = (
         rows.confidence[held_out],
         rows.outcome[held_out],

@@ -98,10 +98,7 @@ def _order(series: pd.Series[Any]) -> Floats | None:
 
 
 def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
-    """Code one column of a dataset, by its name in :func:`attributes`.
-
-    Raises InputError if there is no such column.
-    """
+    """Code one column, by its name in :func:`attributes`; InputError if there is no such column."""
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:
         if item.name == name:
@@ -163,7 +160,7 @@ def _division(codes: NDArray[np.integer[Any]]) -> bytes:
 def columns(
     dataset: Dataset, *, identifiers: bool = False
 ) -> list[tuple[str, Origin, pd.Series[Any]]]:
-    """List every column that says something about a row, classes apart: name, origin, values.
+    """List columns that say something about a row, classes apart: name, origin, values.
 
     ``identifiers``: also columns that only tell the rows apart.
     """
@@ -199,7 +196,7 @@ def columns(
 def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
     """Whether a column only tells the rows apart: whole numbers or texts that never repeat.
 
-    Such numbers can be a measure (incomes): identifiers rise, lie close together, or are called so.
+    Unlike a measure (incomes), identifiers rise, lie close together, or are called so.
     """
     is_whole = pd.api.types.is_integer_dtype(series)
     if not (is_whole or series.dtype == object or pd.api.types.is_string_dtype(series)):
