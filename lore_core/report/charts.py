@@ -98,10 +98,7 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
 def figure_files(
     charts: Mapping[str, Chart], *, images: bool, progress: Progress | None = None
 ) -> tuple[dict[str, bytes], str | None]:
-    """Return the figures as files (HTML that shares one script, SVG), and why there is no SVG.
-
-    ``images``: whether SVG is wanted; it needs Chrome or Chromium.
-    """
+    """Return figures as HTML that shares a script and (``images``) SVG; or why there is no SVG."""
     missing = why_no_static_images() if images else "Static images were not asked for."
     files: dict[str, bytes] = {}
     for position, (name, chart) in enumerate(charts.items()):

@@ -91,10 +91,7 @@ def map_option(view: View) -> str:
 def rerun_command(
     view: View, settings: ReportSettings, *, target_name: str, source: Source, digest: str
 ) -> tuple[str, list[str]]:
-    """Return the shell script that makes the report again, and the options in it.
-
-    ``digest``: of the data: other data are refused.
-    """
+    """Return the script that makes the report again (other data are refused), and its options."""
     looked_at = {
         "--map": map_option(view),
         "--gamma": view.gamma,

@@ -108,10 +108,7 @@ def group_figure(
 
 
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
-    """Show one metric of some methods, the first on top.
-
-    ``values``: by method ``value, low, high``, NaN where there is no interval.
-    """
+    """Show one metric of methods, the first on top: ``value, low, high``, NaN where unknown."""
     n = len(values)
     place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
     interval = values[["value", "low", "high"]].to_numpy(np.float64)

@@ -110,10 +110,7 @@ class CellSums:
         return [of_scale[whose.T].T for of_scale in sums]
 
     def in_slabs(self, weight: int, scales: list[float]) -> list[list[Floats]]:
-        """Return for each dimension sums of rows in the target's slab, without that dimension.
-
-        One a scale, of shape (t, 2^(d − 1)): at the corners in the other dimensions.
-        """
+        """Return per dimension and scale sums over the target's slab at corners, (t, 2^(d − 1))."""
         d = self.cells.n_dimensions
         if self.boxes is not None:
             return [

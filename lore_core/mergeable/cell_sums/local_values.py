@@ -22,8 +22,8 @@ class Weight(IntEnum):
     """What is summed of each row.
 
     In bins of high confidence ``OTHER`` is 1 for a wrong row and ``LIFT`` the confidence above the
-    lower edge, else 1 for a right one and that below the upper edge: both small where confidences
-    are good, and so are their errors.
+    lower edge, else 1 for a right one and that below the upper edge: both small if confidences are
+    good.
     """
 
     ROWS = 0
@@ -167,10 +167,7 @@ class Total:
         )
 
     def mean_over(self, rows: Total) -> Bounded[Floats]:
-        """Return the mean of :meth:`over` over the rows of each cell, whose mean place is known.
-
-        Bounds hold in whole cells: section 5 of the bounds in ``docs/mergeable.md``.
-        """
+        """Return the mean of :meth:`over` over rows of each cell; bounds hold in whole cells."""
         d, length = self.factors.dimensions, self.factors.length
         rows_there = rows._between
         there = self._between / rows_there

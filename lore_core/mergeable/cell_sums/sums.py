@@ -305,10 +305,7 @@ class LocalErrorSums:
         return np.asarray(np.clip(whole * UNIT, 0.0, 1.0))
 
     def at_least_as_fine(self, gamma: float, share: float = _FINE_ENOUGH) -> LocalErrorSums:
-        """Return the same rows in cells as wide as is fine enough for summaries at ``gamma``.
-
-        ``share``: the width as a share of γ, at most.
-        """
+        """Return the same rows in the widest cells (≤ ``share`` of γ) fine enough for summaries."""
         level = level_at(gamma, self.n_dimensions, share)
         if level <= self.cells.level:
             return self

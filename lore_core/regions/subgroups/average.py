@@ -87,11 +87,7 @@ class Excess:
 
     @property
     def lower_bound(self) -> Floats:
-        """Size of the excess less 1.645 standard errors, at least 0.
-
-        The larger of null and observed scatter: where rows are promised 90 % and half are right, it
-        is that of a half.
-        """
+        """Size of the excess less 1.645 standard errors (of the null or the rows), at least 0."""
         error = np.maximum(self.error, self.scatter)
         return np.maximum(np.abs(self.mean) - _NORMAL_90 * error, 0.0)
 

@@ -49,10 +49,7 @@ class Tried:
     held: Held
 
     def confirmed(self, alpha: float, min_gap: float) -> bool:
-        """Whether it is significant and itself wrong: better than the average is no subgroup.
-
-        ``alpha``: largest adjusted p-value. ``min_gap``: smaller gaps are of no consequence.
-        """
+        """Whether it is significant and itself wrong, by ``min_gap``: not just off the average."""
         low, high = self.held.gap_low, self.held.gap_high
         wrong = low > 0 if self.candidate.sign > 0 else high < 0
         return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= min_gap

@@ -87,11 +87,7 @@ def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
 def slice_tables(
     attributes: Sequence[Attribute], columns: Sequence[int], average: Average
 ) -> tuple[list[Slice], Floats]:
-    """Sum the moments over every slice of one column or of two together.
-
-    ``attributes``: of the n rows of ``average``. Sums have shape (n_slices, n_strata, 5; 7 of
-    weighted rows).
-    """
+    """Sum moments over slices of one column or two: (n_slices, n_strata, 5; 7 of weighted rows)."""
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum
     for k, size in zip(columns, sizes, strict=True):

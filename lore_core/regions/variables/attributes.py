@@ -84,10 +84,7 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
 
 
 def _order(series: pd.Series[Any]) -> Floats | None:
-    """Return ranks of some rows, scaled so that the product with another column's is Spearman's ρ.
-
-    None where values have no order; 0 where one is missing.
-    """
+    """Return ranks whose products are Spearman's ρ; 0: missing, None: values have no order."""
     if not is_line(series):
         return None
     some = series.iloc[np.linspace(0, len(series) - 1, min(len(series), _COMPARED)).astype(int)]
