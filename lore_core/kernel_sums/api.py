@@ -15,7 +15,7 @@ from lore_core.kernel_sums.compute import INEXACT_MASS, compute_sums, means_of_e
 from lore_core.kernel_sums.prepare import TOLERANCE, Problem, as_problem
 from lore_core.kernel_sums.schedule import Workers
 
-#: What share of the progress the first pass is where effective sizes take a second.
+#: Share of the progress of the first pass, where effective sizes take a second.
 _FIRST_SHARE = 0.6
 #: Rows that make parts, joins and a problem in the plane posed from space.
 _WARMUP_ROWS = 2_100
@@ -66,9 +66,9 @@ def laplacian_sums(
         For self sums: leave out the pair (i, i). It is never added, rather than subtracted
         afterwards, so nothing is lost where it would dominate.
     tolerance : float
-        Only from eight dimensions and some thousand rows on. Coordinates are rounded to 32-bit
-        whole numbers, which makes distances twice as fast, where it is certain that no kernel
-        value changes by more than this share. With 0, never.
+        From eight dimensions and some thousand rows on, coordinates are rounded to 32-bit whole
+        numbers, twice as fast, where it is certain that no kernel value changes by more than
+        this share. 0: never.
     n_jobs : int, optional
         Number of threads; None: one a processor, or fewer where ``threadpoolctl`` or the
         environment limits OpenMP to fewer. The result does not depend on it.
@@ -89,15 +89,12 @@ def laplacian_sums(
 
     Notes
     -----
-    The result is
-
     .. math:: S_i = \sum_j 1[g_i = h_j]\, w_j \exp(-\lVert t_i - s_j \rVert_1 / h)
 
-    up to rounding. Relative to :math:`\sum_j |w_j| k_{ij}` that is about 1e-14 for a million
-    random rows in the plane; a million equally spaced rows, whose rounding errors all have the
-    same sign, come to 1e-11. Terms below 1e-299 of the largest weight count as 0. The time is
-    O(n log n) for d = 1 and 2, O(n log² n) for d = 3 and O(n² d) beyond, where d does not count
-    constant dimensions.
+    Rounding, relative to :math:`\sum_j |w_j| k_{ij}`, is about 1e-14 for a million random rows in
+    the plane; a million equally spaced rows, whose rounding errors all have the same sign, come to
+    1e-11. Terms below 1e-299 of the largest weight count as 0. The time is O(n log n) for d = 1 and
+    2, O(n log² n) for d = 3 and O(n² d) beyond, where d does not count constant dimensions.
     """
     problem = as_problem(
         targets,
@@ -112,7 +109,6 @@ def laplacian_sums(
     )
     workers = Workers(n_jobs, progress)
     sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
-    # (Column by column, as they are added up and as they are looked at.)
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
     result = columns.transpose(0, 2, 1)
@@ -137,23 +133,21 @@ def laplacian_means(
 ) -> KernelMeans:
     r"""Average values over sources with Laplacian kernel weights; exact at any distance.
 
-    ``targets, sources, bandwidth, target_groups, source_groups, exclude_self, n_jobs, progress``:
-    as in :func:`laplacian_sums`. ``values`` (n_s,) or (n_s, m): what is averaged; any finite
-    numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``: whether
-    effective sizes are wanted; without them it takes about two thirds of the time. ``tolerance``:
-    as in :func:`laplacian_sums`; no mean changes by more than this share of (max v − min v)/2.
-    Returns mean, kernel mass and effective sample size of every target. Raises InputError if an
-    argument is not as described. Raises Cancelled if ``progress`` returned False.
+    The other arguments are those of :func:`laplacian_sums`. ``values`` (n_s,) or (n_s, m): any
+    finite numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``:
+    whether effective sizes are wanted; without them it takes about two thirds of the time.
+    ``tolerance``: no mean changes by more than this share of (max v − min v)/2. Raises InputError
+    if an argument is not as described. Raises Cancelled if ``progress`` returned False.
 
-    With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the
-    mass at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights
-    are taken relative to the nearest source,
-    :math:`\exp(-(d_{ij} - \min_j d_{ij}) / h)`, which leaves both ratios as they are; so for
-    h → 0 the mean becomes the nearest source's value (ties: their average).
+    With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the mass
+    at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights are
+    taken relative to the nearest source, :math:`\exp(-(d_{ij} - \min_j d_{ij}) / h)`, which leaves
+    both ratios as they are; so for h → 0 the mean becomes the nearest source's value (ties: their
+    average).
 
-    Of weighted sources the mean is that of w v over that of w: two columns of one pass, as exact.
-    The effective size is that of equal weights times the square of the mean of w over the mean of
-    w² at h/2, which takes a second pass.
+    Of weighted sources the mean is that of w v over that of w, as exact. The effective size is that
+    of equal weights times the square of the mean of w over the mean of w² at h/2, which takes a
+    second pass.
     """
 
     def means(
@@ -199,13 +193,11 @@ def _part(
 
 
 def _means(problem: Problem, workers: Workers, effective_size: bool) -> KernelMeans:
-    """Gather the means of all bandwidths."""
     g, (n_t, m) = len(problem.bandwidths), (len(problem.targets), problem.weights.shape[1])
     found = means_of_each(problem, workers, effective_size=effective_size)
     if g == 1:
         mean, mass, size = (array[None] for array in next(found)[1:])
     else:
-        # (Column by column, as they are computed and as they are looked at.)
         mean, mass = np.empty((g, m, n_t)), np.empty((g, n_t))
         # NaN stands for "not asked for" without taking memory.
         size = np.empty((g, n_t)) if effective_size else np.broadcast_to(np.nan, (g, n_t))
@@ -220,7 +212,6 @@ def _means(problem: Problem, workers: Workers, effective_size: bool) -> KernelMe
 
 
 def _shaped(result: Floats, problem: Problem) -> Floats:
-    """Drop the axes of (g, n_t, m) that the arguments did not have."""
     if not problem.has_columns:
         result = result[:, :, 0]
     return result if problem.has_grid else np.asarray(result[0])
@@ -238,13 +229,12 @@ def means_by_bandwidth(
     progress: Callable[[float], object] | None = None,
     **groups: Any,
 ) -> Iterator[tuple[int, KernelMeans]]:
-    """Yield what :func:`laplacian_means` returns, bandwidth by bandwidth.
+    """Yield what :func:`laplacian_means` returns, bandwidth by bandwidth, in a third of the memory.
 
-    Of many rows and bandwidths that takes a third of the memory, and so a fifth less time.
     ``values`` (n_s, m), ``bandwidth`` (g,), ``groups``: ``target_groups, source_groups,
-    exclude_self``; the rest as there. ``first`` (g,): the first column that is averaged at each
-    bandwidth; those before it cost nothing there. Yielded are the number of a bandwidth, each once
-    and in no order, and its means, of shape (n_t, m − first).
+    exclude_self``; the rest as there. ``first`` (g,): the first column averaged at each bandwidth;
+    those before it cost nothing there. Yielded are the number of a bandwidth, each once and in no
+    order, and its means, of shape (n_t, m − first).
     """
     if weights is not None:
         of_all = laplacian_means(
@@ -279,10 +269,9 @@ def means_of_all_and_some(
 ) -> tuple[KernelMeans, KernelMeans]:
     r"""Average values over all rows at every row, and the first of them over some rows alone.
 
-    The same as two calls of :func:`laplacian_means`, in three fifths of their time: rows are sorted
-    once, and exponentials are taken once. ``values`` (n, m); ``some`` (n,): those that the second
-    means are over; ``groups`` (n,), 0 or above. Of all rows the means have shape (n, m); of some,
-    those of the first column, (n,), NaN where there are none in the group.
+    As two calls of :func:`laplacian_means`, in three fifths of their time. ``values`` (n, m);
+    ``some`` (n,): mask; ``groups`` (n,), 0 or above. Of all rows the means have shape (n, m); of
+    some, those of the first column, (n,), NaN where there are none in the group.
     """
     m, inside = values.shape[1], some.astype(np.float64)
     problem = as_problem(

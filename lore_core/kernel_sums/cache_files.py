@@ -1,7 +1,6 @@
-"""Files of compiled kernels, each of which ends with a checksum of what is before it.
+"""Files of compiled kernels, each with a checksum at its end.
 
-Machine code with one bit flipped ends the process or gives wrong numbers, so that nothing is loaded
-of a file that is not as it was written.
+Machine code with one bit flipped ends the process or gives wrong numbers.
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ def names(folder: Path) -> list[str]:
 
 
 def remove_damaged(folder: Path, also: str = "") -> None:
-    """Remove what is damaged of such files in a folder, and warn of it once.
-
-    ``also``: name of one that cannot be used for another reason.
-    """
+    """Remove damaged files, and ``also`` if unusable otherwise, from a folder; warn of it once."""
     for path in [folder / name for name in names(folder)]:
         if path.name == also or is_damaged(path):
             with contextlib.suppress(OSError):

@@ -23,12 +23,11 @@ _SOURCES = Path(__file__).resolve().parent
 def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bool:
     """Compile the kernels unless this machine already has them; whether anything was done.
 
-    ``notify`` gets one sentence before and one after. ``force`` compiles even if a stamp says it
-    was done.
+    ``notify`` gets one sentence before and one after. ``force``: even if a stamp says it was done.
 
-    numba keeps what it compiled beside the sources, or in the user's cache where the sources are
-    read-only. So does the stamp, whose name is of the sources, numba and the machine, and which
-    says which files there were: where one is damaged or missing all that lack are compiled again.
+    The stamp lies beside numba's cache (or in the user's), is named after the sources, numba and
+    the machine, and lists the files: where one is damaged or missing all that lack are compiled
+    again.
     """
     name = f"warm-{_state()}"
     if not force and any(_is_true(folder / name) for folder in _stamp_folders()):
@@ -74,7 +73,6 @@ def _is_true(stamp: Path) -> bool:
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Whether a few kilobytes can be kept in a folder, which is made if need be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:

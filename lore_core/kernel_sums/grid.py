@@ -1,8 +1,6 @@
-"""The bandwidths of one pass, arranged so that many share their exponentials.
+"""The bandwidths of one pass, in chains of halves that share exponentials: k_{h/2} = k_h².
 
-k_{h/2} = k_h²: bandwidths that are halves of each other form a chain, with one exponential for
-its first and a squaring for each of the others. A geometric grid with m bandwidths an octave is
-m chains.
+A geometric grid with m bandwidths an octave is m chains.
 """
 
 from __future__ import annotations
@@ -36,10 +34,9 @@ class Entry:
 
 
 def snapped(bandwidths: Floats) -> Floats:
-    """Make bandwidths that are halves of each other up to rounding so exactly.
+    """Make bandwidths that are halves of each other up to rounding (``geomspace``) so exactly.
 
-    ``geomspace`` gives them with errors in the last bits, which change no kernel value by more
-    than the rounding of its exponent does.
+    Kernel values change by no more than the rounding of their exponent.
     """
     mantissa, exponent = np.frexp(bandwidths)
     order = np.argsort(mantissa)
@@ -66,10 +63,7 @@ class Pass:
 
 
 def as_passes(wanted: dict[float, int], m: int, n_rows: int) -> list[Pass]:
-    """Arrange the bandwidths into chains of halves, and the chains into passes.
-
-    ``m``: weight columns. ``n_rows``: rows that are summed over.
-    """
+    """Arrange bandwidths into chains of halves, chains into passes; ``m``: weight columns."""
     limit = max(_PASS_BANDWIDTHS, _PASS_BYTES // max(8 * m * n_rows, 1))
     left = dict(sorted(wanted.items(), reverse=True))
     passes: list[list[Entry]] = [[]]
@@ -98,7 +92,7 @@ def _as_grid(entries: list[Entry], m: int) -> Grid:
 def bandwidth_ranges(grid: Grid, n_sums: int) -> list[tuple[int, int]]:
     """Return ranges [first, last) of bandwidths, each of whole chains: it can be summed alone.
 
-    As many chains make a range as have at most ``n_sums`` sums together, but at least one.
+    A range is one chain, or as many as have at most ``n_sums`` sums together.
     """
     _, squared, start, _ = grid
     ranges: list[tuple[int, int]] = []

@@ -1,7 +1,6 @@
-"""The same sums with numpy alone, over all pairs: for processes that have no numba.
+"""The same sums with numpy alone, over all pairs: O(n²), for processes that have no numba.
 
-Exact like the compiled ones, but O(n²) in every dimension and without threads of its own. Applying
-a shipped recalibrator to some thousand rows needs no more.
+Applying a shipped recalibrator to some thousand rows needs no more.
 """
 
 from __future__ import annotations
@@ -64,10 +63,7 @@ def plain_means(
     means: Floats,
     effective: Floats,
 ) -> None:
-    """Fill in means whose weights underflow, shifted by the nearest source's distance.
-
-    Parameters as in :func:`~lore_core.kernel_sums.underflow.direct_means`.
-    """
+    """Fill in means whose weights underflow, like :func:`~.underflow.direct_means`."""
     sources = columns.T
     count = max(1, _BLOCK_PAIRS // len(sources))
     for start in range(0, len(points), count):

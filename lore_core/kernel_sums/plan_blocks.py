@@ -1,8 +1,8 @@
 """Cut the sums over all pairs into steps: blocks of rows, each against each.
 
-A kernel value serves both rows of a pair, so a step writes to two blocks. As in a tournament, each
-round pairs every block with another one: the steps of a round write to different rows, so threads
-need no copies of the sums, and the order of additions does not depend on the threads.
+A kernel value serves both rows of a pair. As in a tournament, each round pairs every block with
+another: its steps write to different rows, so threads need no copies, and the order of additions
+does not depend on them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Rows = tuple[object, ...]
 
 
 def _pair_cost(d: int, grid: Grid) -> float:
-    """Return about the nanoseconds one pair takes."""
+    """Estimate the nanoseconds one pair takes."""
     chains = int((~grid[1]).sum())
     return 0.06 * d + 0.4 * chains + 0.15 * (len(grid[1]) - chains) + 0.15 * len(grid[3])
 

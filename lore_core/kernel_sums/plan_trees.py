@@ -1,7 +1,7 @@
 """Cut the sweeps of one, two and three dimensions into steps.
 
-A group of rows is swept as parts, all at the same time, whose results are then joined level by
-level. Steps are short, so that threads share them and the work can be stopped between two.
+A group of rows is swept as parts, joined level by level. Steps are short, so that threads share
+them and the work can be stopped between two.
 """
 
 from __future__ import annotations
@@ -121,7 +121,6 @@ def _plane_phases(
     crossing: bool,
     exclude_self: bool,
 ) -> Iterator[Phase]:
-    """Sweep groups of the plane; arguments as of :func:`~.sweep2d.plane_tree`."""
     n_sums = len(grid[3])
     part = _part_rows(2, n_sums)
     trees = [_as_tree(lo, hi, part, rows[0]) for lo, hi in segments]

@@ -19,8 +19,7 @@ from lore_core.data.validation import (
 )
 from lore_core.kernel_sums.grid import snapped
 
-#: What rounding of coordinates may change, unless it is said; see
-#: :func:`~lore_core.kernel_sums.laplacian_sums`.
+#: Default tolerance of :func:`~lore_core.kernel_sums.laplacian_sums`.
 TOLERANCE = 1e-6
 #: Groups up to this many are sorted by radix sort.
 _RADIX_LIMIT = 2**15
@@ -42,11 +41,10 @@ class Problem:
     n_groups: int
     is_self: bool  #: The targets are the sources
     exclude_self: bool
-    #: What rounded coordinates may change; see :mod:`~lore_core.kernel_sums.fixed_point`.
     tolerance: float
 
     def source_counts(self) -> Ints:
-        """Return how many sources each target has, shape (n_t,)."""
+        """Count the sources of each target, shape (n_t,)."""
         counts = np.bincount(self.source_groups + 1, minlength=self.n_groups + 1)
         counts[0] = 0
         own = counts[self.target_groups + 1]
@@ -59,9 +57,9 @@ class Layout:
 
     coordinates: Floats  #: (d, N)
     weights: Floats  #: (m, N); 0 for rows that are targets only
-    #: (N,); int32; row number of a target; n_t + row number of a source that is no target.
+    #: (N,); row number of a target; n_t + row number of a source that is no target.
     index: NDArray[np.int32]
-    #: (lo, cut, hi) of each group. With ``apart``, rows [lo, cut) are its targets and [cut, hi) its
+    #: (lo, cut, hi) of each group. With ``apart``, [lo, cut) are its targets and [cut, hi) its
     #: sources; otherwise they are mixed and ``cut`` = ``lo``.
     segments: list[tuple[int, int, int]]
 
@@ -148,10 +146,10 @@ def _as_weights(values: ArrayLike, name: str) -> Floats:
 
 
 def _moderate(weights: Floats) -> tuple[Floats, Floats]:
-    """Return weight columns of moderate size, and their divisors (m,).
+    """Return weight columns of moderate size, and their divisors (m,): exact powers of 2.
 
-    The divisors are powers of 2, so this is exact; the products of very small weights and small
-    kernel values would underflow, the sums of very large ones overflow.
+    Else products of very small weights and kernel values underflow, sums of very large ones
+    overflow.
     """
     largest = np.abs(weights).max(axis=0, initial=0.0)
     extreme = (largest > 0) & ((largest < 1e-6) | (largest > 1e100))
@@ -268,8 +266,7 @@ def _drop_constant_dimensions(t: Floats, s: Floats) -> tuple[Floats, Floats]:
 def arrange(problem: Problem, *, apart: bool, ones: bool = False) -> Layout:
     """Sort the rows that take part by group, then by first coordinate (or targets, sources).
 
-    Groups without a target or without a source are left out: their sums are 0. With ``ones``, each
-    source has one more weight, 1.
+    Groups without a target or a source are left out. ``ones``: one more weight a source, 1.
     """
     n_t = len(problem.targets)
     targets_in = np.bincount(problem.target_groups + 1, minlength=problem.n_groups + 1)[1:]

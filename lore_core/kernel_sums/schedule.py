@@ -20,7 +20,6 @@ except ImportError:  # comes with scikit-learn; without it only the processors c
 
 #: Work (in row-steps) below which starting threads costs more than it saves.
 _WORTH_THREADS = 100_000
-#: Seconds between two looks at what the threads have done.
 _PATIENCE = 0.05
 
 
@@ -43,8 +42,8 @@ _limits: list[int] = []
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``.
 
-    None = one a processor this process may use, or fewer where the environment
-    (OMP_NUM_THREADS), ``threadpoolctl`` (for OpenMP) or :func:`fewer_threads` says so.
+    None: one a processor of this process, or fewer by OMP_NUM_THREADS, ``threadpoolctl`` (for
+    OpenMP) or :func:`fewer_threads`.
     """
     available = _processors()
     if n_jobs is not None:
@@ -80,8 +79,8 @@ def limited_threads(n_jobs: int) -> Iterator[None]:
 def one_thread_a_product() -> None:
     """Let this process multiply matrices on one thread each, from now on; kernel sums use all.
 
-    Fits multiply small matrices, thousands of times. Shared among threads, every product waits for
-    the slowest: beside a busy process fits took two to four times as long; idle, nothing is lost.
+    Fits multiply small matrices thousands of times; shared among threads beside a busy process they
+    took two to four times as long; idle, nothing is lost.
     """
     if ThreadpoolController is not None:
         ThreadpoolController().limit(limits=1, user_api="blas")
