@@ -46,7 +46,6 @@ def has_theme(app, scheme):
     app.settle()
 
 
-#: What can be used, through all shadow roots; and what of it a key has come to.
 CONTROLS = """() => {
     const deep = root => [...root.querySelectorAll("*")].flatMap(
         node => [node, ...(node.shadowRoot ? deep(node.shadowRoot) : [])]);

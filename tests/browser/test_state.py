@@ -1,5 +1,3 @@
-"""First visits, links, reloads and page switches: what is looked at stays."""
-
 import http.client
 import os
 import re
@@ -57,7 +55,6 @@ def test_a_refused_page_of_another_site_makes_the_server_ask_nobody(server, open
             connection.request("GET", path, headers=UPGRADE | origin)
             assert connection.getresponse().status == 403
     app.check()
-    # What it asked would have been seen.
     outgoing = tmp_path / "outgoing"
     code = "import socket as s; s.socket(type=s.SOCK_DGRAM).connect(('192.0.2.1', 9))"
     environment = os.environ | server.watched | {"LORE_TEST_OUTGOING": str(outgoing)}
@@ -91,7 +88,6 @@ def test_a_reload_keeps_everything(open_app):
 
 
 def test_other_pages_keep_the_settings_lead_to_the_next_and_back(open_app):
-    """What the link said, and what was set by hand (γ)."""
     app = open_app("landscape", gamma=0.5, bins=14, features="PCA 3-D", map="PCA 2-D")
     app.drawn("landscape")
     app.gamma.focus()

@@ -1,5 +1,3 @@
-"""What a terminal and a script rely on: exit codes, streams, start-up, completion, files."""
-
 import json
 import os
 import re

@@ -1,5 +1,3 @@
-"""Statistics over runs, by hand: means, paired intervals, the best of several."""
-
 import io
 
 import numpy as np

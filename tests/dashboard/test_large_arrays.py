@@ -36,7 +36,6 @@ def large(n=900_000):
 
 
 def same(one, other):
-    """Every array is the same to the last bit, and so are both halves."""
     assert one.digest == other.digest
     for half in ("calibration", "evaluation"):
         left, right = getattr(one, half), getattr(other, half)
@@ -99,7 +98,6 @@ def test_local_errors_lie_in_a_file():
 
 
 def there(value, file):
-    """What another process makes of a value."""
     return unpickle_mapped(pickle_mapped(value, file), file)
 
 

@@ -46,7 +46,6 @@ def test_kernel_means_and_their_size():
     np.testing.assert_allclose(found.effective_size, size, rtol=1e-9)
     near = w @ np.exp(-distance[:-1] / 0.4).T
     np.testing.assert_allclose(found.mass[:-1], near, rtol=1e-12)
-    # Values of several columns, bandwidths, groups, and each row without itself.
     groups, table = rng.integers(0, 3, 30), rng.normal(size=(30, 2))
     h = [0.3, 2.0]
     found = laplacian_means(

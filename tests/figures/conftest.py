@@ -1,5 +1,3 @@
-"""A small classifier with awkward names, and the result objects its figures are drawn from."""
-
 import json
 import re
 
@@ -101,7 +99,6 @@ def runs():
 
 @pytest.fixture(scope="session")
 def charts_in(dataset, table, errors, field, curves, points, runs):
-    """Make a chart of every kind in a theme; whatever can have a name has an awkward one."""
     c, a = dataset.confidence, dataset.outcome
     age, site = dataset.metadata["age"], dataset.metadata["<i>site</i>"]
     rows = row_table(dataset, np.arange(40), errors)
@@ -142,6 +139,5 @@ def charts_in(dataset, table, errors, field, curves, points, runs):
 
 @pytest.fixture
 def strings():
-    """Every text of a figure, as the browser gets it."""
     text = re.compile(r'"(?:[^"\\]|\\.)*"')
     return lambda figure: [json.loads(found) for found in text.findall(figure.to_json())]

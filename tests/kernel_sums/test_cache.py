@@ -48,8 +48,6 @@ def test_warmup_leaves_nothing_to_compile(rng):
     assert [len(kernel.signatures) for kernel in KERNELS] == [1] * len(KERNELS)
 
 
-# In processes of their own -----------------------------------------------------------------------
-
 # Compiles one kernel; says where its cache is, whether it was used, and exp(-1).
 PROGRAM = """
 import numpy as np
@@ -134,9 +132,6 @@ def test_what_may_not_be_written_or_read(package, tmp_path):
     assert [text.count(f"Compiled kernels in '{folders[0]}'") for text in said] == [0, 0, 1, 0]
 
 
-# In this one -------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def start(tmp_path, monkeypatch):
     """Begin with a kernel as a process does; whether it came from the disk."""
@@ -157,7 +152,6 @@ def start(tmp_path, monkeypatch):
 
 
 def places(tmp_path):
-    """Folders below this one that hold machine code."""
     return {path.parent.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.nbc")}
 
 
@@ -226,7 +220,6 @@ def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, start, t
 
 
 def test_files_of_another_numba_are_no_damage(start, monkeypatch):
-    """They are made again, and nothing is said."""
     assert not start()
     with monkeypatch.context() as patch:
         patch.setattr(numba, "__version__", "0.1")
@@ -252,9 +245,6 @@ def test_of_two_processes_that_save_at_once_none_gets_the_kernel_of_the_other(tm
     one.save("key of one", "code of one")
     assert [one.load(f"key of {name}") for name in ("one", "two")] == ["code of one", "code of two"]
     assert len(list(tmp_path.glob("*.nbc"))) == 2
-
-
-# The stamp that says what was compiled -----------------------------------------------------------
 
 
 def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, monkeypatch):

@@ -1,5 +1,3 @@
-"""Threads, parts, progress and stopping."""
-
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor

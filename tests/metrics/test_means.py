@@ -1,5 +1,3 @@
-"""Intervals of means: by hand, and holding at once as often as they say."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""Who is answered: those who know the secret, by this server's names, from its own pages."""
-
 import asyncio
 import os
 import stat
@@ -213,9 +211,6 @@ def test_a_reader_who_leaves_in_the_middle_is_no_failure():
     with pytest.raises(RuntimeError, match="close message"):
         visit(checked=False)
     assert visit(checked=True).left
-
-
-# The token ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-"""Servers of one's own: who is answered, what is printed, how they end and what outlives them."""
-
 import io
 import json
 import os
@@ -205,9 +203,6 @@ def test_streamlit_run_prints_a_link_with_a_token_of_its_own(monkeypatch):
             process.terminate()
 
 
-# From a program ----------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def dataset():
     rng = np.random.default_rng(0)
@@ -259,12 +254,8 @@ def test_who_imports_the_app_starts_no_process():
     assert done.returncode == 0, done.stderr
 
 
-# One that is killed ------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def serve(tmp_path):
-    """Start ``lore app`` with a cache of its own; its process and its address with the secret."""
     started = []
 
     def start():

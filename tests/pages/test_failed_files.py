@@ -13,7 +13,6 @@ NOTHING = "Nothing is loaded"
 
 
 def log(folder: Path) -> Path:
-    """A log that no mapping of columns can help."""
     path = folder / "run.json"
     path.write_text('{"version": 2, "eval": {"task": "arc"}, "samples": [')
     return path
@@ -34,7 +33,6 @@ def started_with(path: Path) -> list[str]:
 
 
 def link_of(page) -> str:
-    """The data that the page's address names."""
     named = page.app.query_params["data"]
     return named if isinstance(named, str) else named[0]
 

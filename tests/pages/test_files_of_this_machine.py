@@ -1,5 +1,3 @@
-"""Readers name files below one folder, and learn nothing of others."""
-
 import sys
 
 import pytest

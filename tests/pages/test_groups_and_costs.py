@@ -1,5 +1,3 @@
-"""Numbers by group and by cost are the library's, and what has no interval is said."""
-
 import dataclasses
 import re
 

@@ -1,5 +1,3 @@
-"""Every page opens, without an exception, on every kind of data it may be given."""
-
 import dataclasses
 import json
 
@@ -31,14 +29,11 @@ FIGURES = {
 GROUP_FIGURES = ["group_chart", "group_before", "group_after", "place_before", "place_after"]
 
 
-#: Those whose pictures change with every setting.
 SET = ("overview", "landscape", "bandwidth", "recalibrate")
 
 
 @pytest.fixture
 def pages_on(open_page):
-    """Open one page after the other in a session that begins with these data, as a reader does."""
-
     def walk(dataset=None, names=PAGES, **settings):
         page = open_page("data", dataset, **settings)
         for name in names:

@@ -95,7 +95,6 @@ def values(metrics):
 
 @pytest.fixture(scope="module")
 def on_the_map(view):
-    """What the rows come to, place by place; nothing without a map."""
     if not view.is_local:
         return ""
     scene = Scene(view, errors_of(view), reliability_of(view), None, view.embedding, view.map_name)

@@ -1,5 +1,3 @@
-"""The Runs page: what it asks for, what it says of bad input, and that its numbers are right."""
-
 import dataclasses
 import functools
 import io
@@ -54,8 +52,6 @@ def folder(tmp_path, made):
 
 @pytest.fixture
 def runs_page(open_page):
-    """The page with a directory typed in, where paths are offered."""
-
     def open_(directory=None, **settings):
         page = open_page("runs", **settings)
         if not any(item.key == "runs_from" for item in page.app.button_group):
@@ -74,7 +70,6 @@ def choose(page, **values):
 
 
 def compare(page):
-    """Press the button and wait for the comparison."""
     page.press("Compare")
     end = time.monotonic() + PATIENCE
     while not page.figures and not page.errors:

@@ -1,5 +1,3 @@
-"""Pages of many readers take turns, none is held up by a long one, and memory is given back."""
-
 import sys
 import threading
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What is marked on the Landscape page is what the program that opened it hears of."""
-
 import numpy as np
 
 from lore_core.dashboard.launch import read_selection

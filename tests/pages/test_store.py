@@ -1,5 +1,3 @@
-"""What the server keeps, in memory and on disk, and for how long; what is damaged is not there."""
-
 import os
 import stat
 import subprocess
@@ -202,7 +200,6 @@ def clean(cache, *options):
 
 @pytest.fixture
 def cache(tmp_path):
-    """A folder of the user's caches, with one dataset that was kept."""
     kept = DiskCache(tmp_path / "lore-lens" / "kept")
     kept.put("data", "a", "a", "")
     return tmp_path

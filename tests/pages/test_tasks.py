@@ -1,5 +1,3 @@
-"""Work in the background ends in one of three ways, says which, and goes with its readers."""
-
 import dataclasses
 import threading
 import time
@@ -149,12 +147,10 @@ def test_a_job_whose_readers_have_left_is_stopped(monkeypatch):
 
 
 def wait_until_ended(progress):
-    """Work of a worker that goes on until it is ended."""
     threading.Event().wait()
 
 
 def add_up(numbers, progress):
-    """Work that is done at once."""
     return sum(numbers)
 
 

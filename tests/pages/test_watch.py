@@ -1,5 +1,3 @@
-"""The Watch page: what the command keeps, shown; what it says of other directories."""
-
 import sys
 import threading
 import time
@@ -63,7 +61,6 @@ def is_at_work(page):
 
 
 def settled(page):
-    """Draw the page until nothing is at work."""
     end = time.monotonic() + PATIENCE
     while is_at_work(page):
         assert time.monotonic() < end
@@ -87,7 +84,6 @@ def gate(monkeypatch):
             return metrics_of_sums(sums, gamma=gamma)
 
         def let(self, count, page):
-            """Let some more be measured, and draw the page when they were."""
             before = len(self.rows)
             self.free.release(count)
             end = time.monotonic() + PATIENCE
@@ -107,7 +103,6 @@ def gate(monkeypatch):
 
 
 def n_seen(page):
-    """How many batches have numbers in the table."""
     return int((page.app.dataframe[0].value["rows"] != "…").sum())
 
 

@@ -1,5 +1,3 @@
-"""The page's building blocks on two tiny runs, and the page that is checked in."""
-
 import re
 from pathlib import Path
 
@@ -143,7 +141,6 @@ def test_the_page_has_every_table_and_picture(content):
         assert re.search(rf"^## {re.escape(heading)}", text, re.MULTILINE), heading
     for name in content.pictures:
         assert f"picture {name}" in text, name
-    # Published numbers stand in the rows of their methods.
     assert re.search(r"\| LoRe \(t-SNE\) \| \**\.351 ± \.084\** \|", text)
     assert re.search(r"\| MLCE \(PCA\) \| \.639 \|", text)
     assert re.search(r"\| Temperature scaling \| 4\.9 ± 1\.7 \|", text)

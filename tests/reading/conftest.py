@@ -1,5 +1,3 @@
-"""Small hand-made files, and the real ones where they are at hand."""
-
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +33,6 @@ def table():
 
 @pytest.fixture
 def arrays(table):
-    """The same six rows as the arrays of an .npz."""
     return {
         "probs": table[["p_0", "p_1", "p_2"]].to_numpy(),
         "labels": table["label"].to_numpy(),
@@ -78,8 +75,6 @@ def csv(tmp_path, table):
 
 @pytest.fixture
 def text(tmp_path):
-    """Write a text file as it stands."""
-
     def write(content, name="runs.csv", encoding="utf-8"):
         path = tmp_path / name
         path.write_bytes(content.encode(encoding))

@@ -1,5 +1,3 @@
-"""Ways to write data wrongly: each is refused in one sentence, said, or read as it was meant."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -142,7 +140,6 @@ def test_refused(case, tmp_path):
         reading.read(write(tables, tmp_path))
     assert str(error.value).endswith(".")
     if isinstance(error.value, reading.DoubtfulDataError):
-        # The reader may know better.
         accepted = reading.read(write(tables, tmp_path), mapping={"accept": error.value.check})
         flagged = [check.name for check in accepted.report.checks if check.level == "refuse"]
         assert flagged == [error.value.check]

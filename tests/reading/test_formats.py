@@ -1,5 +1,3 @@
-"""Every format, found by suffix and by content, and read to the same dataset."""
-
 import io
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Which column is taken for what, what the user can say, and what the mapping panel shows."""
-
 import dataclasses
 
 import numpy as np

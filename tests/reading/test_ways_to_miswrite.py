@@ -1,7 +1,6 @@
 """Ways to write a log wrongly, one or two at once: none changes what is read without a word.
 
-A sound log is written in one other way, by hand or as a spreadsheet would; what comes of it is
-compared with the sound log. The sentences of single ways are in test_doubts.
+Each is compared with the sound log; the sentences of single ways are in test_doubts.
 """
 
 import io
@@ -43,7 +42,6 @@ def sound() -> pd.DataFrame:
 
 
 def binary() -> pd.DataFrame:
-    """The same with two classes and one probability."""
     rows = sound()
     z = rows["f_0"].to_numpy()
     p = (1 / (1 + np.exp(-2 * z))).round(6)
@@ -206,7 +204,6 @@ def written(rows: pd.DataFrame, *ways: Way) -> io.BytesIO | None:
 
 
 def is_as_meant(found: Reading, meant: Reading) -> bool:
-    """Whether rows, probabilities, labels, features and halves are those of the sound log."""
     one, other = found.dataset, meant.dataset
     same = len(one) == len(other) and one.n_classes == other.n_classes
     same = same and (one.features is None) == (other.features is None)

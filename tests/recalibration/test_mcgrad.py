@@ -1,5 +1,3 @@
-"""MCGrad, of another library: one interface, and one clear sentence without the library."""
-
 import sys
 import warnings
 

@@ -1,5 +1,3 @@
-"""LoRe smooth: each correction by sums over pairs, one Newton step, and what is made of them."""
-
 import dataclasses
 
 import numpy as np

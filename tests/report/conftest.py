@@ -1,5 +1,3 @@
-"""A small classifier with everything a report can speak of, and its report."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,5 +68,4 @@ def nasty() -> str:
 
 @pytest.fixture(scope="session")
 def text_of():
-    """Read a report's page as text whose lines may break anywhere."""
     return lambda files: " ".join(files["index.html"].decode().split())

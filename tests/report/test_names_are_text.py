@@ -47,8 +47,6 @@ def files_of(extra: str) -> dict[str, bytes]:
 
 
 class Elements(HTMLParser):
-    """How often each element with its attributes' names is there, and all text."""
-
     def __init__(self, page: bytes) -> None:
         super().__init__()
         self.count: Counter[tuple[str, ...]] = Counter()

@@ -1,5 +1,3 @@
-"""A file that is not what was written is refused, in words."""
-
 import json
 import zipfile
 from io import BytesIO

@@ -1,5 +1,3 @@
-"""LoReClassifier: scikit-learn's own checks, and that the probabilities are the library's."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""What a file is said to hold is what it holds, and what can be read from it."""
-
 import dataclasses
 import json
 import zipfile

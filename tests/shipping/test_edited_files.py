@@ -15,7 +15,6 @@ from lore_core.recalibration.base import KIND
 
 @pytest.fixture(scope="module")
 def fitted(calibration):
-    """One of every method that a file can hold, fitted."""
     points = lore.embed(calibration.features)
     made = [item.fit(calibration, points) for item in registry.own_recalibrators()]
     made.append(BoostingRecalibration(n_trees=3).fit(calibration))
@@ -24,7 +23,6 @@ def fitted(calibration):
 
 
 def edited(content, change):
-    """Return the file after a change of its header and arrays, its checksum right."""
     header, arrays = KIND.unpack(content)
     change(header, arrays)
     return KIND.pack(header, arrays)

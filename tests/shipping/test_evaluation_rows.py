@@ -1,5 +1,3 @@
-"""A file holds nothing of the rows a method was measured on, and does what was measured."""
-
 import dataclasses
 from io import BytesIO
 

@@ -1,5 +1,3 @@
-"""What comes out of a file is what went in, to the last bit, for every method."""
-
 import json
 import zipfile
 from io import BytesIO
@@ -59,7 +57,6 @@ def test_every_method(name, calibration, as_given, maps):
     assert type(again) is type(method)
     assert (again.label, again.n_rows_) == (method.label, 400)
     assert np.array_equal(again.recalibrate(rows, points).probabilities, expected)
-    # Nothing was lost on the way, and nothing depends on the time of day.
     assert again.to_bytes() == content == method.to_bytes()
 
     predictor = Predictor.load(content)

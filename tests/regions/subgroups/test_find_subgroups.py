@@ -1,5 +1,3 @@
-"""What is planted is found and named; what is right is left alone; sentences say the table."""
-
 import dataclasses
 from types import SimpleNamespace
 

@@ -116,7 +116,6 @@ def number(text: str) -> float:
 
 
 def same(text: str, share: float) -> None:
-    """The number is that share in points, as far as its decimals go."""
     decimals = len(text.partition(".")[2])
     tolerance = 0.101 if "under" in text or "over" in text else 0.5001 * 10**-decimals
     assert number(text) == pytest.approx(share * 100, abs=max(tolerance, 1e-9))
