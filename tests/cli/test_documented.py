@@ -51,7 +51,7 @@ def without_newer_metrics(printed):
 
 
 def without_mce_of_methods(text):
-    """Leave out the MCE, the last column: the last bit decides in which bin of a row or two it is."""
+    """Leave out the last column, the MCE: the last bit decides which rows are in its bin."""
     lines, in_table = [], False
     for line in text.splitlines():
         in_table = bool(line) and (in_table or line.endswith("  MCE, points"))
