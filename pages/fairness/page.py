@@ -39,7 +39,6 @@ def _group_names(view: View) -> tuple[np.ndarray, str]:
 
 
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
-    """Show the group furthest off by method, and the worst cell."""
     rows = count_column("its rows")
     st.dataframe(
         in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap"),

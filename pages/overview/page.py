@@ -48,7 +48,6 @@ def _see(number: int) -> None:
 
 
 def _list_subgroups(view: View, search: SubgroupSearch) -> None:
-    """List the first subgroups with mean confidence, accuracy and the evidence."""
     came = "got" if view.target == TOP_LABEL else "came"
     on_map = view.is_local and bool(planar_maps(view.dataset))
     for number, subgroup in enumerate(search.subgroups[:_LISTED]):
