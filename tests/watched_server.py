@@ -55,8 +55,6 @@ def answer(port, path, headers=None, *, method="GET", body=None):
 
 
 class Server:
-    """``lore app`` in a process of its own, on this machine only."""
-
     def __init__(
         self, log: Path, *data: Path, options: Sequence[str] = ("--headless",), prefix: str = ""
     ) -> None:

@@ -54,7 +54,6 @@ def browser_context_args() -> dict:
 
 
 def small_classifier(path: Path, n: int, seed: int) -> Path:
-    """Write a file of a classifier that promises too much on one side of its first feature."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, 4)) * [2.0, 1.5, 0.5, 0.3]
     logits = np.array([1.0, 0.0, 0.0]) + rng.normal(size=(n, 3))
@@ -91,7 +90,6 @@ def dataset(files) -> lore.Dataset:
 
 @pytest.fixture(scope="session")
 def points(dataset) -> np.ndarray:
-    """The evaluation rows on the map "PCA 2-D"."""
     embedding = lore.embed(dataset.features, "pca", 2, random_state=0)
     return embedding.coordinates[dataset.in_split("evaluation")]
 
@@ -103,8 +101,6 @@ def server(tmp_path_factory, files) -> Iterator[Server]:
 
 
 class App:
-    """One reader's tab."""
-
     def __init__(self, page: Page, server: Server) -> None:
         self.page = page
         self.server = server
@@ -221,7 +217,6 @@ class App:
         self.settle()
 
     def map_ink(self) -> str:
-        """Numbers of the field in short: equal exactly if the picture is."""
         return self.seen(
             "`${m.field.values.reduce((s, v) => s + (v > 8 ? 0 : v), 0)}"
             " ${m.field.values.filter(v => v < 8).length}`"
@@ -311,7 +306,7 @@ def open_app(light, server) -> Iterator:
         yield app.open
 
 
-# Importing from a conftest is unreliable, so what tests need besides fixtures comes as one.
+# Importing from a conftest is unreliable: what tests need besides fixtures comes as one.
 
 
 @pytest.fixture(scope="session")

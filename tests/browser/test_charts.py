@@ -1,5 +1,3 @@
-"""Charts are drawn in place: the element stays, and so does what the reader looks at."""
-
 import json
 import re
 

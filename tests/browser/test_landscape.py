@@ -272,7 +272,6 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     app.until(lambda: app.query().get("gamma") != link["gamma"], "the bandwidth in the link")
     app.until(lambda: app.seen("m.field === m.exact"), "the exact field")
     app.settle()
-    # (The link leaves out what is the default.)
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 

@@ -1,5 +1,3 @@
-"""Light and dark, wide and narrow: nothing cut off, nothing out of reach."""
-
 from functools import partial
 
 import pytest
@@ -18,7 +16,6 @@ FIGURES = {
     "data": [],
 }
 
-#: What sticks out of the window, and text that does not fit its control.
 OVERFLOW = """() => {
     const wide = document.documentElement.clientWidth;
     const main = document.querySelector('[data-testid=stMain]');

@@ -26,7 +26,6 @@ def test_a_server_from_a_deep_link_to_its_end_in_the_middle_of_a_map(light, star
         expect(app.gamma).to_have_attribute("aria-valuetext", "0.4")
         assert app.chosen("Similar by") == "PCA 2-D"
         assert app.query()["gamma"] == "0.4"
-        # Without data of one's own this is the demo, and it has something to find.
         app.sees(re.compile(r"All confidences: [\d,]+ rows, promised"))
         assert "LoRe Lens is open at" in fresh.said
         with open_tab(light, fresh) as named:
@@ -128,8 +127,7 @@ def test_other_pages_keep_the_settings_lead_to_the_next_and_back(open_app):
 
 
 def test_leaving_at_once_after_moving_the_map(light, server, open_tab):
-    """What the map says between the wish to leave and its answer, which comes after it here, would
-    empty the next page: see `leave` in hub.js."""
+    """What the map says before `leave` (hub.js) is answered, late here, must not empty the page."""
     held, is_slow = [], False
 
     def through(socket):

@@ -140,8 +140,6 @@ def test_names_are_listed():
 
 
 class Told(lore.NoRecalibration):
-    """Knows the answer: confidences are set, not fitted."""
-
     def __init__(self, label, confidence):
         super().__init__()
         self.label, self._given = label, confidence
@@ -152,7 +150,6 @@ class Told(lore.NoRecalibration):
 
 @pytest.fixture(scope="module")
 def rows():
-    """Promised 0.9, right 0.9 of the time, but in the east 0.5."""
     rng = np.random.default_rng(0)
     east = np.arange(2000) < 300
     right = rng.random(2000) < np.where(east, 0.5, 0.9)

@@ -1,5 +1,3 @@
-"""Data whose large arrays lie in a file are the same data, and take no memory until looked at."""
-
 import mmap
 import shutil
 import sys
@@ -65,12 +63,10 @@ def test_data_kept_in_a_file_are_the_same(tmp_path, monkeypatch, together):
         assert in_a_file(part.features)
         with pytest.raises(ValueError, match="read-only"):
             part.probabilities[0, 0] = 0.5
-    # Neighbours are looked at where they are, others are copied once, into the file.
     assert np.shares_memory(kept.probabilities, kept.evaluation.probabilities) == together
 
 
 def memory_of_files():
-    """Bytes of memory that this process has of files."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssFile")) * 1024
 

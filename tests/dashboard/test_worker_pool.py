@@ -1,5 +1,3 @@
-"""What a worker computes is what would be computed in the server, and ends nothing else."""
-
 import dataclasses
 import functools
 import os

@@ -235,7 +235,6 @@ def test_every_public_name_is_accounted_for():
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows with whole weights, as often repeated ones, and the same without weights."""
     times = np.random.default_rng(1).integers(1, 5, 120)
     weighted, plain = some_rows(weights=times), some_rows()
     return weighted, plain.rows(np.repeat(np.arange(120), times)), plain

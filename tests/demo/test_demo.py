@@ -145,7 +145,6 @@ def test_globally_calibrated_locally_not(dataset, other_seed):
     for evaluation in (dataset.evaluation, other_seed.evaluation):
         confidence, outcome = evaluation.confidence, evaluation.outcome
         turned = sideways(evaluation)
-        # Signed gap and share of rows of each occupied bin, the slow plain way.
         index = np.minimum((confidence * 15).astype(int), 14)
         rows_of = [index == b for b in np.unique(index)]
         error = sum(abs((confidence - outcome)[rows].mean()) * rows.mean() for rows in rows_of)

@@ -1,5 +1,3 @@
-"""New rows on a learned map, placed between the rows that are known."""
-
 import numpy as np
 import pytest
 

@@ -21,7 +21,6 @@ from lore_core.comparison import RunsComparison
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 from lore_core.regions import gap_grid, row_table, smooth_gap
 
-#: Names and values a user may well have, and a figure must not take for markup.
 NASTY = ("<b>x</b>", "a & b", "<script>alert(1)</script>")
 
 

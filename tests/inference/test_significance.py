@@ -61,7 +61,6 @@ def test_moments_of_weighted_rows_against_simulation(calibrated, rng):
     p = two_sided_p_value(found.signed, found.standard_error, third, found.effective_size)
     shown = found.tested
     np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
-    # As if they counted alike, the scatter would be far too small.
     plain = lore.local_significance(c, a, z, gamma=0.5, n_bins=1)
     assert np.median(found.standard_error / plain.standard_error) > 1.2
     small = [

@@ -61,7 +61,6 @@ print("|".join([str(kernel._cache.cache_path), str(hits), repr(float(value))]))
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of what the sums need, without any cache."""
     source = Path(kernel_sums.__file__).parent
     copy = tmp_path / "site" / "lore_core"
     (copy / "kernel_sums").mkdir(parents=True)
@@ -109,7 +108,6 @@ def test_an_updated_file_is_never_answered_from_the_cache(package, tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other rules")
 def test_what_may_not_be_written_or_read(package, tmp_path):
-    """A read-only installation is compiled into the user's folder; so is what is unreadable."""
     before, home = [], tmp_path / "home"
     if os.geteuid() == 0:
         # Without root's right to write and read anywhere a mode binds root too (Linux).
@@ -134,7 +132,6 @@ def test_what_may_not_be_written_or_read(package, tmp_path):
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Begin with a kernel as a process does; whether it came from the disk."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path / "user"))

@@ -29,7 +29,6 @@ def run(awaited):
 
 
 def ask(address, kind="http", *, proxied=False, prefix="", **headers):
-    """Return the path of the app that answers, the address led to, or the status."""
     path, _, query = address.partition("?")
     sent = []
     hosts = ["localhost", "127.0.0.1", *[PUBLIC] * proxied]
@@ -182,7 +181,6 @@ class Runtime:
 
 
 def visit(*, checked: bool) -> Runtime:
-    """Ask for a page, and leave before the answer is sent."""
     runtime = Runtime()
     app = Starlette(routes=[WebSocketRoute("/", create_websocket_handler(runtime))])
     coming = [

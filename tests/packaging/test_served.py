@@ -51,7 +51,6 @@ ROUTES = {
     "/component/nothing/x.js": ("GET", 404),
     "/_stcore/bidi-components/nothing/x.js": ("GET", 404),
 }
-#: Asks as an account, from an address, for paths below others; prints status and text of each.
 ASK = """
 import encodings.idna, http.client, json, os, sys
 account, source, port, bases, routes, upgrade = json.loads(sys.argv[1])
@@ -122,7 +121,6 @@ def test_a_proxy_proves_itself_with_every_request(tmp_path):
         assert server.token not in server.said
 
 
-#: Starts the dashboard at a port that another program took after it was chosen.
 TAKEN = """
 import sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

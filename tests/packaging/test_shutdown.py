@@ -1,5 +1,3 @@
-"""Fits beside a real server, which ends at once and leaves no process."""
-
 import os
 import signal
 import subprocess
@@ -75,7 +73,6 @@ def told(page):
 
 
 def is_at_work(page):
-    """Whether methods are being fitted by then: those that take longest come first."""
     return "LoRe" in told(page)
 
 
@@ -124,7 +121,6 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
 
 @pytest.fixture
 def reading(tmp_path):
-    """A server of which one process waits for what nobody writes."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     written = []

@@ -85,7 +85,6 @@ class Page:
 
     @property
     def plain(self) -> str:
-        """The same as it was before Markdown was kept from it."""
         return self.text.replace("\\", "")
 
     @property
@@ -168,7 +167,6 @@ def open_page(monkeypatch):
 def make(
     n=400, n_classes=3, n_features=5, calibration=0.5, seed=0, class_names=None, **fields
 ) -> Dataset:
-    """Make a small classifier that promises too much on one side of its first feature."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, max(n_features, 1)))
     probabilities = rng.dirichlet(np.linspace(3, 0.5, n_classes), n)

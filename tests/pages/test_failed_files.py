@@ -1,5 +1,3 @@
-"""Data that cannot be loaded: no page shows the numbers of others in their place."""
-
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,6 @@ def log(folder: Path) -> Path:
 
 
 def table_of_logits(folder: Path) -> Path:
-    """A table of scores that is named as if it held probabilities."""
     rng = np.random.default_rng(3)
     path = folder / "scores.csv"
     rows = np.column_stack([rng.normal(size=(200, 3)).round(3), rng.normal(size=(200, 2)).round(3)])
@@ -47,7 +44,6 @@ def shows_no_numbers(page):
 @pytest.fixture
 def every_page():
     def check(page):
-        """No page but Data has anything to show, and each says so and leads there."""
         for name in PAGES:
             if name == "data":
                 continue

@@ -75,7 +75,6 @@ def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
 
 @pytest.fixture
 def dear(monkeypatch):
-    """Simulating the local metrics would take too long, whatever their number of rows."""
     found = {"n_draws": 60, "local_intervals": False}
     monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
 

@@ -67,7 +67,6 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
         lore.regions.overall_gap(c, a, **how), search, top_label=target == "top-label"
     )
     assert page.plain.count(said.sentence) == 1
-    # Intervals are those of the library, with as many draws as it makes by default.
     on = {"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)}
     found = summary_of(View(dataset, target, float(gamma), bins, binning, on)).intervals
     deltas = {item.label: item.delta for item in page.app.metric}

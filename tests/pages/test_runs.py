@@ -19,13 +19,11 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs import request
 from pages.shared.header import plain
 
-#: Seconds a comparison of a few small runs may take on a slow machine.
 PATIENCE = 120
 
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """A few small runs are not worth processes of their own."""
     monkeypatch.setattr(request, "compare_runs", functools.partial(compare_runs, n_jobs=1))
 
 

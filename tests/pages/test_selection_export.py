@@ -7,7 +7,6 @@ from lore_core.regions.rows import rows_with
 
 
 def heard(folder, n_rows):
-    """What ``Dashboard.selection`` says, without a server."""
     return read_selection(folder / "marked.npy", n_rows)
 
 

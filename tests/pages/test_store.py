@@ -37,7 +37,6 @@ def test_data_are_kept_by_their_bytes(made):
 
 @pytest.mark.parametrize(("others", "hour"), [(False, 24.0), (True, 1.0)])
 def test_nothing_is_kept_without_end(monkeypatch, others, hour):
-    """For a day after its last use, where others are answered for an hour."""
     now = [0.0]
     monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0] * hour * 3600)
     monkeypatch.setattr(store_module, "answers_this_machine_only", lambda: not others)

@@ -15,7 +15,6 @@ SECONDS = 30
 
 
 def begun(function, **more):
-    """Work in the server's thread; its result is kept by ``keep``."""
     return tasks.submit(Request(function, {}, title="a sum", lane="server", **more))
 
 
@@ -33,8 +32,6 @@ def work_that(raises):
 
 
 def until_cancelled(begun):
-    """Work that goes on until it is cancelled; ``begun``: set once it is at work."""
-
     def work(progress):
         while True:
             progress(0.5, "half")

@@ -32,8 +32,6 @@ def kept(tmp_path):
 
 @pytest.fixture
 def begin(open_page):
-    """Open the page on a directory, without waiting for what is looked at in the background."""
-
     def begin(directory=None, page=None):
         page = page or open_page("watch")
         if not page.app.text_input:
@@ -71,8 +69,6 @@ def settled(page):
 
 @pytest.fixture
 def gate(monkeypatch):
-    """Let so many batches be measured, and note every one that is."""
-
     class Gate:
         def __init__(self):
             self.free, self.rows, self.n_asked = threading.Semaphore(0), [], 0

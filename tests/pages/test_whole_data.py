@@ -1,5 +1,3 @@
-"""Rows that do not fit into memory: pages of a sample, and beside it what sums say of all."""
-
 import numpy as np
 import pandas as pd
 import pytest

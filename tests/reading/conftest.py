@@ -44,8 +44,6 @@ def arrays(table):
 
 @pytest.fixture
 def npz(tmp_path, arrays):
-    """Write the six rows as .npz, with arrays replaced, added or (None) left out."""
-
     def write(name="runs.npz", **changes):
         path = tmp_path / name
         kept = {key: value for key, value in {**arrays, **changes}.items() if value is not None}
@@ -57,8 +55,6 @@ def npz(tmp_path, arrays):
 
 @pytest.fixture
 def csv(tmp_path, table):
-    """Write the six rows as CSV, with columns replaced, added or (None) left out."""
-
     def write(name="runs.csv", *, sep=",", decimal=".", **changes):
         frame = table.copy()
         for column, values in changes.items():

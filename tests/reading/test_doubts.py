@@ -18,7 +18,6 @@ FIRST, SECOND = slice(0, N // 2), slice(N // 2, N)
 
 
 def two(**changed):
-    """A right table of two classes, some columns changed or (None) left out."""
     columns = {"label": Y, "p_0": 1 - P, "p_1": P, "f_0": F[:, 0], "f_1": F[:, 1], "split": SPLIT}
     columns |= changed
     return pd.DataFrame({name: v for name, v in columns.items() if v is not None})
@@ -163,7 +162,6 @@ def test_read_as_meant(case, tmp_path):
 @pytest.mark.parametrize("n", [25, 300, 3000])
 @pytest.mark.parametrize("k", [2, 3, 10])
 def test_honest_data_are_never_refused(n, k):
-    """Good and bad classifiers, rare classes, round numbers, rows that are alike by chance."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         skill = rng.choice([0.0, 0.1, 0.5])

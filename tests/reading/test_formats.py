@@ -102,8 +102,6 @@ def test_quoted_cells_with_delimiters_and_breaks(text):
 
 
 class Upload(io.BytesIO):
-    """What Streamlit hands over: bytes with a name."""
-
     def __init__(self, content, name):
         super().__init__(content)
         self.name = name

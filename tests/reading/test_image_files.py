@@ -10,7 +10,6 @@ from tests.refusals import refused
 
 @pytest.fixture
 def folder(tmp_path):
-    """A table and its images, one of them in a folder of its own, one row without."""
     place = tmp_path / "data"
     (place / "more").mkdir(parents=True)
     names = [f"{k}.png" for k in range(5)] + ["more/5.jpg", None, "0.png"]

@@ -165,7 +165,6 @@ def test_samples_that_an_inspect_log_counts(tmp_path):
 
 
 def arrow_stream(frame):
-    """The rows as a stream of batches, and where each of them ends."""
     table, stream = pa.Table.from_pandas(frame), io.BytesIO()
     with pa.ipc.new_stream(stream, table.schema) as writer:
         ends = [stream.tell()]

@@ -20,7 +20,6 @@ Way = Callable[[pd.DataFrame], "pd.DataFrame | str"]
 
 
 def sound() -> pd.DataFrame:
-    """A good classifier of three classes, its features, and rows with names."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=(N, 3))
     scores = np.exp(3 * z + rng.normal(size=(N, 3)))
@@ -61,8 +60,6 @@ P = ["p_ash", "p_elm", "p_oak"]
 
 
 def cell(column: str, value: object, row: int = 7) -> Way:
-    """One cell holds something else."""
-
     def way(rows: pd.DataFrame) -> pd.DataFrame:
         rows[column] = rows[column].astype(object)
         rows.loc[row, column] = value
@@ -72,24 +69,20 @@ def cell(column: str, value: object, row: int = 7) -> Way:
 
 
 def column(name: str, made: Callable[[pd.Series], object]) -> Way:
-    """A whole column is written otherwise."""
     return lambda rows: rows.assign(**{name: made(rows[name])})
 
 
 def every(made: Callable[[pd.Series], object]) -> Way:
-    """Every probability is written otherwise."""
     return lambda rows: rows.assign(
         **{name: made(rows[name]) for name in rows if name in (*P, "p")}
     )
 
 
 def named(names: dict[str, str]) -> Way:
-    """Columns are called otherwise."""
     return lambda rows: rows.rename(columns=names)
 
 
 def text(edit: Callable[[str], str]) -> Way:
-    """The file is edited as text."""
     return lambda rows: edit(rows.to_csv(index=False))
 
 
@@ -236,7 +229,6 @@ def outcome(rows: pd.DataFrame, *ways: Way) -> str:
 
 WAYS = [(sound, name, way) for name, way in THREE.items()]
 WAYS += [(binary, name, way) for name, way in TWO.items()]
-#: Read as they were meant, without a word.
 HARMLESS = {
     "labels from 1", "labels from 0", "labels with blanks", "labels in capitals", "empty lines",
     "semicolons", "labels 1 and 2", "labels −1 and 1", "labels yes and no",

@@ -18,7 +18,6 @@ from lore_core.recalibration.registry import own_recalibrators
 
 
 def binary(confidence, right):
-    """Rows that predict class 0 with these confidences."""
     c = np.asarray(confidence, dtype=float)
     return Dataset(np.column_stack([c, 1 - c]), 1 - np.asarray(right), predictions=np.zeros(len(c)))
 

@@ -96,7 +96,6 @@ class TestMCGrad:
             method.recalibrate(fewer)
 
     def test_saturated_confidences_are_scaled_first(self):
-        """Nearly all of them are 1, and trees are still found."""
         calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
 
         def saturated(data):

@@ -6,7 +6,6 @@ import lore_core as lore
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
 
-#: What a class or a group may well be called.
 NASTY = "</script><script>alert(1)</script> & co"
 METHODS = ("No recalibration", "Temperature scaling", "LoRe")
 

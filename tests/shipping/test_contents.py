@@ -60,7 +60,6 @@ def opened(content):
 
 
 def named(value, name=""):
-    """Every mention of an array in a header, with the name it has there."""
     if isinstance(value, list):
         return [found for item in value for found in named(item, name)]
     if not isinstance(value, dict):
@@ -89,7 +88,6 @@ def numbers_of(rows, embedding):
 
 
 def readable(content, of_rows):
-    """Whether some number of the file is one of a calibration row."""
     flat = [array.ravel() for array in opened(content)[1].values() if array.dtype.kind == "f"]
     return len(found_in(of_rows, np.concatenate([[], *flat]))) > 0
 

@@ -1,5 +1,3 @@
-"""A file whose checksum was written anew after an edit is refused where it makes no sense."""
-
 import io
 import zipfile
 import zlib
@@ -164,7 +162,6 @@ def test_no_number_in_a_header_is_one_sentence(fitted):
 
 
 def test_sizes_are_checked_before_anything_is_unpacked(fitted, monkeypatch):
-    """Four megabytes that would be four gigabytes: nothing of them is inflated."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(fitted["NoRecalibration"].to_bytes())) as old:
         header = old.read("header.json")
@@ -180,7 +177,6 @@ def test_sizes_are_checked_before_anything_is_unpacked(fitted, monkeypatch):
 
 
 def test_an_array_must_be_there_as_a_whole(fitted):
-    """A header of a few bytes cannot ask for a terabyte."""
     out = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(fitted["HistogramBinning"].to_bytes())) as old,

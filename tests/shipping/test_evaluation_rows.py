@@ -66,7 +66,6 @@ def result(view):
 
 
 def numbers_of(view, split):
-    """Every number that belongs to a single row of a split."""
     rows, embedding = view.dataset.in_split(split), view.embedding
     part = view.dataset.rows(rows)
     tables = [

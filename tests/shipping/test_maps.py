@@ -78,7 +78,6 @@ def test_plain_coordinates(calibration, new):
 
 
 def test_the_map_given_when_it_is_saved(calibration, new):
-    """The dashboard fits on coordinates alone and knows the map."""
     two, all_ = embed(calibration.features), embed(calibration.features, "identity")
     expected = Predictor.load(LoRe(0.3).fit(calibration, two).to_bytes())
     method = LoRe(0.3).fit(calibration, two.coordinates)

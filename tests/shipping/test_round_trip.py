@@ -115,7 +115,6 @@ def test_header_says_what_it_is(calibration, maps):
     assert header["method"]["recalibrator"]["calibration_rows"] == 400
     assert header["class_names"] == ["ash", "birch", "cedar"]
     assert header["feature_names"] == [f"f_{k}" for k in range(5)]
-    # The first of the two maps, which is the one it uses.
     (only,) = header["feature_maps"]
     assert only["object"]["name"] == "two"
     assert only["object"]["map"]["Embedding"]["method"] == "pca"

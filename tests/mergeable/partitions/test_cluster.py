@@ -51,7 +51,6 @@ if __name__ == "__main__":
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
-#: Sum files as the command does; whichever worker reads the last part ends the scheduler.
 SUMMING = """
 import dataclasses, os, signal, sys
 import lore_core.mergeable as mergeable

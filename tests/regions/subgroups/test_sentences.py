@@ -1,5 +1,3 @@
-"""Every number of every sentence is that of the object it stands for, whatever was found."""
-
 import re
 
 import numpy as np
