@@ -271,7 +271,6 @@ class WorkerPool:
                     worker.start()
 
     def _wait(self, worker: _Worker, seconds: float | None = None) -> bool:
-        """Wait until there is a task for a worker; return whether there is."""
         with self._news:
             return self._news.wait_for(lambda: bool(self._line(worker.lane)), seconds)
 
@@ -286,7 +285,6 @@ class _Worker:
         self._task: Task | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start the process, unless it is there."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _START, json.dumps(sys.path), self.lane],
@@ -310,7 +308,6 @@ class _Worker:
                 process.stdout and process.stdout.close()
 
     def stop(self, task: Task) -> None:
-        """End the process if it is at work on a task."""
         with self._lock:
             if self._task is task and self._process is not None:
                 self._process.kill()
@@ -324,7 +321,6 @@ class _Worker:
             self.end()
 
     def _compute(self, task: Task, request: Request[Any], threads: int) -> Any:
-        """Return what the process makes of a request, or raise why it makes nothing."""
         try:
             return self._answer(task, request, threads)
         except (InputError, MemoryError):

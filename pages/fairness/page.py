@@ -79,7 +79,6 @@ def _one_group(
     sizes: pd.Series,
     worst: str,
 ) -> None:
-    """One group before and after: reliability, and where it lies on the landscape."""
     head = st.columns(4, vertical_alignment="bottom")
     listed = list(sizes.index)
     group = head[0].selectbox("Group", listed, index=listed.index(worst), **in_session("group"))

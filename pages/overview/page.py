@@ -40,7 +40,6 @@ _LISTED = 5
 
 
 def _see(number: int) -> None:
-    """Go to a subgroup on the Landscape."""
     st.switch_page(
         "pages/landscape/page.py",
         query_params={**st.query_params.to_dict(), SEEN: str(int(number) + 1)},

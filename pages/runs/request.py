@@ -155,7 +155,6 @@ def _feature_map(source: RunsSource, columns: list[DeltaGenerator]) -> str | Non
 
 
 def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
-    """Choose group columns and the smallest group that counts."""
     names = group_columns(source.first)
     if not names:
         st.caption(

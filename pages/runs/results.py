@@ -132,7 +132,6 @@ def _how_sure(result: RunsComparison) -> str:
 
 
 def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
-    """Show what goes with the worst group's error, over runs and methods."""
     result = answer.comparison
     if MAX_GROUPWISE not in shown:
         return

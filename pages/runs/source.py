@@ -134,7 +134,6 @@ def _explain() -> None:
 
 
 def _looked_at(given: Any, name: str) -> RunsSource:
-    """Read the first run, once for each state of the files."""
     uploads = given if isinstance(given, list) else []
     state: Any = [item.file_id for item in uploads] or directory_state(given, _INSTEAD)
 

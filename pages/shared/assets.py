@@ -84,7 +84,6 @@ def first_scripts() -> tuple[str, ...]:
 
 
 def _with_links(send: Send) -> Send:
-    """Say in a page's head which scripts it will want."""
     start: Message | None = None
     page = b""
 

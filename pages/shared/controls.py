@@ -213,7 +213,7 @@ def asks_for_vector(dataset: Dataset) -> bool:
 
 
 class ControlRow:
-    """A row of settings; ``*own``: more widths; ``own_gamma``: the picture has γ, here it is under More."""
+    """A row of settings; ``*own``: more widths; ``own_gamma``: the picture has γ, not the row."""
 
     def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:
         has_features = current().dataset.features is not None

@@ -114,6 +114,6 @@ _IN_ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """Escape Markdown in the user's own text, a file name or a column; addresses become no links."""
+    """Escape Markdown in the user's own text, a file or column; addresses become no links."""
     cut = _IN_ADDRESS.sub("\N{WORD JOINER}", unbroken(text))
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in cut)

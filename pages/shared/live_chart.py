@@ -34,8 +34,6 @@ _CHART = st.components.v2.component(
 
 @dataclass
 class _Shown:
-    """A chart on a reader's page, and what the reader sees of it."""
-
     chart: Chart
     seen: dict[str, Any] = field(default_factory=dict)  #: Ranges of axes, a camera, hidden traces
     of: str = ""  #: The axes this was seen on

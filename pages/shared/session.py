@@ -155,12 +155,11 @@ def load_demo(name: str = "digits") -> None:
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
 def _read(paths: tuple[str, ...], state: State) -> Loaded:
-    """Read files once for each state of them."""
     return as_loaded(reading.read(list(paths), isolate=True), " + ".join(paths), state)
 
 
 def ensure_loaded() -> bool:
-    """Load what the link names, else the command line, else the demo; True if that opens unasked."""
+    """Load what the link names, else the command line, else the demo; True if that is unasked."""
     if is_loaded():
         name_in_link(_PARAMETER, current().key)
         store().loaded.use(current().key)

@@ -196,7 +196,6 @@ def _watch_task(task: Task, request: Request[Any], container: DeltaGenerator | N
 
 
 def _offer(title: str, container: DeltaGenerator | None) -> None:
-    """Say that something was stopped, let the reader begin it again, and end the page."""
     with (container or st).container():
         st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
         begin_again = st.session_state.pop

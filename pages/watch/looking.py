@@ -114,13 +114,11 @@ class Look:
 
     @cached_property
     def _own(self) -> list[tuple[float, FileState, FileState]]:
-        """Names of each batch's metrics in :attr:`found`."""
         plan = self.plan_state
         return [(self.gamma, plan, self.state_of(name)) for name in self.names]
 
     @cached_property
     def _up_to(self) -> list[str]:
-        """Names of each batch's change in :attr:`found`."""
         return list(accumulate((repr(states) for _, *states in self._own), _digest, initial=""))[1:]
 
     def watched(self) -> list[Watched]:
