@@ -10,9 +10,8 @@ from lore_core.kernel_sums.schedule import one_thread_a_product
 
 # As the app and the command do: tests share the processors with each other.
 one_thread_a_product()
-# So do they: a thread of t-SNE that waits for another leaves the processor to it, here and in
-# servers, or each of a thousand iterations lasts until both are let on at once. (Read once, when
-# OpenMP is loaded: nothing above does.)
+# So do they, or a thread of t-SNE that waits for another keeps the processor from it. (Read once,
+# when OpenMP is loaded: nothing above does.)
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

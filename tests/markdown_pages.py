@@ -24,7 +24,6 @@ def links(text: str) -> list[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Anchors of the headings, as GitHub makes them."""
     found: dict[str, int] = {}
     names = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
     for heading in re.findall(r"^#{1,6} +(.+?)(?: +#+)?$", _FENCE.sub("", text), re.MULTILINE):

@@ -17,7 +17,6 @@ from lore_core.dashboard.access import TOKEN, base_path, link_to
 from lore_core.dashboard.server import local_url, wait_until_served
 
 ROOT = Path(__file__).resolve().parents[1]
-#: What asks for a WebSocket.
 UPGRADE = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -48,7 +47,6 @@ sys.addaudithook(note)
 
 
 def answer(port, path, headers=None, *, method="GET", body=None):
-    """Ask a server; the status and the text of its answer."""
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as asking:
         asking.request(method, path, body, headers or {})
         with asking.getresponse() as answered:
@@ -57,8 +55,6 @@ def answer(port, path, headers=None, *, method="GET", body=None):
 
 
 class Server:
-    """``lore app`` in a process of its own, on this machine only."""
-
     def __init__(
         self, log: Path, *data: Path, options: Sequence[str] = ("--headless",), prefix: str = ""
     ) -> None:
@@ -100,7 +96,6 @@ class Server:
         raise AssertionError(f"no server at {self.url}:\n{self.said}")
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for what the server does by itself."""
         end = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < end, self.said

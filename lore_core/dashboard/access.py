@@ -49,7 +49,7 @@ _NOT_OURS = (
 
 
 def new_token(folder: Path | None = None) -> str:
-    """Return the token of ``LORE_TOKEN``, else the one saved in a private folder, else a new one.
+    """Return ``LORE_TOKEN``, else the token saved in a private folder, else a new one.
 
     Raises InputError if that of the environment is weak, or the folder cannot be used.
     """
@@ -72,7 +72,6 @@ def new_token(folder: Path | None = None) -> str:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether a file is there that this account alone reads and writes."""
     try:
         state = path.lstat()
     except FileNotFoundError:

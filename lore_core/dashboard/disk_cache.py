@@ -1,7 +1,4 @@
-"""Cache on disk, so that a link outlives the server: private, bounded, plain.
-
-A damaged file is removed, as if it had never been there.
-"""
+"""Private, bounded cache on disk: links outlive the server, and damaged files are removed."""
 
 from __future__ import annotations
 
@@ -88,9 +85,9 @@ class CacheEntry:
 
 
 class DiskCache:
-    """A folder of things by kind and key; those used longest ago make room for others.
+    """A folder of things by kind and key, used longest ago removed first; servers may share one.
 
-    ``forms``: of what is put there. ``max_bytes``: in all. Several servers may use one folder.
+    ``forms``: of what is put there. ``max_bytes``: in all.
     """
 
     def __init__(
@@ -105,10 +102,7 @@ class DiskCache:
         return self.folder / f"{kind}-{hashlib.sha256(key.encode()).hexdigest()[:40]}{_SUFFIX}"
 
     def put(self, kind: str, key: str, title: str, value: Any) -> None:
-        """Write a thing, whole before this returns; one that is there counts as used.
-
-        Raises InputError if it cannot be written.
-        """
+        """Write a thing whole, or count it as used if it is there; InputError if it cannot be."""
         if self.touch(kind, key):
             return
         path = self.path_of(kind, key)

@@ -1,7 +1,4 @@
-"""Large arrays in unnamed files, which the server and its workers map instead of copying them.
-
-What ten methods made of a million rows are 1.5 GB; a page shows a tenth of it.
-"""
+"""Large arrays in unnamed files that server and workers map; ten methods of 1e6 rows are 1.5 GB."""
 
 from __future__ import annotations
 
@@ -37,8 +34,6 @@ _UNREAD, _KNOWN = {"images", "has_image", "metadata"}, {"digest", "evaluation", 
 
 
 class _Location(NamedTuple):
-    """Where an array lies in a file."""
-
     path: str
     start: int
     dtype: np.dtype[Any]
@@ -46,10 +41,7 @@ class _Location(NamedTuple):
 
 
 class ArrayFile:
-    """A file of arrays. It has no name, so that nothing of it stays behind.
-
-    On Linux another process opens it by its ``path``, until the last array mapped of it is gone.
-    """
+    """A file of arrays without a name; on Linux others open its ``path`` while one is mapped."""
 
     def __init__(self, path: str | None = None) -> None:
         self.is_own = path is None
@@ -186,10 +178,9 @@ class _ArrayPickler(pickle.Pickler):
 
 
 def pickle_mapped(value: Any, file: ArrayFile | None, shared: Sequence[Any] = ()) -> bytes:
-    """Pickle a value for another process, its large arrays in a file if there is one.
+    """Pickle a value, its large arrays in a file if there is one, ``shared`` values as their index.
 
-    ``shared``: what the other process has, of which only the number is pickled. Datasets in the
-    value are the rows of the first, with other probabilities.
+    Datasets in it are the rows of the first shared one, with other probabilities.
     """
     stream = io.BytesIO()
     _ArrayPickler(stream, file, shared).dump(value)
@@ -208,7 +199,6 @@ class _ArrayUnpickler(pickle.Unpickler):
         self._shared = shared
 
     def persistent_load(self, name: int | tuple[_Location, bool]) -> Any:
-        """Return what a name stands for."""
         if isinstance(name, int):
             return self._shared[name]
         location, by_column = name

@@ -123,8 +123,7 @@ class Dashboard:
     def selection(self) -> Mask:
         """Which rows of the dataset are marked on the Landscape page, shape (n,).
 
-        By lasso or box, by words, as a place or by a class or group; the reader's last look counts.
-        No row is while nothing was marked.
+        By lasso, box, words, place, class or group; the last look counts, and none at first.
         """
         return read_selection(self._selection, self._n_rows)
 

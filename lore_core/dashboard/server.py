@@ -36,8 +36,7 @@ class ServerSettings:
 
     port: int
     data: Sequence[Path] = ()  #: Files to show; without any the demo
-    #: Scheme, name and port under which a proxy shows it; it answers to no other names but this
-    #: machine's own.
+    #: Scheme, name and port of a proxy: no other names but this machine's own are answered to.
     origins: Sequence[str] = ()
     #: Folder below which readers at this machine may name files; None: where it starts.
     data_root: Path | None = None
@@ -54,10 +53,7 @@ class ServerSettings:
         return f"/{self.path_prefix.strip('/')}".rstrip("/")
 
     def command(self, app: Path) -> tuple[str, list[str]]:
-        """Return the script that runs Streamlit on ``app``, and its arguments.
-
-        The token, which other accounts must not see, is ``LORE_TOKEN`` in the environment.
-        """
+        """Return the script that runs Streamlit on ``app``, and arguments that hold no token."""
         script = str(app.parent / "pages" / "shared" / "serve.py")
         names = (urlsplit(origin).hostname or "" for origin in self.origins)
         own = {
@@ -70,8 +66,7 @@ class ServerSettings:
         return script, [
             "run",
             str(app),
-            # Repeated from .streamlit/config.toml, because these must also win over the user's own
-            # configuration and environment.
+            # Also in .streamlit/config.toml: these must win over the user's own configuration.
             f"--server.address={self.address}",
             f"--server.port={self.port}",
             *(f"--server.allowedHosts={name}" for name in (_ADDRESS, "localhost", *names)),
@@ -90,8 +85,7 @@ _STREAMLIT_SETTINGS = (
     "--runner.magicEnabled=false",
     # Programs have the library and the command, which say what they do.
     "--server.enableAgentApi=false",
-    # Looking through all objects of all readers, 0.2 s that everybody waits for, need not come
-    # after each page: Python does it when many are new.
+    # Collecting garbage after each page would make everybody wait 0.2 s.
     "--runner.postScriptGC=false",
     # The address is announced, and the browser opened, once and by us.
     "--server.headless=true",

@@ -16,10 +16,7 @@ from lore_core.regions.selection import Selection
 
 
 class LandscapeWidget(anywidget.AnyWidget):
-    """A landscape in a notebook, at bandwidth ``gamma``.
-
-    ``selection`` is what the reader has drawn: ``sign``, ``x``, ``y`` and ``axes`` of each part.
-    """
+    """A landscape in a notebook; ``selection``: ``sign``, ``x``, ``y``, ``axes`` of each part."""
 
     _esm = landscape_script("still", "notebook")
     rows = traitlets.Bytes().tag(sync=True)

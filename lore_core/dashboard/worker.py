@@ -15,8 +15,7 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 
-#: How much less of the processors than pages, as ``nice`` counts, a worker has; one of long tasks
-#: makes way for the others, too.
+#: A worker's ``nice`` against pages, and that of long tasks, which give way to the others, too.
 _NICENESS, _LONG_NICENESS = 3, 8
 #: Where large arrays of the task at work lie, if there is a file for them.
 _files: list[ArrayFile] = []

@@ -1,9 +1,7 @@
 """Worker pool for what would hold the interpreter for seconds: fits, maps, simulations, reports.
 
-Computed in the server, one reader's work would hold up the pages of all others. The pools of the
-standard library neither end one task, nor say how far it is, nor let another come first; so each
-process here has a thread of the server, which gives it one task at a time and hears of it, by
-pickles on its pipes. Large arrays lie in files that both sides map.
+Unlike standard pools it can end one task, say how far it is and let another come first: a thread
+of the server gives each process one task at a time, by pickles on its pipes.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ from lore_core.data.progress import Cancelled
 from lore_core.data.validation import InputError
 
 Result = TypeVar("Result")
-#: Which worker does a task: a process, a process of those that take a minute or more, or a thread
-#: of the server, for what reads files of its own or waits for other tasks. The last two have one.
+#: Who does a task: a process, one for those of a minute or more, or a thread of the server, for
+#: what reads files of its own or waits for other tasks. The last two have one.
 Lane = Literal["short", "long", "server"]
 #: What a worker runs.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -40,8 +38,7 @@ _MAX_WORKERS = 4
 _NICENESS = 5
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
-#: Seconds after which workers are started that nobody has asked for yet, and seconds without a task
-#: after which there is time to warm up.
+#: Seconds until workers nobody has asked for are started, and without a task until one warms up.
 _START_SECONDS, _IDLE_SECONDS = 5.0, 3.0
 #: Seconds of a task from which on it says how fast this machine is.
 _TELLING_SECONDS = 0.3
@@ -171,10 +168,9 @@ class Task:
 
 
 class WorkerPool:
-    """A few processes and a thread, and the tasks that wait for one of them.
+    """``n_workers`` processes (one a processor, at most four), a thread, and tasks that wait.
 
-    ``n_workers``: how many processes; by default one a processor, four at most. There is one more
-    while there are long tasks.
+    There is one more process while there are long tasks.
     """
 
     def __init__(self, n_workers: int | None = None) -> None:
@@ -245,7 +241,6 @@ class WorkerPool:
         return sorted(line, key=lambda task: (not task.n_waiting, task.due))
 
     def _serve(self, worker: _Worker) -> None:
-        """Give a worker one task after the other."""
         if worker.lane == "short":
             # The first page of a fresh server needs the processors that they take as they start.
             self._wait(worker, _START_SECONDS)
@@ -276,7 +271,6 @@ class WorkerPool:
                     worker.start()
 
     def _wait(self, worker: _Worker, seconds: float | None = None) -> bool:
-        """Wait until there is a task for a worker; return whether there is."""
         with self._news:
             return self._news.wait_for(lambda: bool(self._line(worker.lane)), seconds)
 
@@ -291,7 +285,6 @@ class _Worker:
         self._task: Task | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start the process, unless it is there."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _START, json.dumps(sys.path), self.lane],
@@ -306,7 +299,6 @@ class _Worker:
         return self._process
 
     def end(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -316,7 +308,6 @@ class _Worker:
                 process.stdout and process.stdout.close()
 
     def stop(self, task: Task) -> None:
-        """End the process if it is at work on a task."""
         with self._lock:
             if self._task is task and self._process is not None:
                 self._process.kill()
@@ -330,7 +321,6 @@ class _Worker:
             self.end()
 
     def _compute(self, task: Task, request: Request[Any], threads: int) -> Any:
-        """Return what the process makes of a request, or raise why it makes nothing."""
         try:
             return self._answer(task, request, threads)
         except (InputError, MemoryError):

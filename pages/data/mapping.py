@@ -121,7 +121,6 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
 
 
 def _query_box(files: list[Any], source: str) -> None:
-    """Ask for a query, where all files (uploads or paths) are databases."""
     if not all(Path(item.name).suffix.lower() in DATABASE_SUFFIXES for item in files):
         return
     given: ColumnMapping | None = st.session_state.get(READ_MAPPING)

@@ -18,7 +18,6 @@ _SIGNS = {"fine": ":material/check:", "look": ":material/warning:", "refuse": ":
 
 
 def _list_maps(dataset: Dataset) -> None:
-    """List the maps that have to be learned, with their state."""
     if dataset.features is None:
         st.caption(
             "No features were loaded, so there is nothing to map: the Overview and Recalibrate "

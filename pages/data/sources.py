@@ -36,7 +36,6 @@ from pages.shared.store import Loaded, disk_cache, max_age, store
 #: What the files that were last read hold, and which they were.
 OVERVIEW = "_overview"
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
-#: What the button of each demo says, and its icon.
 _DEMOS = {
     "digits": ("Digits, some scanned sideways", "draw"),
     "sentences": ("Sentences, one topic misjudged", "article"),

@@ -39,7 +39,6 @@ def _group_names(view: View) -> tuple[np.ndarray, str]:
 
 
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
-    """Show the group furthest off by method, and the worst cell."""
     rows = count_column("its rows")
     st.dataframe(
         in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap"),
@@ -80,7 +79,6 @@ def _one_group(
     sizes: pd.Series,
     worst: str,
 ) -> None:
-    """One group before and after: reliability, and where it lies on the landscape."""
     head = st.columns(4, vertical_alignment="bottom")
     listed = list(sizes.index)
     group = head[0].selectbox("Group", listed, index=listed.index(worst), **in_session("group"))

@@ -33,8 +33,7 @@ from pages.shared.tasks import submit
 
 #: Pieces that are sent at once.
 _PART_SIZE = 12
-#: How long a browser waits for news; after which without a question nobody is waiting any more;
-#: between two looks at what is simulated beside the server.
+#: Seconds a browser waits for news, until one that asks nothing is gone, between looks at a band.
 _ANSWER_SECONDS, _ABANDONED_SECONDS, _BAND_SECONDS = 2.0, 6.0, 0.5
 #: Rows of which places are looked for at every bandwidth, in some seconds.
 _MAX_SEARCHED_ROWS = 20_000
@@ -44,10 +43,7 @@ _unfinished: set[FieldParts] = set()
 
 
 class FieldParts:
-    """What a slider shows, piece by piece, the same for all readers: the nearest γ first.
-
-    ``search``: the places shown; None where they are not looked for.
-    """
+    """What a slider shows, piece by piece, nearest γ first; ``search`` None: no subgroups."""
 
     def __init__(
         self, view: View, bin_index: int | None, on: Embedding, search: SubgroupSearch | None

@@ -22,9 +22,8 @@ from pages.shared.requests import offer
 from pages.shared.rows import thumbnail_urls
 from pages.shared.scheduler import release_slot
 
-#: Seconds that the rest of the page waits for the map to be drawn, and then for fields of all
-#: bandwidths, of at most so many rows: the hand may be on the slider while the browser loads
-#: Plotly.
+#: Seconds the page waits for the map, then for fields of all γ, of so many rows: the hand may be
+#: on the slider while the browser loads Plotly.
 _PICTURE_SECONDS, _FIELDS_SECONDS, _MAX_AWAITED_ROWS = 2.0, 1.5, 20_000
 #: Rows whose images or words are sent at once, pixels of an image's side, letters of words.
 _MAX_GLIMPSES, _SIDE_PIXELS, _MAX_LETTERS = 64, 96, 60

@@ -59,7 +59,6 @@ from pages.shared.whole import whole_landscape
 
 
 def _choose_bin(table: ReliabilityTable, number: int) -> None:
-    """Take a click on the reliability diagram as the new bin."""
     if number in np.flatnonzero(table.count):
         st.session_state["bin"] = table.bins.name(number)
 

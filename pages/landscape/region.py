@@ -44,7 +44,6 @@ from pages.shared.subgroups import forget_subgroup
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
 _REGION, _PARAMETER = "_region", "region"
-#: Words that rows are asked for with.
 ASKED = "find"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
@@ -52,7 +51,6 @@ _LISTED = 200
 _COMPOSITION_ROWS = 9
 #: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
 _INSIDE_BINS = 10
-#: The tab that divides rows, and its control.
 DIVIDED_TAB, BY = "By class or group", "by"
 PREDICTED, TRUE = "predicted class", "true class"
 #: A value of a division, as the reader picks it: by what, and which.
@@ -115,10 +113,9 @@ def region_panel(
     note: str = "",
     titled: Sequence[str] = (),
 ) -> None:
-    """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
+    """Report on the rows inside: the gap, what they are made of, the rows, their recalibration.
 
-    ``among`` (n_eval,): rows the map shows, with which those inside are compared. ``fitted_on``
-    (n_cal,): calibration rows inside. ``titled``: columns the title tells, which are no news.
+    ``among`` (n_eval,): rows to compare with; ``fitted_on`` (n_cal,); ``titled``: columns not news.
     """
     dataset, target = view.evaluation, view.target_rows
     report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
@@ -160,7 +157,6 @@ def region_panel(
 
 
 def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
-    """List what is over-represented inside."""
     looked_at = int(composed.attrs["looked_at"])
     st.markdown("**What it is made of, against the rest**")
     if looked_at == 0:
@@ -217,7 +213,6 @@ def _times(lift: float, low: float, high: float) -> str:
 
 
 def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_rows: int) -> None:
-    """List the rows inside, worst first, and offer all of them as a file."""
     listed = worst_rows(errors, within=inside, n_rows=_LISTED)
     show_rows(dataset, listed, errors, "region_rows")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -237,7 +232,6 @@ def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_ro
 def _show_recalibrated(
     view: View, inside: np.ndarray, fitted_on: np.ndarray, key: tuple[Any, ...]
 ) -> None:
-    """Preview simple recalibrators fitted on the region's own calibration rows."""
     if view.target != TOP_LABEL:
         st.info(
             "Recalibration works on the top label; choose it as target.", icon=":material/info:"

@@ -23,7 +23,6 @@ from pages.shared.rows import thumbnail_urls
 from pages.shared.subgroups import AUTOMATIC, choose_subgroup
 
 _EXAMPLES = 6
-#: What a subgroup is compared with, as the reader chooses it.
 _AGAINST: dict[str, Against] = {
     "nothing wrong": "zero",
     "the average": "average",

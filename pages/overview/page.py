@@ -40,7 +40,6 @@ _LISTED = 5
 
 
 def _see(number: int) -> None:
-    """Go to a subgroup on the Landscape."""
     st.switch_page(
         "pages/landscape/page.py",
         query_params={**st.query_params.to_dict(), SEEN: str(int(number) + 1)},
@@ -48,7 +47,6 @@ def _see(number: int) -> None:
 
 
 def _list_subgroups(view: View, search: SubgroupSearch) -> None:
-    """List the first subgroups with mean confidence, accuracy and the evidence."""
     came = "got" if view.target == TOP_LABEL else "came"
     on_map = view.is_local and bool(planar_maps(view.dataset))
     for number, subgroup in enumerate(search.subgroups[:_LISTED]):

@@ -106,7 +106,6 @@ def _rows(
     before: str,
     local: LocalErrors,
 ) -> tuple[np.ndarray, str]:
-    """Let the reader choose rows by their confidence bin before."""
     table = result.summaries[before].reliability
     about = f"The rows of this bin before (by “{before}”); the same rows are shown after."
     index = bin_control(

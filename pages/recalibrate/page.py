@@ -80,7 +80,6 @@ def _packed(
     _method: Recalibrator,
     rows: bool,
 ) -> tuple[bytes, FileContents]:
-    """Return the file and what it holds."""
     content = _method.to_bytes(rows=rows)
     return content, describe(content)
 
@@ -100,7 +99,6 @@ def _changed(
 
 
 def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
-    """Let the reader choose a method and download what was fitted."""
     names = list(result.recalibrators)
     best = [name for name in ("LoRe smooth", "LoRe") if name in preselected(names)]
     row = st.container(horizontal=True, vertical_alignment="bottom")

@@ -25,7 +25,6 @@ from pages.shared.header import plain
 
 
 def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
-    """Values of one metric with their intervals, as text."""
     name = metric.name
     text = result.table[name].map(metric.text)
     if name not in result.low:
@@ -55,7 +54,6 @@ def _notes(
     *,
     pending: bool,
 ) -> list[str]:
-    """Say what the table shows, how sure it is, and which metrics have no interval and why."""
     first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
     predictions = plain(about_predictions(result.most_probable))
     paired = ", ".join(item.words for item in result.paired if item in metrics)

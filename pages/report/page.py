@@ -27,8 +27,7 @@ from pages.shared.session import current
 from pages.shared.store import Loaded, store
 from pages.shared.tasks import is_busy, start_job, wait_for
 
-#: Seconds a report takes: its start, times the root of the rows (the more there are, the fewer
-#: resamples are afforded), the figures as images.
+#: Seconds of a report: its start, times the root of the rows (fewer resamples of more), images.
 _START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
 #: Pixels of the window in which it is read here.
 _WINDOW = 760
@@ -82,7 +81,6 @@ def _make(
 
 
 def _contents(view: View, settings: ReportSettings, images: bool) -> None:
-    """Say what will be in the bundle, and what these data leave out."""
     dataset = view.dataset
     calibrated, grouped = dataset.calibration is not None, dataset.groups is not None
     local = view.is_local

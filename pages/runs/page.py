@@ -24,7 +24,6 @@ def _choose(key: str | None) -> None:
 
 
 def _answer(wanted: str | None) -> RunsAnswer | None:
-    """Return the comparison to show, join it while it is being made, or say that it is gone."""
     if wanted is None:
         return None
     found: RunsAnswer | None = store().runs.get(wanted)

@@ -28,7 +28,6 @@ from pages.shared.store import store
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
 _NONE = "none"
-#: Methods by their name on the page.
 _MAPS = {MapName(method).title: method for method in METHODS}
 #: Rough seconds of one processor for one method on one run, without the map.
 _SECONDS = 0.12
@@ -156,7 +155,6 @@ def _feature_map(source: RunsSource, columns: list[DeltaGenerator]) -> str | Non
 
 
 def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
-    """Choose group columns and the smallest group that counts."""
     names = group_columns(source.first)
     if not names:
         st.caption(
@@ -191,7 +189,6 @@ def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
 
 
 def _seconds(source: RunsSource, request: RunsRequest) -> float:
-    """Rough duration on so many processors."""
     one = _SECONDS * len(request.methods)
     if request.feature_map is not None and source.first.features is not None:
         name = MapName.parse(request.feature_map, "feature_map")

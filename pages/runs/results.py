@@ -62,7 +62,6 @@ def show(answer: RunsAnswer) -> None:
 
 
 def _rows(answer: RunsAnswer) -> str:
-    """Which runs and rows the pictures show."""
     counts = answer.comparison.rows
     rows = "" if counts is None else f", {_range(counts['evaluation_rows'])} evaluation rows each"
     return f"{answer.comparison.n_runs:,} runs{rows}"
@@ -74,7 +73,6 @@ def _range(counts: pd.Series) -> str:
 
 
 def _what(answer: RunsAnswer) -> str:
-    """Say what was fitted and measured where."""
     request, counts = answer.request, answer.comparison.rows
     on = ""
     if request.feature_map is not None:
@@ -134,7 +132,6 @@ def _how_sure(result: RunsComparison) -> str:
 
 
 def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
-    """Show what goes with the worst group's error, over runs and methods."""
     result = answer.comparison
     if MAX_GROUPWISE not in shown:
         return

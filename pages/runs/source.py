@@ -32,7 +32,6 @@ _PATH, _UPLOAD, _SAMPLE = "Directory", "Upload", "Sample"
 _DRAWS, _ROWS = 10, 2_000
 _KEPT = "_runs_source"
 _INSTEAD = "Give the directory that holds the runs; a single file belongs on the Data page."
-#: What a directory of runs looks like.
 _EXAMPLE = """my_runs/
 ├── seed00_cal.npz    to fit on
 ├── seed00_test.npz   to measure on
@@ -135,7 +134,6 @@ def _explain() -> None:
 
 
 def _looked_at(given: Any, name: str) -> RunsSource:
-    """Read the first run, once for each state of the files."""
     uploads = given if isinstance(given, list) else []
     state: Any = [item.file_id for item in uploads] or directory_state(given, _INSTEAD)
 

@@ -1,7 +1,6 @@
-"""Streamlit's own files: answered from memory, and named before a browser finds it needs them.
+"""Streamlit's own files, 120 a page: answered from memory, and named before a browser asks.
 
-A page is some 120 small files. Each that is read from the disk passes through a thread that waits
-for the interpreter, and those of the controls are asked for only when the first control arrives.
+From the disk each waits for the interpreter; those of controls are asked for only with the first.
 """
 
 from __future__ import annotations
@@ -85,7 +84,6 @@ def first_scripts() -> tuple[str, ...]:
 
 
 def _with_links(send: Send) -> Send:
-    """Say in a page's head which scripts it will want."""
     start: Message | None = None
     page = b""
 

@@ -13,7 +13,6 @@ from lore_core.comparison.tables import beyond_chance
 from lore_core.data.number_text import HUNDREDTHS
 from lore_core.metrics.metric import Metric
 
-#: Style of a cell that is better, worse or neither.
 TINTS = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
     "worse": "background-color: rgba(230, 159, 0, 0.22)",

@@ -35,10 +35,7 @@ Diagram = Literal["bins", "isotonic"]
 def show_chart(
     chart: Chart, key: str, *, narrow: bool = False, on_pick: Callable[[int], None] | None = None
 ) -> None:
-    """Draw a chart and everything around it; ``narrow``: only an icon leads to its exports.
-
-    ``on_pick``: given the number of the bar that is clicked.
-    """
+    """Draw a chart, its line and exports (``narrow``: an icon); ``on_pick`` gets a bar's number."""
     as_seen = live_chart(chart, key, on_pick=on_pick)
     chart_line(chart, key, narrow=narrow, as_seen=as_seen)
 
@@ -51,10 +48,7 @@ def chart_line(
     caption: str = "",
     as_seen: Callable[[], Chart] | None = None,
 ) -> None:
-    """Say under a chart how to read it, or a ``caption`` instead, and offer its exports.
-
-    ``as_seen``: makes the chart as it is on the screen by then, where the reader can move it.
-    """
+    """Say how to read a chart, or ``caption``; offer its exports, ``as_seen`` on the screen."""
     row = st.container(
         horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"line_{key}"
     )
@@ -71,8 +65,6 @@ def chart_line(
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
-    """Offer the files of a chart, which is made when one of them is asked for."""
-
     def download(label: str, made: Callable[[Chart], str | bytes], suffix: str, mime: str) -> None:
         st.download_button(
             label,
@@ -99,7 +91,6 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
 
 @st.dialog("For a paper", width="large")
 def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
-    """Lay the chart out in millimetres, show it, and offer it as files."""
     first, second, third, fourth = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
     column = first.selectbox("Width", [*COLUMN_WIDTHS, "other"], key="paper_column")
     width = COLUMN_WIDTHS.get(column) or float(

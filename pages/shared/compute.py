@@ -51,15 +51,13 @@ from pages.shared.tasks import await_result
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
 _LOCAL: tuple[Part, ...] = (*_BINS, "gamma", "maps")
 _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
-#: Of so few rows a result is small, and at least so many of each kind are kept: with fewer twenty
-#: readers would push out each other's at every step.
+#: Few rows' results are small: so many of each kind are kept, or readers push out each other's.
 _FEW_ROWS, _ENTRIES = 20_000, 48
-#: What a search for places depends on.
+#: What a subgroup search depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
 _ANY_GAMMA: tuple[Part, ...] = ("n_bins", "binning", "maps", "seed")
-#: Work of the worker pool: what is said of it, seconds a row (rough, until this machine has shown
-#: its own; of each method, or of each class), and the parts of a view it depends on.
+#: Of the worker pool: title, rough seconds a row (and method or class), parts of a view it needs.
 _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
     fit_methods: ("Fitting the recalibrators", 1e-5, _FITTED),
     methods.intervals_of: ("Simulating intervals", 3e-5, _FITTED),
@@ -83,10 +81,7 @@ _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
 def _request(
     function: Callable[..., Result], view: View, n_rows: int, of: str = "", **arguments: Any
 ) -> Request[Result]:
-    """Ask for some work on a view; ``of``: names those of the arguments that are arrays.
-
-    ``n_rows``: that are worked on, as many times as there are methods or classes.
-    """
+    """Ask for work on ``n_rows`` (times methods or classes); ``of`` names array arguments."""
     title, seconds, parts = _WORK[function]
     named = [value for value in arguments.values() if not isinstance(value, np.ndarray)]
     key = (view.key(*parts), of, *map(_name_of, named))

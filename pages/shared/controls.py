@@ -34,7 +34,6 @@ from pages.shared.tasks import current_job
 GAMMAS = list(ROUND_GAMMAS)
 #: Pixels of a control in a row.
 _WIDTH = 190
-#: The target that is every class at once.
 WHOLE_VECTOR = "whole vector"
 _FALLBACKS = ("PCA 2-D", "All features")
 
@@ -62,11 +61,7 @@ def one_of(label: str, options: list[str], *, into: Any = st, **named: Any) -> A
 
 
 def keep_settings(page: str) -> None:
-    """Carry settings that came with the link over to a page where their control starts anew.
-
-    Else a control that was never touched would fall back to its default there. Once it stands, its
-    setting is the reader's: said again by the server, it could undo a change just being made.
-    """
+    """Carry the link's settings to a page's new controls once: repeated, it could undo a change."""
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE], st.session_state[_MADE] = page, set()
     st.session_state.pop(_VIEW, None)  # of a page that ended early
@@ -218,10 +213,7 @@ def asks_for_vector(dataset: Dataset) -> bool:
 
 
 class ControlRow:
-    """One row of settings, which wraps; ``*own``: widths of a page's own.
-
-    ``own_gamma``: whether the page's picture has a γ slider; the plain one is then under More.
-    """
+    """A row of settings; ``*own``: more widths; ``own_gamma``: the picture has γ, not the row."""
 
     def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:
         has_features = current().dataset.features is not None

@@ -53,10 +53,7 @@ def is_local() -> bool:
 
 
 def named_path(text: str) -> Path:
-    """Return the path a reader means.
-
-    Raises InputError if it lies outside the folder that is read from, be there such a file or not.
-    """
+    """Return the path a reader means; InputError outside the folder, whether it exists or not."""
     try:
         path = _root() / Path(text.strip()).expanduser()
         check_inside([path])

@@ -67,7 +67,6 @@ def say_nothing_is_loaded() -> None:
 
 
 def _words() -> None:
-    """Offer what the words mean."""
     with st.popover("Words", icon=":material/menu_book:", type="tertiary", width="content"):
         st.markdown(
             "\n".join(
@@ -115,9 +114,6 @@ _IN_ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """Keep Markdown in the user's own text, a file name or a column, from being rendered.
-
-    No line of it ends between a number and its unit, and addresses in it are no links.
-    """
+    """Escape Markdown in the user's own text, a file or column; addresses become no links."""
     cut = _IN_ADDRESS.sub("\N{WORD JOINER}", unbroken(text))
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in cut)

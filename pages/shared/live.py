@@ -42,11 +42,7 @@ def map_key(dataset: Dataset, on: Embedding) -> str:
 
 
 def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], None]) -> None:
-    """Show a landscape where the reader looked at its map last; that is in the link.
-
-    ``**answers``: to ``selection``, ``gamma``, ``place`` and ``row``, given what the reader did;
-    :func:`hear` calls them.
-    """
+    """Show a landscape where its map was looked at last; :func:`hear` calls the ``answers``."""
     st.session_state[f"{key}_answers"] = answers
     with st.container(gap=None):
         # It answers by itself while the page runs: it is not out of date.
@@ -63,10 +59,7 @@ def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
 
 
 def hear(key: str) -> None:
-    """Answer what the reader did on a landscape, before any control of the page is drawn.
-
-    In callbacks of other fragments' runs, what is set of a control would be lost.
-    """
+    """Answer what the reader did, before controls are drawn: what callbacks set would be lost."""
     answers = st.session_state.get(f"{key}_answers", {})
     for what, value in st.session_state.pop(f"{key}_events", []):
         answers[what](value)
@@ -109,7 +102,6 @@ def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:
 
 
 def _linked_view(n_numbers: int) -> tuple[float, ...] | None:
-    """Return what the link says of where the reader looks."""
     try:
         seen = tuple(map(float, st.query_params.get(_VIEW, "").split(",")))
     except ValueError:

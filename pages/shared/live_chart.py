@@ -34,8 +34,6 @@ _CHART = st.components.v2.component(
 
 @dataclass
 class _Shown:
-    """A chart on a reader's page, and what the reader sees of it."""
-
     chart: Chart
     seen: dict[str, Any] = field(default_factory=dict)  #: Ranges of axes, a camera, hidden traces
     of: str = ""  #: The axes this was seen on
@@ -50,7 +48,6 @@ class _Shown:
         return None
 
     def as_seen(self) -> Chart:
-        """Return the chart as it is on the screen."""
         chart = self.chart
         if not self.seen or self.of != _revision(chart.figure):
             return chart
@@ -60,9 +57,9 @@ class _Shown:
 def live_chart(
     chart: Chart, key: str, *, on_pick: Callable[[int], None] | None = None, still: bool = False
 ) -> Callable[[], Chart]:
-    """Draw a chart, or what has this key anew; return what makes it as it is seen.
+    """Draw a chart (``still``: no zoom); return what makes it as the reader sees it.
 
-    ``on_pick``: given the number of the bar that is clicked. ``still``: it cannot be zoomed.
+    ``on_pick`` is given the number of the bar that is clicked.
     """
     chart = chart if still else replace(chart, mode=theme_mode())
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})

@@ -15,7 +15,6 @@ from pages.shared.tasks import is_busy, join_job, start_job
 AUTOMATIC_SECONDS = 60.0
 _LEARNED = [MapName(method, dimensions) for method in ("tsne", "umap") for dimensions in (2, 3)]
 _LINEAR = [MapName("pca", dimensions) for dimensions in (2, 3, 10, 20, 50)]
-#: Every map on offer, by its title.
 MAPS = {name.title: name for name in (*_LEARNED, *_LINEAR, MapName("identity"))}
 
 

@@ -1,7 +1,4 @@
-"""Which recalibrators are compared, the same on every page that compares them.
-
-What these pages will ask for is computed while a reader looks at another one.
-"""
+"""Recalibrators to compare, the same on every page, and their results, computed in advance."""
 
 from __future__ import annotations
 
@@ -168,7 +165,6 @@ def prefetch() -> None:
 
 
 def _prefetch(view: View, session: str, names: list[str] | None, column: str | None) -> None:
-    """Compute it, one after the other, where it takes no time."""
     if not is_there(session):
         return
 

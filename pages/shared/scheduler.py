@@ -22,8 +22,8 @@ from lore_core.kernel_sums.schedule import fewer_threads
 _MOMENT_SECONDS = 3.0
 #: Seconds without a page after which there is time for what nobody has asked for.
 _IDLE_SECONDS = 2.0
-#: Pages that are computed at a time, and seconds after which one no longer counts as one of them:
-#: among ten at a time each waits for the interpreter at every step, and all take ten times as long.
+#: Pages computed at a time (ten at once would each take ten times as long), and seconds after
+#: which one no longer counts.
 _MAX_PAGES, _LONG_PAGE_SECONDS = max(2, os.cpu_count() or 1), 2.0
 #: Seconds of waiting after which a reader is told for whom.
 _TELL_SECONDS = 1.0
@@ -31,12 +31,10 @@ _TELL_SECONDS = 1.0
 _POLL_SECONDS, _SWITCH_SECONDS = 0.1, 0.0005
 #: What of glibc's heap is set, by its ``mallopt``.
 _HEAP_SETTINGS = {
-    # One heap for all threads: else each has its own, and what one page has freed is of no use to
-    # the next.
+    # One heap for all threads, so that the next page can use what one has freed.
     -8: 1,  # M_ARENA_MAX
-    # Large arrays lie outside of it, and are given back as they are freed: else those of up to
-    # 32 MB leave holes, which others do not fit into. (From 4 MB on numpy asks for huge pages, so
-    # that new memory costs next to nothing. From 1 MB on, kernel sums took a fifth longer.)
+    # Large arrays lie outside of it and are given back: those up to 32 MB would leave holes. (From
+    # 4 MB on numpy asks for huge pages; from 1 MB on, kernel sums took a fifth longer.)
     -3: 2**22,  # M_MMAP_THRESHOLD
     # As much may lie free at its end. (Where the one above is set, this is next to nothing.)
     -1: 2**24,  # M_TRIM_THRESHOLD
@@ -65,10 +63,9 @@ class _Ticket:
 def page_slot(
     tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False
 ) -> Iterator[None]:
-    """Count as a page that somebody waits for, as long as it runs; before, wait for its turn.
+    """Wait for a turn, then count as a running page; ``tell`` hears how many come before.
 
-    ``tell``: told once how many pages come before. ``is_step``: whether the reader moved a control:
-    a hand that waits comes before pages that have just been asked for.
+    ``is_step``: the reader moved a control, and comes before pages that have just been asked for.
     """
     around, _own.began = getattr(_own, "began", None), _take_slot(tell, is_step=is_step)
     # (With others at the same time there is no processor left for a second thread.)
@@ -134,10 +131,7 @@ def wait_for_pages() -> bool:
 
 
 def run_when_idle(key: Hashable, function: Callable[[], object]) -> None:
-    """Call a function once, when a page was seen and none has run for seconds; the last first.
-
-    ``key``: what it is for; it takes the place of one for the same.
-    """
+    """Call a function once no page has run for seconds, the last first, one for each key."""
     with _news:
         _idle_work.pop(key, None)
         _idle_work[key] = function
@@ -166,7 +160,6 @@ def _work_when_idle() -> None:
 
 
 def _wait_until_idle() -> None:
-    """Wait until no page has run for seconds."""
     with _news:
         while _news.wait_for(lambda: _runs or _waiting, _IDLE_SECONDS):
             _news.wait_for(lambda: not (_runs or _waiting))
@@ -178,11 +171,7 @@ def is_page_running() -> bool:
 
 
 def set_up_process() -> None:
-    """Let threads take turns often, and memory grow no further than pages need (glibc).
-
-    A computation hands the interpreter on at each of its many steps, and has it back only when
-    those of all other readers had it, by default for 5 ms each.
-    """
+    """Let threads take turns often, as computations yield at each step; limit the heap (glibc)."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     for what, value in _HEAP_SETTINGS.items():
         _heap_function("mallopt")(what, value)

@@ -1,7 +1,6 @@
 """Run Streamlit on the dashboard: ``python serve.py run app.py …``, or :func:`serve` from Python.
 
-The script also ends when its standard input does. The library starts this file by its path and
-never imports Streamlit itself.
+The library starts it by its path, without Streamlit; it ends with its standard input.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_server
 
-#: Seconds after a signal until which killed processes are waited for and after which the process
-#: ends in any case, and seconds after which a process that was just being started can be seen.
+#: Seconds from a signal to the last kill and to the end, and for a new process to be seen.
 _KILL_SECONDS, _END_SECONDS, _START_SECONDS = 1.0, 1.7, 0.03
 _END_SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -48,10 +46,9 @@ if is_signalled:
 
 
 def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -> None:
-    """Run ``streamlit`` with these arguments until it is interrupted.
+    """Run ``streamlit`` until it is interrupted; ``notify`` is called once the port is its own.
 
-    ``notify`` is called once the port is its own. A folder called ``pages`` makes a fresh
-    server show "Page not found" over a first deep link, so pages are left to the script.
+    Streamlit's own folder ``pages`` would show "Page not found" over a first deep link.
     """
     PagesManager.uses_pages_directory = False
     starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket, notify)
@@ -67,10 +64,9 @@ def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -
 def answering_at_once(
     bind: Callable[..., socket.socket], notify: Callable[[], None] = lambda: None
 ) -> Callable[..., socket.socket]:
-    """Let what is written to a reader leave at once: ``TCP_NODELAY``, which connections inherit.
+    """Let what is written to a reader leave at once: a body would wait 40 ms for its head.
 
-    Else the body of an answer waits 40 ms until its head is acknowledged. (asyncio sets it only
-    where the socket names its protocol: https://github.com/Kludex/uvicorn/issues/3149.)
+    asyncio sets it if the socket names its protocol: https://github.com/Kludex/uvicorn/issues/3149.
     """
 
     def bound(*where: object) -> socket.socket:
@@ -85,8 +81,7 @@ def answering_at_once(
 def _start_guard() -> None:
     """Start a process that kills this one if it still runs a moment after its first signal.
 
-    A handler of Python waits for the interpreter, which threads that compute hold for seconds; the
-    number of a signal is written to a pipe without waiting.
+    A Python handler waits for threads that hold the interpreter; the pipe does not.
     """
     heard, signalled = os.pipe()
     os.set_blocking(signalled, False)
@@ -98,10 +93,9 @@ def _start_guard() -> None:
 
 
 def _end(*_: object) -> None:
-    """End this process and those it started, whatever they are doing.
+    """End this process and those it started; the guard ends what takes too long.
 
-    A handler runs in the middle of anything, and exit functions may wait for a lock: the guard ends
-    what takes too long. Threads that still make a map would abort a Python that is taken down.
+    Exit functions may wait for a lock, and threads that make a map would abort an orderly end.
     """
     for number in _END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
@@ -131,10 +125,7 @@ def _refuse_processes(event: str, _: object) -> None:
 
 
 def _kill_children(groups: set[int]) -> bool:
-    """Kill the processes that this one started; return whether any still runs.
-
-    ``groups``: process groups of those that have their own, to which new ones are added (Linux).
-    """
+    """Kill this process's children; True if any still runs. Adds their own ``groups`` (Linux)."""
     # Workers that compared runs wait five minutes for more, and would be waited for.
     for worker in multiprocessing.active_children():
         worker.terminate()

@@ -41,7 +41,6 @@ class Failure:
     source: str = ""  #: As in :attr:`Loaded.source`
 
 
-#: What the demos are, for the Data page.
 _STORIES = {
     "digits": (
         "Handwritten digits from scikit-learn, read by a small neural network trained a moment ago "
@@ -102,7 +101,6 @@ def adopt(loaded: Loaded) -> None:
 
 
 def _show(loaded: Loaded) -> None:
-    """Make these, which are kept, the data every page shows."""
     before = st.session_state.get(_KEY)
     if before is not None and before.key != loaded.key:
         _forget_picks()
@@ -157,15 +155,11 @@ def load_demo(name: str = "digits") -> None:
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
 def _read(paths: tuple[str, ...], state: State) -> Loaded:
-    """Read files once for each state of them."""
     return as_loaded(reading.read(list(paths), isolate=True), " + ".join(paths), state)
 
 
 def ensure_loaded() -> bool:
-    """Load what the link names, else what the command line names, else the demo.
-
-    Returns whether this is the first look of a reader who asked for nothing: at the demo.
-    """
+    """Load what the link names, else the command line, else the demo; True if that is unasked."""
     if is_loaded():
         name_in_link(_PARAMETER, current().key)
         store().loaded.use(current().key)

@@ -1,7 +1,4 @@
-"""What readers load and make: in memory for reloads and other tabs, on disk for later servers.
-
-Nothing is on disk unless the command line names a folder for it (``lore app`` does).
-"""
+"""What readers load and make: in memory for reloads and tabs, on disk if given a folder."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ from lore_core.reading import Check
 from pages.shared.files import State, answers_this_machine_only, arguments
 
 Value = TypeVar("Value")
-#: Where the demos come from.
 DEMO = "demo"
 #: Share of the machine's memory that is kept of data.
 _MEMORY_SHARE = 0.25
@@ -91,10 +87,9 @@ def max_age() -> float:
 
 
 class Cache(Generic[Value]):
-    """The things used last, by their keys, up to a limit; safe for several sessions.
+    """The things used last, by key, up to a ``limit`` of weights (by default 1 each) and an age.
 
-    ``limit``: of all weights, by default 1 each; what was put last is always kept, nothing unused
-    for longer than :func:`max_age`. ``kind``: of those that are on disk, too.
+    What was put last is always kept. ``kind``: of those that are on disk, too.
     """
 
     def __init__(

@@ -23,7 +23,6 @@ from pages.shared.session import name_in_link
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
-#: The tab of the Landscape that lists subgroups.
 SUBGROUPS_TAB = "Places"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
 MAX_ROWS_AT_ONCE = 300_000

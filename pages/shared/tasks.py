@@ -1,8 +1,4 @@
-"""Work that pages wait for: shared by all who ask for it, with progress, and stoppable.
-
-A page waits for what it needs to go on. One task of a session, its job, goes on while its reader
-looks at any page.
-"""
+"""Work that pages wait for, shared and stoppable; a session's job goes on beside any page."""
 
 from __future__ import annotations
 
@@ -134,10 +130,7 @@ def _forget() -> None:
 
 
 def await_result(request: Request[Result], container: DeltaGenerator | None = None) -> Result:
-    """Return what comes of some work, and say meanwhile, in ``container``, how far it is.
-
-    Who goes to another page leaves the work to be done; who closes the tab does not.
-    """
+    """Return the result of work, showing progress; leaving the page does not stop it."""
     if _is_stopped(request):
         _offer(request.title, container)
     task = submit(request)
@@ -164,7 +157,6 @@ def wait_for(request: Request[Result], progress: Progress | None) -> Result:
 
 @contextmanager
 def _waiting(task: Task) -> Iterator[None]:
-    """Count as one who waits for a task."""
     with _LOCK:
         task.n_waiting += 1
     try:
@@ -204,7 +196,6 @@ def _watch_task(task: Task, request: Request[Any], container: DeltaGenerator | N
 
 
 def _offer(title: str, container: DeltaGenerator | None) -> None:
-    """Say that something was stopped, let the reader begin it again, and end the page."""
     with (container or st).container():
         st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
         begin_again = st.session_state.pop

@@ -95,7 +95,6 @@ def _map(
     axes: str,
     height: int = 620,
 ) -> None:
-    """Draw where which class is most wrong."""
     chart = class_map_figure(
         view.evaluation,
         view.points(on=on),
@@ -109,7 +108,6 @@ def _map(
 
 
 def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> None:
-    """Show the vector's own numbers, and scores of all probabilities."""
     known = {}
     if chance is not None:
         known = {
@@ -158,7 +156,6 @@ def _against(level: float, p: float) -> str:
 
 
 def _list_classes(table: pd.DataFrame) -> None:
-    """List classes, the most wrong first, with what chance shows where that is known."""
     number = st.column_config.NumberColumn
     columns = {
         "local": points_column("local error", help="Root mean square over rows, less its noise."),

@@ -26,14 +26,12 @@ _NONE = "none"
 
 
 def _pick_from_table(names: list[str]) -> None:
-    """Take a click on the table as the new variable."""
     rows = st.session_state["ranking"].selection.rows
     if rows and rows[0] < len(names):
         st.session_state["variable"] = names[rows[0]]
 
 
 def _show_ranking(ranking: pd.DataFrame) -> None:
-    """List the variables by evidence; a click shows one."""
     st.markdown("**Where to look first**")
     shown = ranking[["variable", "p_adjusted", "spread", "worst_value", "worst_gap"]]
     st.dataframe(

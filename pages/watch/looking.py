@@ -43,7 +43,6 @@ from pages.shared.tasks import current_job, find_task, forget_job, is_busy, star
 
 #: Simulations behind each p, and places of a batch that are kept.
 N_DRAWS, N_PLACES = 999, 5
-#: The job, and the page that shows it.
 _WORK, _PAGE = "Movement of the batches", "watch"
 #: Rough seconds of each step, a megabyte of a file of sums: to join, to compare, to measure.
 _JOIN, _COMPARE, _MEASURE = 0.2, 0.5, 1.1
@@ -53,7 +52,6 @@ _LEAST = 0.02
 _SOON = 0.3
 #: What this session has asked for, so that what was cancelled or failed does not begin by itself.
 _ASKED = "_watch_asked"
-#: In a session: the directory that was opened.
 _KEPT = "_watch_source"
 _EXAMPLE = """lore watch kept 'days/day-*.parquet'
 lore watch kept days/day-11.parquet    # one more, the day after"""
@@ -116,13 +114,11 @@ class Look:
 
     @cached_property
     def _own(self) -> list[tuple[float, FileState, FileState]]:
-        """Names of each batch's metrics in :attr:`found`."""
         plan = self.plan_state
         return [(self.gamma, plan, self.state_of(name)) for name in self.names]
 
     @cached_property
     def _up_to(self) -> list[str]:
-        """Names of each batch's change in :attr:`found`."""
         return list(accumulate((repr(states) for _, *states in self._own), _digest, initial=""))[1:]
 
     def watched(self) -> list[Watched]:
@@ -216,10 +212,7 @@ def look_at(look: Look, progress: Progress) -> None:
 
 
 def see_to(look: Look) -> Task | None:
-    """Have what is left looked at, once unasked; return the task that does, or did, None for none.
-
-    Another job of the reader is not stopped for it.
-    """
+    """Begin what is left, once and beside no other job; return the task that does it, or did."""
     if len(look.watched()) == len(look.names):
         return None
     last, mine = find_task(look_at, look.key), current_job()

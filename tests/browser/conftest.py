@@ -20,7 +20,7 @@ from watched_server import Server, serving
 import lore_core as lore
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-#: Milliseconds an effect may take on a slow machine. Nothing is judged by how long it took.
+#: Milliseconds an effect may take on a slow machine.
 PATIENCE = 120_000
 
 
@@ -54,7 +54,6 @@ def browser_context_args() -> dict:
 
 
 def small_classifier(path: Path, n: int, seed: int) -> Path:
-    """Write a file of a classifier that promises too much on one side of its first feature."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, 4)) * [2.0, 1.5, 0.5, 0.3]
     logits = np.array([1.0, 0.0, 0.0]) + rng.normal(size=(n, 3))
@@ -86,27 +85,22 @@ def files(tmp_path_factory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="session")
 def dataset(files) -> lore.Dataset:
-    """What the session's server was started with."""
     return lore.load(list(files))
 
 
 @pytest.fixture(scope="session")
 def points(dataset) -> np.ndarray:
-    """The evaluation rows on the map "PCA 2-D"."""
     embedding = lore.embed(dataset.features, "pca", 2, random_state=0)
     return embedding.coordinates[dataset.in_split("evaluation")]
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory, files) -> Iterator[Server]:
-    """One server for all tests that do not need their own."""
     with serving(tmp_path_factory.mktemp("server") / "log.txt", *files) as running:
         yield running
 
 
 class App:
-    """One reader's tab: act on it, wait for what should follow, and see that nothing broke."""
-
     def __init__(self, page: Page, server: Server) -> None:
         self.page = page
         self.server = server
@@ -114,7 +108,6 @@ class App:
         self.page_errors: list[str] = []
         self.gamma = page.get_by_role("slider", name="Bandwidth γ")
         self.bins = page.get_by_role("slider", name="Confidence bins")
-        #: The landscape that is drawn by the page's own script.
         self.map = page.locator(":is(.st-key-landscape, .st-key-swipe)[data-stale=false] .stage")
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
@@ -145,8 +138,7 @@ class App:
         return self
 
     def check(self) -> App:
-        """Nothing broke, in the browser, on the page or in the server since then; none was asked
-        for anything but this server."""
+        """Nothing broke in browser, page or server since then; only this server was asked."""
         assert self.page_errors == []
         assert self.asked_elsewhere == []
         assert not self.server.outgoing.exists(), self.server.outgoing.read_text()
@@ -156,7 +148,6 @@ class App:
         return self
 
     def broken_rules(self, context: dict, options: dict | None = None) -> list[str]:
-        """Rules of axe-core, and what breaks them."""
         asked = {"resultTypes": ["violations"], **(options or {})}
         found = Axe().run(self.page, context=context, options=asked).response["violations"]
         return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
@@ -170,10 +161,7 @@ class App:
         return {key: values[-1] for key, values in parse_qs(urlsplit(self.page.url).query).items()}
 
     def until(self, condition, what, patience: float = PATIENCE):
-        """Wait for something the browser cannot be asked about in one expression.
-
-        ``what``: said if it never comes; a text, or a function that makes it then.
-        """
+        """Wait for a condition the browser cannot be asked in one expression, else say ``what``."""
         end = time.monotonic() + patience / 1000
         while True:
             value = condition()
@@ -193,13 +181,9 @@ class App:
 
     @property
     def path(self) -> str:
-        """The page's name in its address."""
         return urlsplit(self.page.url).path.removeprefix(urlsplit(self.server.url).path + "/")
 
-    # Controls ---------------------------------------------------------------------------------
-
     def chosen(self, label: str) -> str:
-        """What a select box says."""
         return self.page.get_by_role("combobox", name=label).input_value()
 
     def choose(self, label: str, option: str, *, exact: bool = False) -> None:
@@ -218,8 +202,6 @@ class App:
         frame = "requestAnimationFrame"
         self.page.evaluate(f"() => new Promise(done => {frame}(() => {frame}(() => done())))")
 
-    # Charts -----------------------------------------------------------------------------------
-
     def seen(self, script: str):
         """What a script says of the landscape's state, once there is one."""
         return self.until(
@@ -235,21 +217,18 @@ class App:
         self.settle()
 
     def map_ink(self) -> str:
-        """Numbers of the field in short: equal exactly if the picture is."""
         return self.seen(
             "`${m.field.values.reduce((s, v) => s + (v > 8 ? 0 : v), 0)}"
             " ${m.field.values.filter(v => v < 8).length}`"
         )
 
     def map_place(self, x: float, y: float) -> tuple[float, float]:
-        """Pixel of the window at which a point of the map lies."""
         self.map.scroll_into_view_if_needed()
         box = self.map.bounding_box()
         px, py = self.seen(f"m.view.toPixel({x}, {y})")
         return box["x"] + px, box["y"] + py
 
     def lasso(self, corners, tool: str = "Lasso") -> None:
-        """Draw round corners of the map, or a box from one to the other."""
         self.map.get_by_role("button", name=re.compile(f"^{tool}")).click()
         places = [self.map_place(*corner) for corner in corners]
         self.drag([*places, places[0]] if tool == "Lasso" else places)
@@ -276,7 +255,6 @@ class App:
         return self.until(lambda: self.chart(key).evaluate(drawn, argument), f"{key} is drawn")
 
     def place(self, key: str, x: float, y: float, axes: str = "") -> tuple[float, float]:
-        """Pixel of the window at which a point of a chart lies."""
         self.chart(key).scroll_into_view_if_needed()
         script = """(gd, [x, y, n]) => {
             const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
@@ -286,7 +264,6 @@ class App:
         return tuple(self.read(key, script, [x, y, axes]))
 
     def trace(self, key: str, name: str) -> dict:
-        """Coordinates and row numbers of a trace."""
         script = """(gd, name) => {
             const t = (gd._fullData || []).find(t => t.name === name);
             if (!t) return null;
@@ -325,17 +302,15 @@ def tab(context: BrowserContext, server: Server) -> Iterator[App]:
 
 @pytest.fixture
 def open_app(light, server) -> Iterator:
-    """Open the dashboard; at the end of the test see that nothing broke."""
     with tab(light, server) as app:
         yield app.open
 
 
-# Importing from a conftest is unreliable, so what tests need besides fixtures comes as one.
+# Importing from a conftest is unreliable: what tests need besides fixtures comes as one.
 
 
 @pytest.fixture(scope="session")
 def open_tab():
-    """``with open_tab(context, server) as app``: a session of its own."""
     return tab
 
 

@@ -36,7 +36,6 @@ def test_every_page(open_app):
         is_clean(app, f"{name}, dark", options={"runOnly": ["color-contrast"]})
     app.page.emulate_media(color_scheme="light")
     app.open("landscape", features="PCA 3-D").drawn("landscape")
-    # (What is around it is that of any landscape.)
     is_clean(app, "a map in space", {"include": [[".st-key-landscape"]]})
 
 
@@ -46,7 +45,6 @@ def has_theme(app, scheme):
     app.settle()
 
 
-#: What can be used, through all shadow roots; and what of it a key has come to.
 CONTROLS = """() => {
     const deep = root => [...root.querySelectorAll("*")].flatMap(
         node => [node, ...(node.shadowRoot ? deep(node.shadowRoot) : [])]);

@@ -1,5 +1,3 @@
-"""Charts are drawn in place: the element stays, and so does what the reader looks at."""
-
 import json
 import re
 
@@ -21,14 +19,12 @@ def curve(open_app):
 
 
 def drag(app):
-    """Pull the curve a third of its width to the left."""
     box = app.chart("curve").locator(".nsewdrag").first.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     app.drag([(x, y), (x - box["width"] / 3, y)])
 
 
 def exported(app) -> dict:
-    """Layout and traces of the chart as it is saved."""
     app.page.locator(".st-key-export_curve").get_by_role("button").click()
     with app.page.expect_download() as waiting:
         app.button("Interactive HTML").click()
@@ -61,7 +57,6 @@ def test_zoom_and_element_stay_whatever_changes(curve):
     app.until(lambda: app.read("curve", ground) == PAPER["dark"], "the dark curve, with no click")
     assert app.read("curve", ENDS) == pytest.approx(seen, abs=1e-6)
     assert app.chart("curve").evaluate("gd => gd === window.before")
-    # Another quantity has another scale: that is seen whole.
     height = "gd => gd._fullLayout.yaxis.range"
     app.page.get_by_test_id("stMain").get_by_role("radio", name="ALCE", exact=True).click()
     app.until(lambda: "ALCE against" in app.chart("curve").inner_text(), "the curve of ALCE")
@@ -87,7 +82,6 @@ def test_a_chart_is_saved_as_it_is_seen_and_fills_the_screen(curve):
         app.chart("curve").hover()
         app.chart("curve").locator('[data-title^="Reset axes"]').click()
     assert "range" not in exported(app)["layout"]["xaxis"]
-    # It fills the screen and comes back.
     wide = app.chart("curve").bounding_box()["height"]
     app.chart("curve").hover()
     app.chart("curve").locator('[data-title="Full screen"]').click()

@@ -1,5 +1,3 @@
-"""Files dropped in, good and bad, and learned maps in the background."""
-
 import re
 
 import numpy as np
@@ -41,7 +39,6 @@ def test_a_pair_of_files_takes_the_place_of_what_was_shown_and_stays(
     app.go("Overview")
     app.sees("130 evaluation + 60 calibration rows")
     app.sees(re.compile("n = 130 evaluation rows"))
-    # What was selected on other data is gone.
     app.go("Landscape")
     app.drawn("landscape")
     expect(app.page.get_by_text("Selected region")).to_have_count(0)
@@ -56,7 +53,6 @@ def test_a_pair_of_files_takes_the_place_of_what_was_shown_and_stays(
 
 
 def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path, write_classifier):
-    """Files bad in other ways: tests/pages/test_steps.py."""
     bad = tmp_path / "truncated.npz"
     good = write_classifier(tmp_path / "good.npz", 200, 3).read_bytes()
     bad.write_bytes(good[: len(good) // 2])
@@ -120,7 +116,6 @@ PAGES = "Overview Landscape Variables Bandwidth Recalibrate Fairness Runs Watch 
 def test_a_server_whose_file_cannot_be_read_shows_no_numbers_until_it_can(
     start_server, light, open_tab, tmp_path
 ):
-    """More ways to fail: tests/pages/test_failed_files.py."""
     rng = np.random.default_rng(4)
     table = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=(200, 3)).round(3)])
     path = tmp_path / "scores.csv"
@@ -152,7 +147,6 @@ def test_a_server_whose_file_cannot_be_read_shows_no_numbers_until_it_can(
 
 def test_a_job_shows_its_progress_and_can_be_cancelled(open_app, tmp_path, write_classifier):
     app = open_app()
-    # Enough rows that t-SNE takes long enough to be stopped.
     drop(app, write_classifier(tmp_path / "large.npz", 4000, 21))
     app.sees("2,000 evaluation + 2,000 calibration rows")
     app.settle()

@@ -1,5 +1,3 @@
-"""Take it away: what the export buttons save."""
-
 import io
 import re
 
@@ -21,7 +19,6 @@ def save(app, button):
 
 
 def test_what_a_landscape_saves(open_app, dataset, points):
-    """The charts' own exports, the camera's picture, and the rows of a region."""
     app = open_app("landscape", gamma=0.5)
     app.drawn("landscape")
     for key in ("cdf", "chooser"):
@@ -40,7 +37,6 @@ def test_what_a_landscape_saves(open_app, dataset, points):
     assert name == "lore-lens-landscape.html"
     assert b"Plotly.newPlot" in page
     assert len(page) > 1_000_000
-    # What is in sight, and nothing else.
     app.page.keyboard.press("Escape")
     app.map.focus()
     for key in ("+", "+", "+", "+", "ArrowLeft"):

@@ -1,5 +1,3 @@
-"""Landscape: move γ, choose a bin, select on the map."""
-
 import re
 from dataclasses import replace
 from urllib.parse import urljoin
@@ -36,7 +34,6 @@ def test_gamma_moves_redraw_the_map_and_the_link(app):
     app.until_query("gamma", "0.5")
     app.until(lambda: app.map_ink() == before, "the first picture again")
     assert second != before
-    # Many quick moves end at the last.
     for _ in range(8):
         app.page.keyboard.press("ArrowRight")
     app.until_query("gamma", "3.0")
@@ -49,7 +46,6 @@ def bins_of(rows):
 
 
 def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset):
-    # One by the upper diagram, and another by the lower.
     for name, position, axes in (("accuracy", -4, ""), ("rows", -5, "2")):
         bars = app.trace("chooser", name)
         x, y, index = (bars[of][position] for of in ("x", "y", "customdata"))
@@ -84,13 +80,11 @@ def winding(polygon, points):
 
 
 def parts(app):
-    """Signs and corners of what was drawn on the map."""
     drawn = app.seen("m.selection.map(part => [part.sign, part.x, part.y])")
     return [(sign, np.column_stack([x, y])) for sign, x, y in drawn]
 
 
 def selected(app):
-    """How many rows the page says are selected, and what it says of them."""
     found = app.sees("Selected region")
     text = found.locator("xpath=ancestor-or-self::p").first.inner_text().replace("\xa0", " ")
     return int(re.search(r"([\d,]+) rows", text)[1].replace(",", "")), text
@@ -135,7 +129,6 @@ def test_shift_adds_and_alt_takes_away_and_a_bin_counts_its_rows_alone(app, data
     app.map.focus()
     app.page.keyboard.press("Escape")
     expect(app.page.get_by_text("Selected region")).to_have_count(0)
-    # Of one bin the rows of others are not counted.
     app.choose("Confidence bin", "worst")
     app.until_query("bin", "worst")
     app.lasso([np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)], "Box")
@@ -166,12 +159,10 @@ def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
     app.drag([at(0.3, 0.2), at(0.6, 0.25), at(0.55, 0.7), at(0.45, 0.5)])
     n, _ = selected(app)
     axes = np.array(app.seen("m.selection.at(-1).axes"))
-    # Two directions at right angles, and rows where they say.
     np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=2e-6)
     inside = winding(parts(app)[-1][1], space @ axes.T)
     assert n == app.seen("m.selected.count") == inside.sum()
     assert 20 < n < len(space) - 20
-    # Seen from elsewhere the same rows are selected.
     app.map.focus()
     app.page.keyboard.press("ArrowUp")
     app.until(lambda: not np.array_equal(app.seen("m.view.axes"), axes), "turned by a key")
@@ -179,7 +170,6 @@ def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
     app.drawn("landscape")
     app.until(lambda: app.seen("m.selected?.count") == n, "the selection of the link")
     assert selected(app)[0] == n
-    # A click on the row that is nearest to the eye shows it.
     shown = np.array(app.seen("[...m.view.axes, m.view.toward]"))
     row = int((space @ shown[2]).argmax())
     x, y = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")
@@ -282,7 +272,6 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     app.until(lambda: app.query().get("gamma") != link["gamma"], "the bandwidth in the link")
     app.until(lambda: app.seen("m.field === m.exact"), "the exact field")
     app.settle()
-    # (The link leaves out what is the default.)
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
@@ -295,7 +284,6 @@ def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
         app.page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
         app.next_picture()
     assert app.seen(f"`${{{paints}}}`") == "0"
-    # The wheel scrolls the page unless the map has the focus.
     app.page.mouse.wheel(0, 120)
     assert app.seen("m.view.zoom") == 1
     app.map.focus()
@@ -304,7 +292,6 @@ def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
     assert app.seen("m.view.zoom") > 1
     app.until(lambda: app.seen(f"`${{{paints}}}`") != "0", "a picture from nearer by")
     app.page.keyboard.press("0")
-    # Very near, rows stand as their images, none over another.
     for _ in range(12):
         app.page.keyboard.press("+")
     app.until(lambda: app.seen("m.glimpses.length > 3"), "images")
@@ -317,7 +304,6 @@ def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
         x, y = app.seen(f"m.view.toPixel({points[item['row']][0]}, {points[item['row']][1]})")
         assert item["box"][0] < x < item["box"][2]
         assert item["box"][1] < y < item["box"][3]
-    # Anywhere on the image its row is meant.
     box = app.map.bounding_box()
     one = next(g for g in glimpses if min(g["box"][:2]) > 0)
     app.page.mouse.move(box["x"] + one["box"][0] + 4, box["y"] + one["box"][1] + 4)
@@ -327,7 +313,6 @@ def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
 
 
 def pick_line(app, key, line):
-    """Click beside a line of a table, which picks or drops it."""
     grid = app.page.locator(f"[class*=st-key-{key}] canvas").first
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
@@ -345,7 +330,6 @@ def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(ap
     app.settle()
     pick_line(app, "divided", 0)
     app.until(lambda: app.seen("m.selected === null"), "none")
-    # A row of a list is brought into sight.
     app.page.get_by_role("tab", name="Worst rows").click()
     app.settle()
     worst = app.seen("m.scene.worst")
@@ -358,7 +342,6 @@ def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(ap
     app.until(lambda: app.seen("m.scene.row") == worst[hidden], "the row")
     assert far(worst[hidden]) < 1e-6
     app.sees(f"Row {worst[hidden]}")
-    # A click on a ring replaces it, in the list and beside it.
     app.map.focus()
     app.page.keyboard.press("0")
     app.settle()

@@ -1,5 +1,3 @@
-"""Light and dark, wide and narrow: nothing cut off, nothing out of reach."""
-
 from functools import partial
 
 import pytest
@@ -18,7 +16,6 @@ FIGURES = {
     "data": [],
 }
 
-#: What sticks out of the window, and text that does not fit its control.
 OVERFLOW = """() => {
     const wide = document.documentElement.clientWidth;
     const main = document.querySelector('[data-testid=stMain]');
@@ -62,7 +59,6 @@ def ready(app, name):
 
 @pytest.fixture
 def dark(browser, browser_context_args, server, open_tab):
-    """A tab of a reader whose browser is dark from the start."""
     context = browser.new_context(**{**browser_context_args, "color_scheme": "dark"})
     with open_tab(context, server) as app:
         app.open("landscape", gamma=0.5).map_drawn()
@@ -71,7 +67,6 @@ def dark(browser, browser_context_args, server, open_tab):
 
 
 def test_nothing_is_cut_off_and_figures_have_the_pages_colour(dark):
-    """On every page, narrow and wide, in the theme it was come to in and in the other."""
     names = dark.map.locator(".name").all_text_contents()
     assert {"dog & co", "<b>emu</b>"} <= set(names), "names of the user are shown as they are"
     app, schemes = dark, ["dark", "light"]
@@ -87,7 +82,6 @@ def test_nothing_is_cut_off_and_figures_have_the_pages_colour(dark):
             app.page.set_viewport_size({"width": width, "height": 900})
             ready(app, name)
             nothing_is_cut_off(app, name, width)
-        # The next page is come to in the other theme, and narrow.
         schemes.reverse()
         app.page.emulate_media(color_scheme=schemes[0])
         app.page.set_viewport_size({"width": 900, "height": 900})

@@ -8,7 +8,6 @@ import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
-#: What comes of asking for pages, and for connections, in each way a page has.
 ASK = """async ([pages, streams]) => {
     const found = {};
     const note = async (what, done) => { found[what] = await done.catch(() => "refused"); };
@@ -36,8 +35,6 @@ ASK = """async ([pages, streams]) => {
 
 
 class Other(BaseHTTPRequestHandler):
-    """Serves a page, and notes what cookies it is sent."""
-
     def do_GET(self):
         self.server.asked.append(str(self.headers))
         self.send_response(200)
@@ -65,7 +62,6 @@ def test_it_opens_no_connection_and_reads_nothing(light, server, open_tab, other
     streams = [f"{here}/_stcore/stream", f"{server.url}/_stcore/stream"]
     with open_tab(light, server) as app:
         app.open("overview", gamma=0.5)
-        # From the dashboard's own page it works.
         own = app.page.evaluate(ASK, [pages[1:2], streams[1:]])
         assert own[f"frame {server.url}/"] == "read"
         assert "<title>" in own[f"GET {server.url}/"]
@@ -81,7 +77,6 @@ def test_it_opens_no_connection_and_reads_nothing(light, server, open_tab, other
         # Cookies are shared by all ports: none of them, nor the address they came from, opens it.
         assert len(other.asked) > 0
         assert not any(text in asked for asked in other.asked for text in (server.token, secret))
-        # A link from the dashboard to the other page does not say where it was followed.
         app.page.evaluate(f"location.href = 'http://127.0.0.1:{other.server_port}/followed'")
         app.page.wait_for_url("**/followed")
         assert not any(text in asked for asked in other.asked for text in (server.token, secret))

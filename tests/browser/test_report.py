@@ -1,5 +1,3 @@
-"""The report in a browser without a network, and the page that makes it."""
-
 import dataclasses
 import zipfile
 
@@ -14,14 +12,12 @@ SUM = "m.field.values.reduce((sum, v, i) => sum + (v > 8 ? 0 : v) * (i % 7 + 1),
 
 
 def seen(tab, script):
-    """What a script says of the landscape's state."""
     return tab.locator("#landscape .stage").evaluate(
         f"n => {{ const m = n.landscape; return {script}; }}"
     )
 
 
 def rests(tab, slider, gamma):
-    """Wait until the exact picture of a bandwidth is shown."""
     expect(slider).to_have_attribute("aria-valuetext", gamma)
     stage = tab.locator("#landscape .stage").element_handle()
     is_exact = "([{ landscape }, gamma]) => landscape.scene.gamma === gamma"
@@ -79,7 +75,6 @@ def test_the_report_works_without_a_network(opened):
     assert seen(opened, SUM) != before
     assert "exact signed error" in opened.locator("#landscape .below").inner_text()
     opened.get_by_role("combobox", name="Rows").select_option(index=0)
-    # Pointing reads the error and its support.
     stage = opened.locator("#landscape .stage")
     stage.scroll_into_view_if_needed()
     box = stage.bounding_box()
@@ -93,7 +88,6 @@ def test_the_report_works_without_a_network(opened):
     assert any("local error" in text and "effective neighbours" in text for text in read)
     opened.mouse.move(0, 0)
     assert not hover.is_visible()
-    # A place is marked by a key, and paper shows the still picture.
     place = opened.locator("#landscape .place").first
     place.focus()
     opened.keyboard.press("Enter")

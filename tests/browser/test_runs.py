@@ -1,5 +1,3 @@
-"""Runs: compared by processes of their own, found again by the link, cancelled."""
-
 import io
 import re
 
@@ -17,7 +15,6 @@ TITLE = "gd => gd._fullLayout.title.text"
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, write_classifier):
-    """Three trainings, each of 300 + 300 rows."""
     folder = tmp_path_factory.mktemp("runs") / "three_runs"
     folder.mkdir()
     for seed in range(3):
@@ -50,7 +47,6 @@ def test_from_nothing_to_numbers_and_back_by_the_link(open_app, runs):
         app.button("Every run as CSV").click()
     saved = pd.read_csv(io.BytesIO(waiting.value.path().read_bytes()))
     assert saved["run"].unique().tolist() == ["seed0", "seed1", "seed2"]
-    # Processes of their own, and the numbers of the library all the same.
     settings = {"feature_map": "pca-4", "gamma": 1.0, "n_bins": 5, "group_column": "site"}
     expected = lore.compare_runs(runs, [lore.NoRecalibration()], n_jobs=1, **settings).runs
     mine = saved[saved["method"] == "No recalibration"].reset_index(drop=True)
@@ -75,7 +71,6 @@ def test_it_can_be_cancelled(open_app, runs):
     type_path(app, runs)
     app.sees(re.compile("300 calibration"))
     app.settle()
-    # A map that takes its time.
     app.choose("Similar by", "t-SNE")
     app.settle()
     app.button("Compare").click()

@@ -1,5 +1,3 @@
-"""First visits, links, reloads and page switches: what is looked at stays."""
-
 import http.client
 import os
 import re
@@ -28,7 +26,6 @@ def test_a_server_from_a_deep_link_to_its_end_in_the_middle_of_a_map(light, star
         expect(app.gamma).to_have_attribute("aria-valuetext", "0.4")
         assert app.chosen("Similar by") == "PCA 2-D"
         assert app.query()["gamma"] == "0.4"
-        # Without data of one's own this is the demo, and it has something to find.
         app.sees(re.compile(r"All confidences: [\d,]+ rows, promised"))
         assert "LoRe Lens is open at" in fresh.said
         with open_tab(light, fresh) as named:
@@ -57,7 +54,6 @@ def test_a_refused_page_of_another_site_makes_the_server_ask_nobody(server, open
             connection.request("GET", path, headers=UPGRADE | origin)
             assert connection.getresponse().status == 403
     app.check()
-    # What it asked would have been seen.
     outgoing = tmp_path / "outgoing"
     code = "import socket as s; s.socket(type=s.SOCK_DGRAM).connect(('192.0.2.1', 9))"
     environment = os.environ | server.watched | {"LORE_TEST_OUTGOING": str(outgoing)}
@@ -91,7 +87,6 @@ def test_a_reload_keeps_everything(open_app):
 
 
 def test_other_pages_keep_the_settings_lead_to_the_next_and_back(open_app):
-    """What the link said, and what was set by hand (γ)."""
     app = open_app("landscape", gamma=0.5, bins=14, features="PCA 3-D", map="PCA 2-D")
     app.drawn("landscape")
     app.gamma.focus()
@@ -132,8 +127,7 @@ def test_other_pages_keep_the_settings_lead_to_the_next_and_back(open_app):
 
 
 def test_leaving_at_once_after_moving_the_map(light, server, open_tab):
-    """What the map says between the wish to leave and its answer, which comes after it here, would
-    empty the next page: see `leave` in hub.js."""
+    """What the map says before `leave` (hub.js) is answered, late here, must not empty the page."""
     held, is_slow = [], False
 
     def through(socket):

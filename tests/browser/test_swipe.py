@@ -1,5 +1,3 @@
-"""Recalibrate: before and after in one map, parted by a handle."""
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -30,7 +28,6 @@ def test_a_handle_parts_two_methods_for_mouse_and_keys_or_they_stand_side_by_sid
         app.until(lambda s=share: abs(app.seen("m.swipe.share + 1") - 1 - s) < 0.02, f"{share}")
     expect(grip).to_have_attribute("aria-valuenow", "0")
     assert app.seen("[m.view.x, m.view.y]") == view
-    # Both methods tell their error where one points.
     app.map.scroll_into_view_if_needed()
     app.page.mouse.move(*app.map_place(*np.median(points, axis=0) + 0.2))
     hover = app.map.locator(".hover")

@@ -22,7 +22,6 @@ def file(dataset, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def undivided(dataset, tmp_path_factory):
-    """The same rows without a split."""
     path = tmp_path_factory.mktemp("cli") / "undivided.npz"
     lore.save_npz(dataclasses.replace(dataset, split=None), path)
     return str(path)
@@ -30,7 +29,6 @@ def undivided(dataset, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def points(dataset):
-    """Evaluation rows on the map the commands use by default."""
     return lore.embed(dataset.features, "pca", 2).coordinates[dataset.in_split("evaluation")]
 
 

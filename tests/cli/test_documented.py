@@ -35,7 +35,6 @@ def words(text):
 
 
 def without_newer_metrics(printed):
-    """Leave out rows and columns of metrics that are newer than what is expected."""
     headings = (metric.heading for metric in CATALOGUE.values())
     newer = {
         name for name in headings if not re.search(rf"(?<!\S){re.escape(name)}(?!\S)", EXPECTED)
@@ -52,10 +51,7 @@ def without_newer_metrics(printed):
 
 
 def without_mce_of_methods(text):
-    """Leave out the last column of a table of methods, the MCE.
-
-    It is that of a bin of a row or two, and the last bit decides which bin they are in.
-    """
+    """Leave out the last column, the MCE: the last bit decides which rows are in its bin."""
     lines, in_table = [], False
     for line in text.splitlines():
         in_table = bool(line) and (in_table or line.endswith("  MCE, points"))

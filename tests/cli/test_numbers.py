@@ -1,5 +1,3 @@
-"""The commands print what the library's functions return."""
-
 import dataclasses
 import json
 

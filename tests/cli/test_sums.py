@@ -1,5 +1,3 @@
-"""Parquet files by a pattern: exact where there are few rows, sums where they are asked for."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,7 +47,6 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, capsys):
     for name in ("ALCE", "MLCE", "MLCE supported"):
         of = found["metrics"][name]
         assert of["at_least"] <= exact["metrics"][name]["value"] <= of["at_most"]
-    # Other bins or another map cannot be added to these.
     for options, said in ((["--bins", "6"], "'--bins' must be 5"), (["--map", "pca-1"], "pca-2")):
         options = ["--bins", "5", *options]
         assert main(["metrics", parts, "--sums", str(kept), *options]) == 1

@@ -1,5 +1,3 @@
-"""What a terminal and a script rely on: exit codes, streams, start-up, completion, files."""
-
 import json
 import os
 import re
@@ -112,8 +110,6 @@ class TestExitCodes:
 
     @pytest.mark.parametrize("fault", [ZeroDivisionError, EOFError])
     def test_a_fault_of_ours_is_not_hidden(self, monkeypatch, file, fault):
-        """Nor taken for a Ctrl-C, as the end of a file would be."""
-
         def described(*_):
             raise fault
 

@@ -1,5 +1,3 @@
-"""Batches are kept as sums, named by their files, and held against those before."""
-
 import json
 
 import numpy as np
@@ -28,7 +26,6 @@ def test_batches_are_kept_and_a_change_is_told(run, run_json, days, tmp_path, ca
     early = [days / "day-1.parquet", days / "day-2.parquet"]
     said = run("watch", kept, *early, "--bins", 5, "--draws", 199)
     assert "*" not in said.split("\n\n")[0]
-    # Its rows are not needed again, nor the options: what is there says them.
     early[0].unlink()
     arguments = ["watch", str(kept), str(days / "day-10.parquet"), "--fail", "--json"]
     assert main([*arguments, "--draws", "199"]) == 3

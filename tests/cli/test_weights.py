@@ -1,5 +1,3 @@
-"""Commands on weighted rows: what goes by the weights, and what says that it does not."""
-
 import dataclasses
 
 import numpy as np

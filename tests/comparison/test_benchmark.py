@@ -1,5 +1,3 @@
-"""Ranks over datasets by hand, tests over them by enumeration, intervals row by row."""
-
 import itertools
 
 import numpy as np
@@ -14,7 +12,6 @@ from lore_core.comparison.runs_result import RunsComparison
 
 
 def of(values, behind=()):
-    """A benchmark of NLLs, one row a dataset and one column a method."""
     table = pd.DataFrame(values, columns=["a", "b", "c"])
     runs = table.rename_axis("run").reset_index().melt("run", var_name="method", value_name="NLL")
     columns = ["run", "method", "metric", "difference", "low", "high"]

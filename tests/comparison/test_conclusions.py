@@ -21,8 +21,6 @@ from lore_core.inference import NullBand
 from lore_core.metrics.gains import Gain, LossParts, RewardParts
 from lore_core.regions import find_subgroups
 
-# ---- Which γ: the curve against the band of whole curves
-
 
 def made(draws, gammas):
     draws = np.asarray(draws, dtype=float)
@@ -66,9 +64,6 @@ def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
 def test_few_rows_have_no_neighbours():
     curve = lore.bandwidth_curve([0.5] * 5, [1, 0, 1, 0, 1], np.arange(10.0).reshape(5, 2))
     assert "nothing local can be told" in conclude_bandwidths(curve, None, on="a map").sentence
-
-
-# ---- For whom: every claim follows from intervals computed here by hand
 
 
 def report(**groups):
@@ -144,12 +139,7 @@ def test_names_are_listed():
     assert quoted(["A", "B", "C", "D"]) == "“A”, “B” and 2 others"
 
 
-# ---- Does it help: on made-up rows whose paired t intervals are computed by scipy
-
-
 class Told(lore.NoRecalibration):
-    """Knows the answer: confidences are set, not fitted."""
-
     def __init__(self, label, confidence):
         super().__init__()
         self.label, self._given = label, confidence
@@ -160,7 +150,6 @@ class Told(lore.NoRecalibration):
 
 @pytest.fixture(scope="module")
 def rows():
-    """Promised 0.9, right 0.9 of the time, but in the east 0.5."""
     rng = np.random.default_rng(0)
     east = np.arange(2000) < 300
     right = rng.random(2000) < np.where(east, 0.5, 0.9)
@@ -220,7 +209,6 @@ def test_nothing_helps(rows):
 
 
 def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
-    # Right in the east, a little off everywhere else.
     east = rows.metadata["where"].to_numpy() == "east"
     result = compared(rows, mixed=np.where(east, 0.5, 0.99))
     sentence = conclude_recalibration(result, find_subgroups(rows)).sentence
@@ -315,9 +303,6 @@ def test_confidences_alone_have_no_proper_score():
     assert "no proper score" in conclusion.sentence
     alone = lore.compare(rows, rows, [lore.NoRecalibration()])
     assert "nothing to hold it against" in conclude_recalibration(alone).sentence
-
-
-# ---- Recalibrate, or retrain? in words: bounds are the ends of the intervals
 
 
 LOSSES = LossParts(

@@ -1,5 +1,3 @@
-"""What leaving the rows out of a file changes, against the same by hand."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""What becomes of predictions where the most probable class is taken, and what did nothing."""
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -7,7 +7,6 @@ from lore_core.comparison.tables import check_metrics, check_subgroups
 
 
 def table(**rows):
-    """A table of metrics: value, low, high."""
     return pd.DataFrame(
         [(name.replace("_", " "), *of) for name, of in rows.items()],
         columns=["metric", "value", "low", "high"],
@@ -29,7 +28,6 @@ def test_a_limit_is_exceeded_where_the_whole_interval_is():
 
     assert result(ECE=0.03, MCE=0.2, smooth_ECE=0.03) == ["not sure", "exceeded", "exceeded"]
     assert result(ECE=0.04, MCE=0.3, smooth_ECE=0.05) == ["met"] * 3
-    # Of the accuracy more is better: the upper end must be below.
     assert [*result(accuracy=0.8), *result(accuracy=0.84), *result(accuracy=0.86)] == [
         "met",
         "not sure",

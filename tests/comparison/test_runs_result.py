@@ -1,5 +1,3 @@
-"""Statistics over runs, by hand: means, paired intervals, the best of several."""
-
 import io
 
 import numpy as np
@@ -12,7 +10,6 @@ from lore_core.comparison import RunsComparison
 
 
 def compared(**by_method):
-    """Runs of one metric, ECE: one list of values a method."""
     frames = [
         pd.DataFrame({"run": [f"r{i}" for i in range(len(values))], "method": name, "ECE": values})
         for name, values in by_method.items()

@@ -1,5 +1,3 @@
-"""Differences of two sets of sums hold the exact ones between their bounds."""
-
 import numpy as np
 import pytest
 

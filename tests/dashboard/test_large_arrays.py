@@ -1,5 +1,3 @@
-"""Data whose large arrays lie in a file are the same data, and take no memory until looked at."""
-
 import mmap
 import shutil
 import sys
@@ -36,7 +34,6 @@ def large(n=900_000):
 
 
 def same(one, other):
-    """Every array is the same to the last bit, and so are both halves."""
     assert one.digest == other.digest
     for half in ("calibration", "evaluation"):
         left, right = getattr(one, half), getattr(other, half)
@@ -66,12 +63,10 @@ def test_data_kept_in_a_file_are_the_same(tmp_path, monkeypatch, together):
         assert in_a_file(part.features)
         with pytest.raises(ValueError, match="read-only"):
             part.probabilities[0, 0] = 0.5
-    # Neighbours are looked at where they are, others are copied once, into the file.
     assert np.shares_memory(kept.probabilities, kept.evaluation.probabilities) == together
 
 
 def memory_of_files():
-    """Bytes of memory that this process has of files."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssFile")) * 1024
 
@@ -99,7 +94,6 @@ def test_local_errors_lie_in_a_file():
 
 
 def there(value, file):
-    """What another process makes of a value."""
     return unpickle_mapped(pickle_mapped(value, file), file)
 
 

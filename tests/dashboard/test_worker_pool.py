@@ -1,5 +1,3 @@
-"""What a worker computes is what would be computed in the server, and ends nothing else."""
-
 import dataclasses
 import functools
 import os
@@ -58,23 +56,19 @@ def done(pool, function, *, lane="short", **arguments):
 
 
 def wait_until_ended(progress):
-    """Work of a worker that goes on until it is ended."""
     progress(0.5, "at work")
     threading.Event().wait()
 
 
 def end_itself(progress):
-    """Work that ends its process, as a fault of a library does."""
     os._exit(11)
 
 
 def add_up(numbers, progress):
-    """Work that is done at once."""
     return sum(numbers)
 
 
 def workers():
-    """Processes of this one that compute."""
     found = []
     for process in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
@@ -115,7 +109,6 @@ def test_the_result_is_the_same_to_the_last_bit(view, pool):
     simulated = done(pool, intervals_of, view=view, **arguments).result()
     same(here({"n_draws": 60}).without_row_values(), told.with_simulated(simulated))
     same(chance_band_of(view), done(pool, chance_band_of, view=view).result())
-    # (Of weighted rows nothing is said of it.)
     alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
     for function in (vector_errors_of, vector_chance_of, vector_curve_of, vector_band_of):
         same(function(alike), done(pool, function, view=alike).result())
@@ -139,7 +132,6 @@ def test_a_learned_map_is_the_same_and_its_process_ends(pool):
 
 @only_linux
 def test_large_arrays_come_in_a_file(pool, monkeypatch, tmp_path):
-    """Told of as all others are, the same to the last bit, and nothing of them stays behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     large = View(lore.demo.synthetic(700_000).dataset.with_split(0.2))
     labels = ["No recalibration", "Platt scaling"]
@@ -158,7 +150,6 @@ def test_large_arrays_come_in_a_file(pool, monkeypatch, tmp_path):
 
 
 def test_after_warming_up_a_fit_imports_nothing():
-    """In a fresh process, as workers are."""
     code = """
 import sys
 import lore_core as lore
@@ -199,7 +190,6 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
 
 @pytest.mark.parametrize("lane", ["short", "long"])
 def test_what_ends_it_ends_nothing_else(pool, lane):
-    """Cancelled, or by itself; the next task is done by another process."""
     task = pool.submit(Task(Request(wait_until_ended, {}, lane=lane)))
     assert any(task.message or task.wait(0.01) for _ in range(100 * SECONDS))
     pool.cancel(task)
@@ -224,7 +214,6 @@ def test_what_the_user_can_fix_is_said_and_a_bug_in_the_terminal(view, pool, cap
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
 def test_it_ends_with_the_server():
-    """Even with one that is killed, and without a traceback."""
     code = (
         "import numpy as np; from lore_core import embed\n"
         "from lore_core.dashboard.worker_pool import Request, Task, WorkerPool\n"

@@ -1,5 +1,3 @@
-"""A file is there as a whole or not at all."""
-
 import pytest
 
 from lore_core.data.atomic_files import replaced_at_once, write_bytes

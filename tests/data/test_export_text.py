@@ -1,5 +1,3 @@
-"""What a table says is no formula in a spreadsheet."""
-
 import io
 
 import pandas as pd

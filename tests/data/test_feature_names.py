@@ -1,5 +1,3 @@
-"""Names of features travel from files and tables to the dataset, and back into files."""
-
 import dataclasses
 
 import numpy as np

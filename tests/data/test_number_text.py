@@ -1,5 +1,3 @@
-"""Shares in per cent, differences in points: one spelling."""
-
 import math
 
 import pytest
@@ -62,5 +60,4 @@ def test_units():
     assert POINTS.estimate_text(0.02, 0.01, 0.03, signed=True) == "+2.0 (+1.0 to +3.0)"
     assert POINTS.estimate_text(0.02, math.nan, math.nan) == "2.0"
     assert POINTS.text(math.nan) == "–"
-    # What stands in files is not multiplied, and its unit says so.
     assert POINTS.in_files == PERCENT.in_files == "share, 0 to 1"

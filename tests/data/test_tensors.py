@@ -1,5 +1,3 @@
-"""Tensors of other libraries: detached, fetched, and never another number."""
-
 import numpy as np
 import pytest
 
@@ -41,8 +39,6 @@ class Tensor:
 
 
 class Lent:
-    """An array that is lent by DLPack alone."""
-
     def __init__(self, values):
         self._values = values
 

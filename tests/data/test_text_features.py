@@ -1,5 +1,3 @@
-"""Features made of words: by definition, learnt from calibration rows, kept in a file."""
-
 from itertools import pairwise
 
 import numpy as np

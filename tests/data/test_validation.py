@@ -1,5 +1,3 @@
-"""What numpy would silently turn into other numbers is refused; columns are taken by name."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Weights of rows: as often repeated rows, as no weights where all are equal, and as nothing."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +25,6 @@ def some_rows(n=120, seed=0, weights=None):
 
 @pytest.fixture(scope="module")
 def pair():
-    """Rows with whole weights, and the same as often repeated."""
     times = np.random.default_rng(1).integers(1, 5, 120)
     weighted, plain = some_rows(weights=times), some_rows()
     return weighted, plain.rows(np.repeat(np.arange(120), times))
@@ -46,7 +43,6 @@ def test_kernel_means_and_their_size():
     np.testing.assert_allclose(found.effective_size, size, rtol=1e-9)
     near = w @ np.exp(-distance[:-1] / 0.4).T
     np.testing.assert_allclose(found.mass[:-1], near, rtol=1e-12)
-    # Values of several columns, bandwidths, groups, and each row without itself.
     groups, table = rng.integers(0, 3, 30), rng.normal(size=(30, 2))
     h = [0.3, 2.0]
     found = laplacian_means(
@@ -101,7 +97,6 @@ def test_every_recalibrator_takes_weights_or_refuses():
     n = 2000
     c = rng.uniform(0.55, 0.95, n)
     heavy = rng.random(n) < 0.5
-    # Where rows are heavy the classifier is right half of the time, elsewhere as it says.
     right = rng.random(n) < np.where(heavy, 0.5, c)
     rows = lore.Dataset(
         np.column_stack([1 - c, c]),

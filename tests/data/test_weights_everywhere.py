@@ -17,7 +17,6 @@ from lore_core.recalibration.registry import own_recalibrators
 from tests.data.test_weights import some_rows
 
 DECISION = Path(__file__).parents[2] / "docs/decisions.md"
-#: What a public name that takes rows calls them.
 ROWS = {
     "confidence", "outcome", "probabilities", "labels", "dataset", "datasets", "calibration",
     "evaluation", "runs", "X", "exact",
@@ -29,7 +28,6 @@ ROOMS = (
 
 
 def halves(r):
-    """Calibration and evaluation rows, with their maps."""
     one, two = np.arange(len(r)) % 2 == 0, np.arange(len(r)) % 2 == 1
     return r.rows(one), r.rows(two)
 
@@ -186,7 +184,6 @@ OTHERWISE = {
         lore.suggest_bandwidth(*both(r), r.features, [0.1, 0.5, 2.0], weights=r.weights).loss
     ),
 }
-#: One sentence says that they do not.
 REFUSED = {
     "estimate_gains": lambda r: comparison.estimate_gains(*halves(r)),
     "vector_curve": lambda r: metrics.vector_curve(r, r.features, [1.0]),
@@ -238,7 +235,6 @@ def test_every_public_name_is_accounted_for():
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows with whole weights, as often repeated ones, and the same without weights."""
     times = np.random.default_rng(1).integers(1, 5, 120)
     weighted, plain = some_rows(weights=times), some_rows()
     return weighted, plain.rows(np.repeat(np.arange(120), times)), plain

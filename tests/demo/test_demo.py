@@ -1,5 +1,3 @@
-"""The three demos: shapes, seeds, and the fault planted in each though it is calibrated overall."""
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -28,16 +26,12 @@ def test_arguments_are_checked(make, arguments, message):
         make(**arguments)
 
 
-# A planted error ---------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def made():
     return synthetic(100_000)
 
 
 def standard_errors(outcome, accuracy):
-    """How many standard errors the mean outcome is from its expectation."""
     return abs((outcome - accuracy).sum()) / np.sqrt((accuracy * (1 - accuracy)).sum())
 
 
@@ -87,9 +81,6 @@ def test_gap_cancels_at_every_confidence(made):
         gap = made.true_gap[index == one]
         assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(len(gap))
         assert np.abs(gap).mean() > 0.05
-
-
-# Scanned digits ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +145,6 @@ def test_globally_calibrated_locally_not(dataset, other_seed):
     for evaluation in (dataset.evaluation, other_seed.evaluation):
         confidence, outcome = evaluation.confidence, evaluation.outcome
         turned = sideways(evaluation)
-        # Signed gap and share of rows of each occupied bin, the slow plain way.
         index = np.minimum((confidence * 15).astype(int), 14)
         rows_of = [index == b for b in np.unique(index)]
         error = sum(abs((confidence - outcome)[rows].mean()) * rows.mean() for rows in rows_of)
@@ -180,9 +170,6 @@ def test_the_hidden_layer_shows_the_fault_where_the_bin_does_not(dataset):
     turned = sideways(evaluation)[rows]
     assert local[turned].mean() > 0.5
     assert abs(local[~turned].mean()) < 0.1
-
-
-# Sentences ---------------------------------------------------------------------------------------
 
 
 def test_the_planted_topic_is_found_by_its_words():

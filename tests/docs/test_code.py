@@ -75,7 +75,6 @@ def test_notebook(tmp_path, capsys):
     said = capsys.readouterr().out
     assert sum(isinstance(value, Chart) for value in shown) == 2
     assert sum(isinstance(value, pd.DataFrame) for value in shown) == 2
-    # What the text between the cells promises.
     assert names["table"].expected_calibration_error < 0.03
     assert "p = 0.005" in said
     assert names["search"].subgroups[0].held.gap > 0.3

@@ -26,7 +26,6 @@ def test_formulas_are_closed_and_of_macros_github_knows():
 
 
 def test_chance_is_computed_as_written(sample):
-    """Written down once more from the page, with sums over pairs and scipy's distributions."""
     c, a, z = (values[:60] for values in sample)
     n, gamma = len(c), 0.7
     k = np.exp(-np.abs(z[:, None] - z[None]).sum(axis=2) / (2 * gamma))

@@ -1,5 +1,3 @@
-"""What the documents say is what the code says, and their links lead somewhere."""
-
 import importlib.util
 import re
 import tomllib

@@ -1,5 +1,3 @@
-"""Maps by name: linear ones, their scales, names and what is refused."""
-
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -15,9 +13,6 @@ from lore_core.embedding.scaling import check_scale, scale_factors
 
 # Population standard deviations by hand: (0, 0, 4, 4) has 2, (0, 2, 0, 2) has 1.
 POINTS = np.array([[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]])
-
-
-# Linear maps -------------------------------------------------------------------------------------
 
 
 def test_pca_agrees_with_the_singular_value_decomposition_up_to_sign(clusters):
@@ -120,9 +115,6 @@ def test_a_constant_dimension_is_left_as_it_is():
     assert check_scale(None, "unit") == "unit"
 
 
-# Names -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("typed", "name", "title"),
     [
@@ -157,9 +149,6 @@ def test_the_name_of_a_made_map():
     assert every.label == "All features, isotropic scale"
     with pytest.raises(InputError, match="these data have none, so there is no map"):
         make_map(lore.Dataset([0.1, 0.9], [0, 1]), MapName("pca"))
-
-
-# What is refused ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

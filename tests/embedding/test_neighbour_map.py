@@ -1,5 +1,3 @@
-"""New rows on a learned map, placed between the rows that are known."""
-
 import numpy as np
 import pytest
 
@@ -8,7 +6,6 @@ from lore_core.embedding.maps import N_NEIGHBOURS, LinearMap, NeighbourMap
 
 
 def placed_by_hand(points, places, row):
-    """Follow the formula, one row and one neighbour at a time."""
     distance = np.sqrt(((points - row) ** 2).sum(axis=1))
     order = np.argsort(distance)
     reach = distance[order[N_NEIGHBOURS]]
@@ -77,7 +74,6 @@ def test_rows_as_new_are_where_a_map_of_the_others_places_them(made, clusters):
 
 
 def test_rows_alone_are_known(clusters):
-    """Whatever the other rows were, a map of some rows places new ones alike."""
     made = embed(clusters, "tsne", n_iter=20)
     part = made.rows(slice(0, 50))
     assert part.known_rows == 50

@@ -20,7 +20,6 @@ def test_clusters_stay_together_and_the_same_seed_gives_the_same_map(clusters, e
     within = np.linalg.norm(groups - centres[:, None], axis=2).max()
     between = min(np.linalg.norm(centres[i] - centres[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     assert within < between / 2
-    # All rows are fitted by default and with none.
     assert embedding.fitted_rows == 120
     assert "placed by transform" not in embedding.description
     assert embed(clusters, "tsne", max_fit_rows=None, **SHORT).digest == embedding.digest
@@ -79,7 +78,6 @@ def test_many_rows_are_fitted_in_part_and_placed(clusters):
     assert "fitted on 60 of 120 rows, the rest placed by transform" in embedding.description
     np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
     np.testing.assert_array_equal(nearest_of_three(embedding.coordinates), np.arange(120) // 40)
-    # The words survive a selection of rows: they tell about the map.
     assert "fitted on 60 of 120 rows" in embedding.rows(slice(0, 5)).description
 
 

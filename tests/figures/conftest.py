@@ -1,5 +1,3 @@
-"""A small classifier with awkward names, and the result objects its figures are drawn from."""
-
 import json
 import re
 
@@ -23,7 +21,6 @@ from lore_core.comparison import RunsComparison
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 from lore_core.regions import gap_grid, row_table, smooth_gap
 
-#: Names and values a user may well have, and a figure must not take for markup.
 NASTY = ("<b>x</b>", "a & b", "<script>alert(1)</script>")
 
 
@@ -101,7 +98,6 @@ def runs():
 
 @pytest.fixture(scope="session")
 def charts_in(dataset, table, errors, field, curves, points, runs):
-    """Make a chart of every kind in a theme; whatever can have a name has an awkward one."""
     c, a = dataset.confidence, dataset.outcome
     age, site = dataset.metadata["age"], dataset.metadata["<i>site</i>"]
     rows = row_table(dataset, np.arange(40), errors)
@@ -142,6 +138,5 @@ def charts_in(dataset, table, errors, field, curves, points, runs):
 
 @pytest.fixture
 def strings():
-    """Every text of a figure, as the browser gets it."""
     text = re.compile(r'"(?:[^"\\]|\\.)*"')
     return lambda figure: [json.loads(found) for found in text.findall(figure.to_json())]

@@ -1,5 +1,3 @@
-"""Files of charts hold their numbers and words, also in millimetres and points on white."""
-
 import io
 import json
 import os

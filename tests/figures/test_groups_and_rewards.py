@@ -1,5 +1,3 @@
-"""Groups and rewards are drawn as the result objects hold them."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""The landscape shows its field and rows; outlines, and names that do not cover each other."""
-
 import dataclasses
 
 import numpy as np
@@ -33,7 +31,6 @@ def by_name(chart):
 
 
 def scale(trace):
-    """Colour scale of a trace as plain pairs."""
     return [(pair[0], pair[1]) for pair in trace.colorscale]
 
 
@@ -80,7 +77,6 @@ class TestRaster:
         assert (rows.marker.cmin, rows.marker.cmax) == (raster.zmin, raster.zmax)
         assert scale(raster) == scale(rows.marker) == diverging(mode)
         assert chart.figure.layout.paper_bgcolor == PAPER[mode]
-        # One colour bar for both.
         assert not rows.marker.showscale
 
     def test_nothing_known_anywhere(self, dataset, points):

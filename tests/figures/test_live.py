@@ -1,5 +1,3 @@
-"""What Python packs for the browser's landscape, and the one script that reads it."""
-
 import json
 import re
 from importlib.resources import files

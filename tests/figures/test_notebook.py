@@ -1,5 +1,3 @@
-"""A chart at the end of a notebook cell shows itself."""
-
 import re
 import sys
 from types import ModuleType
@@ -17,7 +15,6 @@ def chart(table):
 
 @pytest.fixture
 def displayed(monkeypatch):
-    """What Plotly and IPython were asked to show; neither has to be a notebook for that."""
     shown = []
     display = ModuleType("IPython.display")
     display.display = lambda data, raw: shown.append(data if raw else None)

@@ -26,7 +26,6 @@ def test_the_bars_are_the_table(table):
     np.testing.assert_allclose(accuracy.y + accuracy.error_y.array, high)
     np.testing.assert_allclose(accuracy.y - accuracy.error_y.arrayminus, low)
     assert chart.figure.layout.yaxis.ticksuffix == " %"
-    # A click on a bar, of either diagram, names its bin.
     np.testing.assert_array_equal(accuracy.customdata, full)
     np.testing.assert_array_equal(rows.customdata, full)
     pd.testing.assert_frame_equal(chart.table, table.frame())

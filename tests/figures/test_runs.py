@@ -1,5 +1,3 @@
-"""Runs are drawn as the result holds them."""
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,6 @@ def test_every_run_is_a_dot_and_the_mean_a_diamond(runs, metric):
         np.testing.assert_allclose(strip.x, runs.values(metric)[method] * shown)
     np.testing.assert_allclose(mean.x, runs.table[metric] * shown)
     np.testing.assert_allclose(mean.error_x.array, runs.sd[metric] * shown)
-    # The first method stands on top, and every dot in its own strip.
     assert list(mean.y) == [2, 1, 0]
     for strip, place in zip(strips, mean.y, strict=True):
         assert (np.abs(np.asarray(strip.y) - place) < 0.25).all()

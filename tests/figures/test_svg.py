@@ -1,5 +1,3 @@
-"""Static drawings show the numbers at their places, nothing else loads or runs; pixels as PNG."""
-
 import base64
 import io
 import re
@@ -51,7 +49,6 @@ def kinds(picture):
 
 @pytest.fixture
 def plain(table):
-    """A picture of which only the marks and the axes matter."""
     x, y = Axis(span=(0.0, 10.0)), Axis(span=(0.0, 1.0))
 
     def of(*marks, x=x, y=y):

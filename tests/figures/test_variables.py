@@ -1,5 +1,3 @@
-"""The gap along variables is drawn as the tables hold it, and names stay names."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,7 +24,6 @@ def test_a_number_with_its_curve(sample):
     np.testing.assert_allclose(np.asarray(bars.y) + bars.error_y.array, table["gap_high"] * 100)
     line = next(trace for trace in chart.figure.data if trace.name == "smoothed")
     np.testing.assert_allclose(line.y, curve["gap"] * 100)
-    # The curve runs over the parts of the number line, not over what is missing.
     assert (line.x[0], line.x[-1]) == (-0.5, 5.5)
     assert bars.x[-1] == 6.5
     ticks = chart.figure.layout.xaxis2

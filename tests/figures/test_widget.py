@@ -1,5 +1,3 @@
-"""The landscape in a notebook: what it holds, and which rows are selected on it."""
-
 import numpy as np
 import pytest
 

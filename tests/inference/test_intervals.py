@@ -1,5 +1,3 @@
-"""Intervals of absolute errors: inverted by hand, and covering what is known to be true."""
-
 import numpy as np
 import pytest
 from brute import slce

@@ -1,5 +1,3 @@
-"""Simulated calibrated data: bands and p-values."""
-
 import numpy as np
 import pytest
 from brute import bin_index, slce

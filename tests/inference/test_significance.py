@@ -1,5 +1,3 @@
-"""The null model of one row: moments, tails, and many rows at once."""
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -63,7 +61,6 @@ def test_moments_of_weighted_rows_against_simulation(calibrated, rng):
     p = two_sided_p_value(found.signed, found.standard_error, third, found.effective_size)
     shown = found.tested
     np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
-    # As if they counted alike, the scatter would be far too small.
     plain = lore.local_significance(c, a, z, gamma=0.5, n_bins=1)
     assert np.median(found.standard_error / plain.standard_error) > 1.2
     small = [
@@ -133,7 +130,6 @@ def test_p_value_limits():
     for skew in (1e-3, 1e-4, 2e-5, -2e-5, -1e-4, -1e-3):
         p = two_sided_p_value(2 * one, one, skew * one, many)
         assert p[0] == pytest.approx(normal[0], rel=2 * abs(skew) + 1e-6)
-    # Turning the sign of everything changes nothing.
     assert two_sided_p_value(-2 * one, one, -0.5 * one, 30) == two_sided_p_value(
         2 * one, one, 0.5 * one, 30
     )

@@ -1,5 +1,3 @@
-"""What is refused, and in which words."""
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -48,8 +48,6 @@ def test_warmup_leaves_nothing_to_compile(rng):
     assert [len(kernel.signatures) for kernel in KERNELS] == [1] * len(KERNELS)
 
 
-# In processes of their own -----------------------------------------------------------------------
-
 # Compiles one kernel; says where its cache is, whether it was used, and exp(-1).
 PROGRAM = """
 import numpy as np
@@ -63,7 +61,6 @@ print("|".join([str(kernel._cache.cache_path), str(hits), repr(float(value))]))
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of what the sums need, without any cache."""
     source = Path(kernel_sums.__file__).parent
     copy = tmp_path / "site" / "lore_core"
     (copy / "kernel_sums").mkdir(parents=True)
@@ -111,7 +108,6 @@ def test_an_updated_file_is_never_answered_from_the_cache(package, tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other rules")
 def test_what_may_not_be_written_or_read(package, tmp_path):
-    """A read-only installation is compiled into the user's folder; so is what is unreadable."""
     before, home = [], tmp_path / "home"
     if os.geteuid() == 0:
         # Without root's right to write and read anywhere a mode binds root too (Linux).
@@ -134,12 +130,8 @@ def test_what_may_not_be_written_or_read(package, tmp_path):
     assert [text.count(f"Compiled kernels in '{folders[0]}'") for text in said] == [0, 0, 1, 0]
 
 
-# In this one -------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Begin with a kernel as a process does; whether it came from the disk."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path / "user"))
@@ -157,7 +149,6 @@ def start(tmp_path, monkeypatch):
 
 
 def places(tmp_path):
-    """Folders below this one that hold machine code."""
     return {path.parent.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.nbc")}
 
 
@@ -226,7 +217,6 @@ def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, start, t
 
 
 def test_files_of_another_numba_are_no_damage(start, monkeypatch):
-    """They are made again, and nothing is said."""
     assert not start()
     with monkeypatch.context() as patch:
         patch.setattr(numba, "__version__", "0.1")
@@ -252,9 +242,6 @@ def test_of_two_processes_that_save_at_once_none_gets_the_kernel_of_the_other(tm
     one.save("key of one", "code of one")
     assert [one.load(f"key of {name}") for name in ("one", "two")] == ["code of one", "code of two"]
     assert len(list(tmp_path.glob("*.nbc"))) == 2
-
-
-# The stamp that says what was compiled -----------------------------------------------------------
 
 
 def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, monkeypatch):

@@ -1,5 +1,3 @@
-"""The exponential of the kernels against numpy's."""
-
 import numpy as np
 import pytest
 

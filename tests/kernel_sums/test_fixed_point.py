@@ -1,5 +1,3 @@
-"""32-bit coordinates: the proven bound holds, is nearly reached, and is respected."""
-
 import brute
 import numpy as np
 import pytest

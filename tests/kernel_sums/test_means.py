@@ -1,5 +1,3 @@
-"""laplacian_means: ratios, effective sizes, both limits, and no silent zero."""
-
 from functools import partial
 
 import brute
@@ -16,7 +14,6 @@ BANDWIDTHS = np.logspace(-6, 6, 13)
 
 
 def agree(got, *arguments, part=..., rtol=1e-12, **options):
-    """Whether means and sizes, or a part of them, are those of the brute force."""
     mean, size = brute.kernel_means(*arguments, **options)
     np.testing.assert_allclose(got.mean[part], mean, rtol=rtol)
     np.testing.assert_allclose(got.effective_size[part], size, rtol=rtol)

@@ -1,5 +1,3 @@
-"""Memory beyond the inputs, by the peak a process of its own reaches."""
-
 import subprocess
 import sys
 

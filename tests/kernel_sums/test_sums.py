@@ -1,5 +1,3 @@
-"""laplacian_sums against hand-derived numbers and the brute force."""
-
 from functools import partial
 
 import brute
@@ -76,7 +74,6 @@ def test_weight_columns_and_bandwidths(d, m, rng, monkeypatch):
     got = agree(points, None, weights, bandwidths)
     single = laplacian_sums(points, None, weights[:, 0], bandwidth=bandwidths)
     np.testing.assert_allclose(single, got[:, :, 0], rtol=1e-13)
-    # Many take several passes.
     monkeypatch.setattr("lore_core.kernel_sums.grid._PASS_BYTES", 0)
     agree(points[:90], None, weights[:90, 0], np.geomspace(0.01, 100, 30))
 
@@ -138,13 +135,9 @@ def test_halves_up_to_rounding_share_exponentials(rng):
     (once,) = as_passes({float(x): 0 for x in exact}, 1, 1)
     assert sum(not entry.squared for entry in once.entries) == 3
     agree(rng.normal(size=(90, 2)), None, rng.random(90), h)
-    # What is no half stays.
     h = np.array([0.3, 0.3 * (1 + 1e-14), 0.7, 1e-310, 2e-310, 1e300])
     np.testing.assert_allclose(snapped(h), h, rtol=1e-15)
     assert len(np.unique(snapped(h))) == len(h)
-
-
-# Ties, duplicates, order and extreme coordinates -------------------------------------------------
 
 
 def agree_with_and_without_self(points, weights, h):

@@ -1,5 +1,3 @@
-"""Threads, parts, progress and stopping."""
-
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -120,7 +118,6 @@ def test_threads_are_as_many_as_the_libraries_may_use(monkeypatch):
     ],
 )  # fmt: skip
 def test_steps_are_short(n, d, bandwidths, rng):
-    """No step is a large share of a long sum, so that it can be stopped at any time."""
     seen = [0.0]
     laplacian_means(
         rng.normal(size=(n, d)),

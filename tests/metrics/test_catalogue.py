@@ -63,7 +63,6 @@ def test_formulas_are_in_the_method_notes():
     ],
 )
 def test_tables_show_their_metrics_in_their_order(table, expected):
-    """What is stable first, bare maxima last."""
     assert names(table) == expected.split(", ")
 
 

@@ -1,5 +1,3 @@
-"""What recalibration can gain and what it cannot: against formulas written out another way."""
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq

@@ -1,5 +1,3 @@
-"""Held-out errors, counted by hand; what they are of is measured in docs/trust.md."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Intervals of means: by hand, and holding at once as often as they say."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +30,6 @@ def test_independent_columns_are_sidaks(size):
 
 @pytest.mark.parametrize(("rare", "n"), [(0, 100), (3, 100), (15, 500), (15, 6000)])
 def test_two_values_have_clopper_and_pearsons_interval(rare, n):
-    # A rare row costs 3, another gains 0.1.
     rows = pd.DataFrame({"a": np.where(np.arange(n) < rare, 3, -0.1)})
     found = joint_intervals(rows, [(-0.1, 3)]).loc["a"]
     exact = stats.binomtest(rare, n).proportion_ci(0.95, "exact")

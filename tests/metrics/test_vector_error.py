@@ -1,5 +1,3 @@
-"""Local errors of the whole vector: brute force, noise taken off, tests that keep their level."""
-
 from dataclasses import replace
 
 import numpy as np

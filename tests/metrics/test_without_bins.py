@@ -1,5 +1,3 @@
-"""Isotonic reliability and the smooth ECE, against hand-derived cases and brute force."""
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,5 +1,3 @@
-"""Who is answered: those who know the secret, by this server's names, from its own pages."""
-
 import asyncio
 import os
 import stat
@@ -31,7 +29,6 @@ def run(awaited):
 
 
 def ask(address, kind="http", *, proxied=False, prefix="", **headers):
-    """Return the path of the app that answers, the address led to, or the status."""
     path, _, query = address.partition("?")
     sent = []
     hosts = ["localhost", "127.0.0.1", *[PUBLIC] * proxied]
@@ -184,7 +181,6 @@ class Runtime:
 
 
 def visit(*, checked: bool) -> Runtime:
-    """Ask for a page, and leave before the answer is sent."""
     runtime = Runtime()
     app = Starlette(routes=[WebSocketRoute("/", create_websocket_handler(runtime))])
     coming = [
@@ -213,9 +209,6 @@ def test_a_reader_who_leaves_in_the_middle_is_no_failure():
     with pytest.raises(RuntimeError, match="close message"):
         visit(checked=False)
     assert visit(checked=True).left
-
-
-# The token ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture

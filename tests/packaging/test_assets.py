@@ -1,5 +1,3 @@
-"""Streamlit's own files come at once: from memory, named beforehand, and not held back."""
-
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +28,6 @@ APP = Starlette(routes=[Route("/{path:path}", below)], middleware=MIDDLEWARE)
 
 
 def get(path):
-    """Ask as a browser does; headers and body."""
     sent = []
     headers = [(b"accept", b"text/html,*/*"), (b"accept-encoding", b"gzip")]
     scope = {"type": "http", "method": "GET", "path": path, "headers": headers}

@@ -10,7 +10,6 @@ from benchmarks._app_memory import MemoryWatch
 
 MEGABYTE = 2**20
 HELD = 40 * MEGABYTE
-#: Holds memory, starts as many more of its kind as it is told one inside the other, and waits.
 PROGRAM = f"""
 import subprocess, sys
 held, more = b"x" * {HELD}, int(sys.argv[1])

@@ -18,7 +18,6 @@ from lore_core.reading import load
 
 @pytest.fixture
 def served(monkeypatch, tmp_path):
-    """What `lore app` would serve, instead of serving it."""
     calls = []
 
     def serve(settings, token, *, open_browser, notify):

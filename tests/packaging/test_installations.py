@@ -1,5 +1,3 @@
-"""What a small installation can do, and what it says of the rest."""
-
 import os
 import re
 import subprocess
@@ -19,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
-#: Hides every optional package, as if it were not installed.
 CORE_ONLY = """
 import sys
 from importlib.machinery import PathFinder

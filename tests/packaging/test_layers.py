@@ -16,7 +16,6 @@ def name_of(file):
 
 
 def imports():
-    """Every module of the library and what it imports, wherever in its file; the lazy rooms."""
     files = {name_of(file): file for file in (ROOT / "lore_core").rglob("*.py")}
     lazy = {name for name, file in files.items() if file.with_suffix(".pyi").exists()}
     found = {}

@@ -1,5 +1,3 @@
-"""Names are where the stubs say, and come when they are asked for."""
-
 import pkgutil
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""Servers of one's own: who is answered, what is printed, how they end and what outlives them."""
-
 import io
 import json
 import os
@@ -53,7 +51,6 @@ ROUTES = {
     "/component/nothing/x.js": ("GET", 404),
     "/_stcore/bidi-components/nothing/x.js": ("GET", 404),
 }
-#: Asks as an account, from an address, for paths below others; prints status and text of each.
 ASK = """
 import encodings.idna, http.client, json, os, sys
 account, source, port, bases, routes, upgrade = json.loads(sys.argv[1])
@@ -124,7 +121,6 @@ def test_a_proxy_proves_itself_with_every_request(tmp_path):
         assert server.token not in server.said
 
 
-#: Starts the dashboard at a port that another program took after it was chosen.
 TAKEN = """
 import sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -205,9 +201,6 @@ def test_streamlit_run_prints_a_link_with_a_token_of_its_own(monkeypatch):
             process.terminate()
 
 
-# From a program ----------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def dataset():
     rng = np.random.default_rng(0)
@@ -259,12 +252,8 @@ def test_who_imports_the_app_starts_no_process():
     assert done.returncode == 0, done.stderr
 
 
-# One that is killed ------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def serve(tmp_path):
-    """Start ``lore app`` with a cache of its own; its process and its address with the secret."""
     started = []
 
     def start():

@@ -1,8 +1,3 @@
-"""Fits beside a real server, which ends at once and leaves no process.
-
-Fits are cancelled, begun again, and go on when their page is left.
-"""
-
 import os
 import signal
 import subprocess
@@ -23,14 +18,12 @@ pytestmark = [
     pytest.mark.xdist_group("launch"),
     pytest.mark.skipif(sys.platform != "linux", reason="files are read in other processes there"),
 ]
-#: Seconds the end may take on a busy machine. Without its own limits it would take minutes, or
-#: never come.
+#: Seconds the end may take on a busy machine; without limits of its own it would take minutes.
 SECONDS = 10.0
 WORKER = "lore_core.dashboard.worker"
 
 
 def marked(mark):
-    """Return the processes that still run and have a word in their environment."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):  # it has just ended, or is another account's
@@ -40,7 +33,6 @@ def marked(mark):
 
 
 def running(module, processes):
-    """The ids of those that run a module of Python."""
     found = set()
     for process in processes:
         with suppress(psutil.Error):
@@ -74,7 +66,6 @@ def rows(tmp_path_factory):
 
 
 def told(page):
-    """What a page has said so far of a fit that can be cancelled."""
     if page.named("button", "stop_fit_methods") is None:
         return ""
     texts = [item.progress.text for item in page.elements if item.WhichOneof("type") == "progress"]
@@ -82,7 +73,6 @@ def told(page):
 
 
 def is_at_work(page):
-    """Whether methods are being fitted by then: those that take longest come first."""
     return "LoRe" in told(page)
 
 
@@ -118,7 +108,6 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
                 assert again <= workers()  # it was left, and is another's, too
                 assert "cancelled" in other.press(waiting, "stop_fit_methods").text
             assert not again <= workers()
-        # A page loading and a fit do not hold its end up.
         with Reader(server.url) as reader:
             reader.open("recalibrate", gamma=0.3, until=told)
             with Reader(server.url) as other:
@@ -132,7 +121,6 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
 
 @pytest.fixture
 def reading(tmp_path):
-    """A server of which one process waits for what nobody writes."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     written = []

@@ -72,7 +72,6 @@ def test_what_is_not_there_stays_so_and_a_second_trip_changes_nothing(dataset, t
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_predictions_that_are_no_longer_the_most_probable_class(dataset, tmp_path, complete):
-    """Recalibrated, and where only the confidence was known."""
     changed = dataset.with_confidence(np.full(N, 0.2 if complete else 0.7))
     changed = dataclasses.replace(changed, complete=complete)
     back = saved(changed, tmp_path)

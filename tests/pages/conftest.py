@@ -24,7 +24,6 @@ CONTROLS = (
 
 
 def unpacked(content: bytes) -> dict:
-    """Read what ``packing.py`` wrote."""
     length = int.from_bytes(content[-4:], "little")
     header = json.loads(content[-4 - length : -4])
     for name, (kind, place, size) in header.pop("arrays").items():
@@ -33,8 +32,6 @@ def unpacked(content: bytes) -> dict:
 
 
 class Page:
-    """One page of one session."""
-
     def __init__(self, app: AppTest) -> None:
         self.app = app
 
@@ -52,7 +49,6 @@ class Page:
         return self.run()
 
     def set(self, key: str, value: object) -> Page:
-        """Set a control as a reader does."""
         controls = [item for kind in CONTROLS for item in self.app.get(kind)]
         (control,) = [item for item in controls if item.key == key]
         control.set_value(value)
@@ -83,14 +79,12 @@ class Page:
 
     @property
     def text(self) -> str:
-        """Everything in words on the page."""
         kinds = ("markdown", "caption", "info", "warning", "success", "error", "subheader", "text")
         said = "\n".join(str(item.value) for kind in kinds for item in self.app.get(kind))
         return said.replace("\N{NO-BREAK SPACE}", " ")
 
     @property
     def plain(self) -> str:
-        """The same as it was before Markdown was kept from it."""
         return self.text.replace("\\", "")
 
     @property
@@ -98,7 +92,6 @@ class Page:
         return [getattr(item.value, "data", item.value) for item in self.app.dataframe]
 
     def table(self, *columns: str) -> pd.DataFrame:
-        """Return the one table that has these columns."""
         (found,) = [table for table in self.tables if set(columns) <= set(table.columns)]
         return found
 
@@ -111,7 +104,6 @@ class Page:
 
     @property
     def charts(self) -> dict[str, dict]:
-        """What the browser is told of each chart, in the page's order."""
         sent = [item.proto for item in self.app.get("bidi_component")]
         return {
             chart.id.rpartition("-")[2]: json.loads(chart.bytes)
@@ -121,12 +113,10 @@ class Page:
 
     @property
     def scene(self) -> dict:
-        """What the landscape in the browser was sent to show, arrays in their shapes."""
         return self.sent("landscape")
 
     @property
     def drawn_rows(self) -> dict:
-        """The rows it is given when it asks for them."""
         asked = {"rows": self.scene["rows"], "all": True}
         return unpacked(self.app.session_state["_map_rows"].answer(asked))
 
@@ -136,7 +126,6 @@ class Page:
 
     @property
     def field(self) -> np.ndarray:
-        """Signed errors of the landscape's nodes."""
         scene = self.scene
         r = scene["field"]["resolution"]
         error = scene["error"].reshape(r, r).astype(float)
@@ -178,7 +167,6 @@ def open_page(monkeypatch):
 def make(
     n=400, n_classes=3, n_features=5, calibration=0.5, seed=0, class_names=None, **fields
 ) -> Dataset:
-    """Make a small classifier that promises too much on one side of its first feature."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, max(n_features, 1)))
     probabilities = rng.dirichlet(np.linspace(3, 0.5, n_classes), n)

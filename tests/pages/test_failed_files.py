@@ -1,5 +1,3 @@
-"""Data that cannot be loaded: no page shows the numbers of others in their place."""
-
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +11,12 @@ NOTHING = "Nothing is loaded"
 
 
 def log(folder: Path) -> Path:
-    """A log that no mapping of columns can help."""
     path = folder / "run.json"
     path.write_text('{"version": 2, "eval": {"task": "arc"}, "samples": [')
     return path
 
 
 def table_of_logits(folder: Path) -> Path:
-    """A table of scores that is named as if it held probabilities."""
     rng = np.random.default_rng(3)
     path = folder / "scores.csv"
     rows = np.column_stack([rng.normal(size=(200, 3)).round(3), rng.normal(size=(200, 2)).round(3)])
@@ -34,7 +30,6 @@ def started_with(path: Path) -> list[str]:
 
 
 def link_of(page) -> str:
-    """The data that the page's address names."""
     named = page.app.query_params["data"]
     return named if isinstance(named, str) else named[0]
 
@@ -49,7 +44,6 @@ def shows_no_numbers(page):
 @pytest.fixture
 def every_page():
     def check(page):
-        """No page but Data has anything to show, and each says so and leads there."""
         for name in PAGES:
             if name == "data":
                 continue

@@ -1,5 +1,3 @@
-"""Readers name files below one folder, and learn nothing of others."""
-
 import sys
 
 import pytest
@@ -13,7 +11,6 @@ SECRET = "password hunter2"
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    """One to read from, and one outside with a secret and nothing else."""
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()

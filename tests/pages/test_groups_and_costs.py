@@ -1,5 +1,3 @@
-"""Numbers by group and by cost are the library's, and what has no interval is said."""
-
 import dataclasses
 import re
 
@@ -77,7 +75,6 @@ def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
 
 @pytest.fixture
 def dear(monkeypatch):
-    """Simulating the local metrics would take too long, whatever their number of rows."""
     found = {"n_draws": 60, "local_intervals": False}
     monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
 

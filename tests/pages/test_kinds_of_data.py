@@ -1,5 +1,3 @@
-"""Every page opens, without an exception, on every kind of data it may be given."""
-
 import dataclasses
 import json
 
@@ -31,14 +29,11 @@ FIGURES = {
 GROUP_FIGURES = ["group_chart", "group_before", "group_after", "place_before", "place_after"]
 
 
-#: Those whose pictures change with every setting.
 SET = ("overview", "landscape", "bandwidth", "recalibrate")
 
 
 @pytest.fixture
 def pages_on(open_page):
-    """Open one page after the other in a session that begins with these data, as a reader does."""
-
     def walk(dataset=None, names=PAGES, **settings):
         page = open_page("data", dataset, **settings)
         for name in names:
@@ -114,7 +109,6 @@ def test_one_probability_column(pages_on, made):
 @pytest.mark.parametrize("n", [2, 3, 9])
 def test_a_handful_of_rows(pages_on, made, n):
     for name, page in pages_on(made(n=n, n_features=3)):
-        # One sentence where there is nothing to choose a bandwidth by; nothing else.
         assert [text for text in page.errors if "Use fewer bins" not in text] == [], name
 
 
@@ -143,8 +137,7 @@ def test_awkward_names(pages_on, made, target):
     for name, page in pages_on(dataset, target=NASTY[target]):
         assert page.app.query_params["target"] == NASTY[target], name
         assert page.errors == [], name
-        # Names may stand in a table, a list to choose from or a plain text, where they are shown
-        # as they are; in Markdown they must be escaped and in a figure too.
+        # Names stand as they are in a table, a list or plain text; Markdown must escape them.
         for kind in ("markdown", "caption", "info", "warning", "success", "error"):
             for item in page.app.get(kind):
                 said = f"st.{kind} on {name} renders a class name: {item.value}"

@@ -1,5 +1,3 @@
-"""What the pages say is what the library computes."""
-
 import base64
 
 import numpy as np
@@ -27,7 +25,6 @@ def points(dataset, embedding):
 
 
 def array(value):
-    """Numbers of a figure as they went to the browser."""
     if not isinstance(value, dict):
         return np.array([np.nan if item is None else item for item in value], dtype=float)
     flat = np.frombuffer(base64.b64decode(value["bdata"]), np.dtype(value["dtype"]))
@@ -70,7 +67,6 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
         lore.regions.overall_gap(c, a, **how), search, top_label=target == "top-label"
     )
     assert page.plain.count(said.sentence) == 1
-    # Intervals are those of the library, with as many draws as it makes by default.
     on = {"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)}
     found = summary_of(View(dataset, target, float(gamma), bins, binning, on)).intervals
     deltas = {item.label: item.delta for item in page.app.metric}
@@ -151,7 +147,6 @@ def test_colours_mean_the_same_at_every_bandwidth(open_page, dataset):
 
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 def test_every_bin_can_be_chosen(open_page, made, binning):
-    # Nearly all confidences close to 1, as in most networks.
     rng = np.random.default_rng(0)
     top = 1 - rng.exponential(0.001, 600).clip(0, 0.4)
     dataset = made(n=600, n_classes=2)

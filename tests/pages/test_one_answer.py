@@ -1,5 +1,3 @@
-"""The page, the command, the report and the library give one answer to one question."""
-
 import io
 import json
 
@@ -83,7 +81,6 @@ def said(view):
 
 @pytest.fixture(scope="module")
 def metrics(view):
-    """Every metric with interval, chance, unit and rows, from as few draws as have an interval."""
     chance = chance_errors_of(view, n_draws=DRAWS) if view.is_local else None
     return metric_table(summary_of(view, n_draws=DRAWS), chance).set_index("metric")
 
@@ -95,7 +92,6 @@ def values(metrics):
 
 @pytest.fixture(scope="module")
 def on_the_map(view):
-    """What the rows come to, place by place; nothing without a map."""
     if not view.is_local:
         return ""
     scene = Scene(view, errors_of(view), reliability_of(view), None, view.embedding, view.map_name)

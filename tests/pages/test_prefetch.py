@@ -1,5 +1,3 @@
-"""What the comparing pages ask for is computed while the page before them is looked at."""
-
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +7,6 @@ from pages.shared import methods, tasks
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What is asked of the worker pool, by its name and key, in its order."""
     noted: list[tuple[str, object]] = []
     original = tasks.submit
 
@@ -24,7 +21,6 @@ def asked(monkeypatch):
 
 @pytest.fixture
 def wanted(monkeypatch):
-    """What is to be computed when no page runs, by the reader; the test itself does it."""
     waiting: dict[object, object] = {}
     monkeypatch.setattr(methods, "POOL", SimpleNamespace(is_warm=True))
     monkeypatch.setattr(methods, "run_when_idle", waiting.__setitem__)

@@ -1,5 +1,3 @@
-"""Take it away: the report, and a fitted recalibrator as a file."""
-
 import io
 import json
 import time

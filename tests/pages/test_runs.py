@@ -1,5 +1,3 @@
-"""The Runs page: what it asks for, what it says of bad input, and that its numbers are right."""
-
 import dataclasses
 import functools
 import io
@@ -21,13 +19,11 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs import request
 from pages.shared.header import plain
 
-#: Seconds a comparison of a few small runs may take on a slow machine.
 PATIENCE = 120
 
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """A few small runs are not worth processes of their own."""
     monkeypatch.setattr(request, "compare_runs", functools.partial(compare_runs, n_jobs=1))
 
 
@@ -54,8 +50,6 @@ def folder(tmp_path, made):
 
 @pytest.fixture
 def runs_page(open_page):
-    """The page with a directory typed in, where paths are offered."""
-
     def open_(directory=None, **settings):
         page = open_page("runs", **settings)
         if not any(item.key == "runs_from" for item in page.app.button_group):
@@ -74,7 +68,6 @@ def choose(page, **values):
 
 
 def compare(page):
-    """Press the button and wait for the comparison."""
     page.press("Compare")
     end = time.monotonic() + PATIENCE
     while not page.figures and not page.errors:

@@ -1,5 +1,3 @@
-"""Pages of many readers take turns, none is held up by a long one, and memory is given back."""
-
 import sys
 import threading
 from pathlib import Path
@@ -15,8 +13,6 @@ SECONDS = 9
 
 
 class Page(threading.Thread):
-    """A page that runs until it is released, or waits and was told for how many."""
-
     def __init__(self, name, order, **options):
         super().__init__()
         self.begun, self.released, self.settled = (threading.Event() for _ in range(3))

@@ -1,5 +1,3 @@
-"""A region drawn on the map, the rows behind one row, and the Variables page."""
-
 import dataclasses
 
 import numpy as np
@@ -41,8 +39,6 @@ def region(embedding):
 
 @pytest.fixture
 def selected(open_page, dataset, region):
-    """The Landscape page with a region drawn on its map."""
-
     def open_(data=dataset, **settings):
         page = open_page("landscape", data, **settings)
         page.app.session_state["_region"] = (MAP, Selection(((1, region),)))

@@ -1,5 +1,3 @@
-"""What is marked on the Landscape page is what the program that opened it hears of."""
-
 import numpy as np
 
 from lore_core.dashboard.launch import read_selection
@@ -9,7 +7,6 @@ from lore_core.regions.rows import rows_with
 
 
 def heard(folder, n_rows):
-    """What ``Dashboard.selection`` says, without a server."""
     return read_selection(folder / "marked.npy", n_rows)
 
 

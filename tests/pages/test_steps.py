@@ -1,5 +1,3 @@
-"""What the reader does, step by step: load good and bad files, split, follow a link."""
-
 import io
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What the server keeps, in memory and on disk, and for how long; what is damaged is not there."""
-
 import os
 import stat
 import subprocess
@@ -39,7 +37,6 @@ def test_data_are_kept_by_their_bytes(made):
 
 @pytest.mark.parametrize(("others", "hour"), [(False, 24.0), (True, 1.0)])
 def test_nothing_is_kept_without_end(monkeypatch, others, hour):
-    """For a day after its last use, where others are answered for an hour."""
     now = [0.0]
     monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0] * hour * 3600)
     monkeypatch.setattr(store_module, "answers_this_machine_only", lambda: not others)
@@ -202,7 +199,6 @@ def clean(cache, *options):
 
 @pytest.fixture
 def cache(tmp_path):
-    """A folder of the user's caches, with one dataset that was kept."""
     kept = DiskCache(tmp_path / "lore-lens" / "kept")
     kept.put("data", "a", "a", "")
     return tmp_path

@@ -1,5 +1,3 @@
-"""Places on Overview and Landscape: the headline, the list, the map and the switch agree."""
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,6 @@ from pages.shared import subgroups as shared
 
 @pytest.fixture(scope="module")
 def planted():
-    """Rows of two features with one place far too confident."""
     return lore.demo.synthetic(8000, random_state=1).dataset
 
 

@@ -1,5 +1,3 @@
-"""Work in the background ends in one of three ways, says which, and goes with its readers."""
-
 import dataclasses
 import threading
 import time
@@ -17,7 +15,6 @@ SECONDS = 30
 
 
 def begun(function, **more):
-    """Work in the server's thread; its result is kept by ``keep``."""
     return tasks.submit(Request(function, {}, title="a sum", lane="server", **more))
 
 
@@ -35,8 +32,6 @@ def work_that(raises):
 
 
 def until_cancelled(begun):
-    """Work that goes on until it is cancelled; ``begun``: set once it is at work."""
-
     def work(progress):
         while True:
             progress(0.5, "half")
@@ -149,12 +144,10 @@ def test_a_job_whose_readers_have_left_is_stopped(monkeypatch):
 
 
 def wait_until_ended(progress):
-    """Work of a worker that goes on until it is ended."""
     threading.Event().wait()
 
 
 def add_up(numbers, progress):
-    """Work that is done at once."""
     return sum(numbers)
 
 

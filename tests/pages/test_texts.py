@@ -1,5 +1,3 @@
-"""Logs as they come: features are made of their words, and of several tables one is chosen."""
-
 import sqlite3
 from contextlib import closing
 
@@ -53,7 +51,6 @@ def test_a_database_is_queried(open_page, tmp_path):
     assert page.errors == []
     count = int((answer_log(300).table["confidence"] > 0.8).sum())
     assert f"{count} rows" in page.text
-    # The roles that are shown are those of the query's columns.
     assert f"(SQLite), {count} rows" in page.text
     assert f"{count} rows" in page.press("Read with these roles").text
     assert path.read_bytes() == before

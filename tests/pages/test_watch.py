@@ -1,5 +1,3 @@
-"""The Watch page: what the command keeps, shown; what it says of other directories."""
-
 import sys
 import threading
 import time
@@ -34,8 +32,6 @@ def kept(tmp_path):
 
 @pytest.fixture
 def begin(open_page):
-    """Open the page on a directory, without waiting for what is looked at in the background."""
-
     def begin(directory=None, page=None):
         page = page or open_page("watch")
         if not page.app.text_input:
@@ -63,7 +59,6 @@ def is_at_work(page):
 
 
 def settled(page):
-    """Draw the page until nothing is at work."""
     end = time.monotonic() + PATIENCE
     while is_at_work(page):
         assert time.monotonic() < end
@@ -74,8 +69,6 @@ def settled(page):
 
 @pytest.fixture
 def gate(monkeypatch):
-    """Let so many batches be measured, and note every one that is."""
-
     class Gate:
         def __init__(self):
             self.free, self.rows, self.n_asked = threading.Semaphore(0), [], 0
@@ -87,7 +80,6 @@ def gate(monkeypatch):
             return metrics_of_sums(sums, gamma=gamma)
 
         def let(self, count, page):
-            """Let some more be measured, and draw the page when they were."""
             before = len(self.rows)
             self.free.release(count)
             end = time.monotonic() + PATIENCE
@@ -107,7 +99,6 @@ def gate(monkeypatch):
 
 
 def n_seen(page):
-    """How many batches have numbers in the table."""
     return int((page.app.dataframe[0].value["rows"] != "…").sum())
 
 

@@ -1,5 +1,3 @@
-"""Rows that do not fit into memory: pages of a sample, and beside it what sums say of all."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,5 +37,4 @@ def test_pages_say_what_is_of_all_rows(open_page, given):
     assert set(table["metric"]) >= {"ALCE, points", "ECE, points"}
     for name in ("bandwidth", "landscape"):
         assert "All 4,000 rows" in page.go(name).text
-    # Other data that a reader loads are all there are.
     assert "All 4,000 rows" not in open_page("overview", arguments=given[:3]).text

@@ -1,5 +1,3 @@
-"""The target “whole vector”: Overview, Landscape and Bandwidth answer it, other pages say so."""
-
 import base64
 import io
 import json

@@ -1,5 +1,3 @@
-"""The page's building blocks on two tiny runs, and the page that is checked in."""
-
 import re
 from pathlib import Path
 
@@ -42,7 +40,6 @@ def run_of(seed, n=160):
 
 
 def maps_of(run):
-    """Stand in for t-SNE, which would take seconds."""
     return {"tsne": run.features[:, :2].astype(float), "pca": run.features[:, 1:].astype(float)}
 
 
@@ -143,12 +140,10 @@ def test_the_page_has_every_table_and_picture(content):
         assert re.search(rf"^## {re.escape(heading)}", text, re.MULTILINE), heading
     for name in content.pictures:
         assert f"picture {name}" in text, name
-    # Published numbers stand in the rows of their methods.
     assert re.search(r"\| LoRe \(t-SNE\) \| \**\.351 ± \.084\** \|", text)
     assert re.search(r"\| MLCE \(PCA\) \| \.639 \|", text)
     assert re.search(r"\| Temperature scaling \| 4\.9 ± 1\.7 \|", text)
     assert re.search(r"\| worst bin \| 0\.0746 \| 0\.0629 \|", text)
-    # Not the runs the independent script had.
     assert "independent script" not in text.split("## How")[1]
     assert "## Agreement" not in text
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):

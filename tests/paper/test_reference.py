@@ -19,10 +19,9 @@ from lore_core.recalibration import LevelLoRe
 #: The sixty runs are compared once, by one worker.
 pytestmark = pytest.mark.xdist_group("paper")
 
-#: The script's own NLL of the methods that replace the top-label confidence (.507, .494, isotonic
-#: .480) cannot be had from its definitions: with two classes p_other = 1 − c', which gives the
-#: values here (and the paper's .48 for histogram binning): see
-#: test_nll_of_two_classes_by_definition.
+#: The script's own NLL where the top-label confidence is replaced (.507, .494, isotonic .480) does
+#: not follow from its definitions: with two classes p_other = 1 − c', which gives these values (and
+#: the paper's .48 for histogram binning): see test_nll_of_two_classes_by_definition.
 _COLUMNS = ["max group-wise MCE", "ECE", "MCE", "NLL", "Brier", "MLCE"]
 #: Mean and standard deviation by method, printed to three decimals.
 _PUBLISHED = {
@@ -52,7 +51,6 @@ def compared(runs, methods):
 
 @pytest.fixture(scope="module")
 def result(runs):
-    """The methods of the script on all runs."""
     methods = standard_recalibrators(gamma=0.4, n_bins=5)
     found = compared(runs, [method for method in methods if method.label in _PUBLISHED])
     assert found.n_runs == 60

@@ -1,5 +1,3 @@
-"""Small hand-made files, and the real ones where they are at hand."""
-
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +33,6 @@ def table():
 
 @pytest.fixture
 def arrays(table):
-    """The same six rows as the arrays of an .npz."""
     return {
         "probs": table[["p_0", "p_1", "p_2"]].to_numpy(),
         "labels": table["label"].to_numpy(),
@@ -47,8 +44,6 @@ def arrays(table):
 
 @pytest.fixture
 def npz(tmp_path, arrays):
-    """Write the six rows as .npz, with arrays replaced, added or (None) left out."""
-
     def write(name="runs.npz", **changes):
         path = tmp_path / name
         kept = {key: value for key, value in {**arrays, **changes}.items() if value is not None}
@@ -60,8 +55,6 @@ def npz(tmp_path, arrays):
 
 @pytest.fixture
 def csv(tmp_path, table):
-    """Write the six rows as CSV, with columns replaced, added or (None) left out."""
-
     def write(name="runs.csv", *, sep=",", decimal=".", **changes):
         frame = table.copy()
         for column, values in changes.items():
@@ -78,8 +71,6 @@ def csv(tmp_path, table):
 
 @pytest.fixture
 def text(tmp_path):
-    """Write a text file as it stands."""
-
     def write(content, name="runs.csv", encoding="utf-8"):
         path = tmp_path / name
         path.write_bytes(content.encode(encoding))

@@ -1,5 +1,3 @@
-"""Some of what `make attack` does: damaged files and edited models are refused or make sense."""
-
 import os
 
 import pytest

@@ -1,5 +1,3 @@
-"""Bad input gets one sentence: file, column, rule, first bad row, how to fix it."""
-
 import io
 
 import numpy as np

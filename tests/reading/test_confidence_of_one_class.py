@@ -1,5 +1,3 @@
-"""Confidences and logits that are something else: refused, where their own kind is read."""
-
 import numpy as np
 import pandas as pd
 import pytest

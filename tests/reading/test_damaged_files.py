@@ -1,5 +1,3 @@
-"""Damaged and forged files are refused in one sentence, before anything grows or runs."""
-
 import struct
 import zipfile
 

@@ -1,5 +1,3 @@
-"""Databases are read by a table or a query, and reach nothing but themselves."""
-
 import io
 import sqlite3
 
@@ -23,7 +21,6 @@ def rows(n=40):
 
 @pytest.fixture(params=["sqlite", "duckdb"])
 def database(request, tmp_path):
-    """A database of two tables and a view, with the rows."""
     frame, path = rows(), tmp_path / f"runs.{request.param}"
     if request.param == "sqlite":
         with sqlite3.connect(path) as opened:

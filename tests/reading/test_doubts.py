@@ -1,5 +1,3 @@
-"""Ways to write data wrongly: each is refused in one sentence, said, or read as it was meant."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +18,6 @@ FIRST, SECOND = slice(0, N // 2), slice(N // 2, N)
 
 
 def two(**changed):
-    """A right table of two classes, some columns changed or (None) left out."""
     columns = {"label": Y, "p_0": 1 - P, "p_1": P, "f_0": F[:, 0], "f_1": F[:, 1], "split": SPLIT}
     columns |= changed
     return pd.DataFrame({name: v for name, v in columns.items() if v is not None})
@@ -142,7 +139,6 @@ def test_refused(case, tmp_path):
         reading.read(write(tables, tmp_path))
     assert str(error.value).endswith(".")
     if isinstance(error.value, reading.DoubtfulDataError):
-        # The reader may know better.
         accepted = reading.read(write(tables, tmp_path), mapping={"accept": error.value.check})
         flagged = [check.name for check in accepted.report.checks if check.level == "refuse"]
         assert flagged == [error.value.check]
@@ -166,7 +162,6 @@ def test_read_as_meant(case, tmp_path):
 @pytest.mark.parametrize("n", [25, 300, 3000])
 @pytest.mark.parametrize("k", [2, 3, 10])
 def test_honest_data_are_never_refused(n, k):
-    """Good and bad classifiers, rare classes, round numbers, rows that are alike by chance."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         skill = rng.choice([0.0, 0.1, 0.5])

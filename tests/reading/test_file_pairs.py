@@ -1,5 +1,3 @@
-"""Two files as one dataset, images beside them, directories and many runs."""
-
 import numpy as np
 import pytest
 

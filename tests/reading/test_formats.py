@@ -1,5 +1,3 @@
-"""Every format, found by suffix and by content, and read to the same dataset."""
-
 import io
 from pathlib import Path
 
@@ -104,8 +102,6 @@ def test_quoted_cells_with_delimiters_and_breaks(text):
 
 
 class Upload(io.BytesIO):
-    """What Streamlit hands over: bytes with a name."""
-
     def __init__(self, content, name):
         super().__init__(content)
         self.name = name

@@ -1,5 +1,3 @@
-"""Results as data frames of the library that the data came from."""
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa

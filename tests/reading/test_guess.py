@@ -1,5 +1,3 @@
-"""Which column is taken for what, what the user can say, and what the mapping panel shows."""
-
 import dataclasses
 
 import numpy as np
@@ -174,7 +172,6 @@ def test_npz_groups_inputs_and_names(npz):
     )
     data = reading.dataset
     assert data.class_names == ("red", "green", "blue")
-    # 'age' is the name of an array already
     assert list(data.groups.columns) == ["letter", "groups.age"]
     assert data.groups["letter"].tolist() == ["a", "b"] * 3
     assert data.metadata["weight"].tolist() == [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]

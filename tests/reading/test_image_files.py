@@ -1,5 +1,3 @@
-"""Images in files beside a table: found by a column of names, and nowhere else."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ from tests.refusals import refused
 
 @pytest.fixture
 def folder(tmp_path):
-    """A table and its images, one of them in a folder of its own, one row without."""
     place = tmp_path / "data"
     (place / "more").mkdir(parents=True)
     names = [f"{k}.png" for k in range(5)] + ["more/5.jpg", None, "0.png"]
@@ -26,7 +23,6 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("isolate", [False, True])
 def test_thumbnails_of_the_files_that_are_named(folder, isolate):
-    # (Of a folder the table is read.)
     found = read(folder, isolate=isolate)
     data = found.dataset
     assert data.images.shape == (8, 32, 32, 3)
@@ -37,7 +33,6 @@ def test_thumbnails_of_the_files_that_are_named(folder, isolate):
     assert any("1 row without one" in note for note in found.report.notes)
     assert found.report.images == "32 × 32 pixels, colour, for 7 of 8 rows"
     assert data.metadata["file_name"][5] == "more/5.jpg"
-    # A table of another kind, a column of another name, and none if none is wanted.
     table = pd.read_csv(folder / "metadata.csv").rename(columns={"file_name": "what"})
     table.to_parquet(folder / "other.parquet")
     path = folder / "other.parquet"

@@ -1,5 +1,3 @@
-"""Files that lost rows: they are refused, or doubted, and never read as if they were whole."""
-
 import dataclasses
 import io
 import json
@@ -39,7 +37,6 @@ def frame():
 
 
 def doubted(source, message, rows, **options):
-    """Check that a file is doubted, and read where that is accepted."""
     with pytest.raises(DoubtfulDataError, match=message) as caught:
         lore.load(source, **options)
     assert caught.value.check == "incomplete"
@@ -59,8 +56,6 @@ def lowered(content, page, by):
 
 @pytest.fixture
 def database(tmp_path, frame):
-    """Write the rows, with an index of them or without."""
-
     def write(rows=frame, *, index=False, mode="delete"):
         path = tmp_path / "runs.sqlite"
         path.unlink(missing_ok=True)
@@ -111,7 +106,6 @@ def test_rows_that_break_a_rule_of_their_table_are_no_damage(tmp_path, frame):
 
 
 def test_a_database_without_its_log(database):
-    """A database that is written by way of a log is read without it, which is said."""
     path = database(mode="wal")
     for isolate in (False, True):
         with path.open("rb") as upload:
@@ -144,7 +138,6 @@ def test_directories_of_archives(tmp_path, name, npz):
 
 
 def without(path, *names):
-    """Write an archive again without some of its members."""
     made = io.BytesIO()
     with zipfile.ZipFile(WRITTEN / "inspect.eval") as archive, zipfile.ZipFile(made, "w") as kept:
         for item in archive.infolist():
@@ -172,7 +165,6 @@ def test_samples_that_an_inspect_log_counts(tmp_path):
 
 
 def arrow_stream(frame):
-    """The rows as a stream of batches, and where each of them ends."""
     table, stream = pa.Table.from_pandas(frame), io.BytesIO()
     with pa.ipc.new_stream(stream, table.schema) as writer:
         ends = [stream.tell()]
@@ -214,8 +206,6 @@ def test_an_arrow_file_whose_end_lists_fewer_batches(tmp_path, frame):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Copy a folder of Hugging Face, some of its files changed."""
-
     def copy(**changed):
         place = tmp_path / "runs"
         shutil.rmtree(place, ignore_errors=True)

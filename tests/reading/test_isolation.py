@@ -1,5 +1,3 @@
-"""Files parsed in a child process: the same is read, and its end is nobody else's."""
-
 import io
 import os
 import signal
@@ -25,7 +23,6 @@ pytestmark = pytest.mark.skipif(not isolation.IS_POSSIBLE, reason="limits are se
 
 @pytest.fixture
 def strange(tmp_path, table):
-    """Every kind of column that can stand beside a row."""
     n = len(table)
     table["day"] = pd.date_range("2024-01-01", periods=n)
     table["moment"] = pd.date_range("2024-01-01", periods=n, tz="Europe/Berlin")
@@ -102,7 +99,6 @@ def test_a_folder_may_take_what_its_files_may(monkeypatch):
 
 
 def end_child(raws, by):
-    """Stand in for a reader that a damaged file ends."""
     os.kill(os.getpid(), by)
 
 

@@ -1,5 +1,3 @@
-"""JSON in its usual layouts, and logs of answers with a confidence."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Labels as people write them."""
-
 import numpy as np
 import pytest
 

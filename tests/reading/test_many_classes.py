@@ -1,5 +1,3 @@
-"""Tables of few rows and many classes, columns or rounded numbers, which are as they should be."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +6,6 @@ import lore_core as lore
 
 
 def classifier(n, k, strength, seed):
-    """Probabilities and labels; the larger the strength, the more are right."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(k, size=n)
     scores = 2 * rng.normal(size=(n, k))

@@ -1,5 +1,3 @@
-"""The real predictions that the product is built with."""
-
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal

@@ -1,5 +1,3 @@
-"""The report says in plain words what was read and what to be careful about."""
-
 import dataclasses
 
 import numpy as np

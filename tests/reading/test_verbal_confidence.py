@@ -1,5 +1,3 @@
-"""Logs of answers as they are written: confidences in words, and texts for features."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,6 @@
 """Ways to write a log wrongly, one or two at once: none changes what is read without a word.
 
-A sound log is written in one other way, by hand or as a spreadsheet would; what comes of it is
-compared with the sound log. The sentences of single ways are in test_doubts.
+Each is compared with the sound log; the sentences of single ways are in test_doubts.
 """
 
 import io
@@ -21,7 +20,6 @@ Way = Callable[[pd.DataFrame], "pd.DataFrame | str"]
 
 
 def sound() -> pd.DataFrame:
-    """A good classifier of three classes, its features, and rows with names."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=(N, 3))
     scores = np.exp(3 * z + rng.normal(size=(N, 3)))
@@ -43,7 +41,6 @@ def sound() -> pd.DataFrame:
 
 
 def binary() -> pd.DataFrame:
-    """The same with two classes and one probability."""
     rows = sound()
     z = rows["f_0"].to_numpy()
     p = (1 / (1 + np.exp(-2 * z))).round(6)
@@ -63,8 +60,6 @@ P = ["p_ash", "p_elm", "p_oak"]
 
 
 def cell(column: str, value: object, row: int = 7) -> Way:
-    """One cell holds something else."""
-
     def way(rows: pd.DataFrame) -> pd.DataFrame:
         rows[column] = rows[column].astype(object)
         rows.loc[row, column] = value
@@ -74,24 +69,20 @@ def cell(column: str, value: object, row: int = 7) -> Way:
 
 
 def column(name: str, made: Callable[[pd.Series], object]) -> Way:
-    """A whole column is written otherwise."""
     return lambda rows: rows.assign(**{name: made(rows[name])})
 
 
 def every(made: Callable[[pd.Series], object]) -> Way:
-    """Every probability is written otherwise."""
     return lambda rows: rows.assign(
         **{name: made(rows[name]) for name in rows if name in (*P, "p")}
     )
 
 
 def named(names: dict[str, str]) -> Way:
-    """Columns are called otherwise."""
     return lambda rows: rows.rename(columns=names)
 
 
 def text(edit: Callable[[str], str]) -> Way:
-    """The file is edited as text."""
     return lambda rows: edit(rows.to_csv(index=False))
 
 
@@ -206,7 +197,6 @@ def written(rows: pd.DataFrame, *ways: Way) -> io.BytesIO | None:
 
 
 def is_as_meant(found: Reading, meant: Reading) -> bool:
-    """Whether rows, probabilities, labels, features and halves are those of the sound log."""
     one, other = found.dataset, meant.dataset
     same = len(one) == len(other) and one.n_classes == other.n_classes
     same = same and (one.features is None) == (other.features is None)
@@ -239,7 +229,6 @@ def outcome(rows: pd.DataFrame, *ways: Way) -> str:
 
 WAYS = [(sound, name, way) for name, way in THREE.items()]
 WAYS += [(binary, name, way) for name, way in TWO.items()]
-#: Read as they were meant, without a word.
 HARMLESS = {
     "labels from 1", "labels from 0", "labels with blanks", "labels in capitals", "empty lines",
     "semicolons", "labels 1 and 2", "labels −1 and 1", "labels yes and no",

@@ -1,5 +1,3 @@
-"""A column that says what each row counts for."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,7 +40,6 @@ def test_rows_of_weight_0_are_left_out(tmp_path, isolate):
     assert data.evaluation.accuracy == pytest.approx(
         np.average(data.evaluation.outcome, weights=weights[6::2])
     )
-    # Written and read again.
     lore.save_npz(data, tmp_path / "c.npz")
     assert np.array_equal(lore.load(tmp_path / "c.npz").weights, data.weights)
     assert data.digest == read(path).dataset.digest

@@ -1,5 +1,3 @@
-"""Vector, matrix and Dirichlet scaling: gradients, other people's optima, and limits."""
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize

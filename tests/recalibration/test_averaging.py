@@ -1,5 +1,3 @@
-"""Weights, line and levels: as said, and by hand."""
-
 import numpy as np
 import pytest
 

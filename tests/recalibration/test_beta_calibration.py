@@ -1,5 +1,3 @@
-"""Beta calibration: gradient, other implementations, and limits."""
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime

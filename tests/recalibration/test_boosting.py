@@ -1,5 +1,3 @@
-"""Boosting: scikit-learn's trees summed, a stump by hand, and where there is nothing to find."""
-
 import dataclasses
 
 import numpy as np

@@ -137,7 +137,6 @@ def test_compare_puts_methods_side_by_side(rows):
     )
     assert result.table["accuracy"].nunique() == 1
     assert (result.low <= result.high).all().all()
-    # Softening an overconfident model lowers its NLL beyond chance.
     assert result.differences["NLL"].loc["Temperature scaling", "high"] < 0
 
 

@@ -1,5 +1,3 @@
-"""Platt scaling, isotonic regression, MMCE optimisation: against definitions and scikit-learn."""
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -20,12 +18,8 @@ from lore_core.recalibration.registry import own_recalibrators
 
 
 def binary(confidence, right):
-    """Rows that predict class 0 with these confidences."""
     c = np.asarray(confidence, dtype=float)
     return Dataset(np.column_stack([c, 1 - c]), 1 - np.asarray(right), predictions=np.zeros(len(c)))
-
-
-# ---- Platt
 
 
 def test_platt_of_one_confidence_by_hand():
@@ -65,9 +59,6 @@ def test_platt_tells_confidences_apart_that_round_to_one():
     assert np.isfinite(method.recalibrate(certain).probabilities).all()
 
 
-# ---- isotonic
-
-
 def test_isotonic_by_hand():
     # Right: 0, 1, 0, 1 as confidence rises; the middle pair is pooled to 1/2.
     data = binary([0.6, 0.7, 0.8, 0.9], [0, 1, 0, 1])
@@ -83,9 +74,6 @@ def test_isotonic_is_scikit_learns(rows):
     ours = IsotonicRegression().fit(calibration).recalibrate(evaluation)
     expected = theirs.predict(evaluation.confidence)
     np.testing.assert_allclose(ours.confidence, expected, atol=1e-12)
-
-
-# ---- MMCE
 
 
 def double_sum(c, a):
@@ -123,9 +111,6 @@ def test_mmce_optimization_finds_the_smallest_over_all_temperatures():
 def test_mmce_optimization_leaves_calibrated_data_about_as_they_are():
     data, _ = overconfident(8000, sharpness=1.0)
     assert MMCEOptimization().fit(data).temperature_ == pytest.approx(1, abs=0.15)
-
-
-# ---- all
 
 
 @pytest.mark.parametrize("k", [2, 5])

@@ -1,5 +1,3 @@
-"""Logistic recalibration: gradient, scikit-learn's optimum, and limits."""
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime

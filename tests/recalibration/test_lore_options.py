@@ -1,5 +1,3 @@
-"""LoRe's floor, pseudo-rows and base, against plain loops over the definitions."""
-
 import numpy as np
 import pytest
 from brute import bin_index

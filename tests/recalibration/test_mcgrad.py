@@ -1,5 +1,3 @@
-"""MCGrad, of another library: one interface, and one clear sentence without the library."""
-
 import sys
 import warnings
 
@@ -98,7 +96,6 @@ class TestMCGrad:
             method.recalibrate(fewer)
 
     def test_saturated_confidences_are_scaled_first(self):
-        """Nearly all of them are 1, and trees are still found."""
         calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
 
         def saturated(data):

@@ -1,5 +1,3 @@
-"""The classes that were not predicted: fitted apart, on wrong rows, by the stated formula."""
-
 import numpy as np
 import pytest
 from synthetic import overconfident

@@ -1,5 +1,3 @@
-"""Settings of recalibrators: get_params, set_params and clone, as scikit-learn asks for them."""
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -57,7 +55,6 @@ def test_nested_settings_are_reached():
         "GroupWise(recalibrator=LoRe(gamma=0.6, base=TemperatureScaling(bounds=(0.5, 2.0))), "
         "column='site', min_group_size=5)"
     )
-    # Another recalibrator, whose own settings are meant, and what follows from it.
     method.set_params(recalibrator__bounds=(1.0, 3.0), recalibrator=TemperatureScaling())
     assert method.recalibrator.bounds == (1.0, 3.0)
     assert method.label == "Temperature scaling, group-wise"

@@ -1,5 +1,3 @@
-"""LoRe smooth: each correction by sums over pairs, one Newton step, and what is made of them."""
-
 import dataclasses
 
 import numpy as np
@@ -124,7 +122,6 @@ def test_new_rows_are_corrected_by_the_calibration_rows(rows, levels):
         assert np.abs(after.confidence - expected).max() < 0.3
         return
     np.testing.assert_allclose(after.confidence, expected, atol=1e-9)
-    # The others share what is left as matrix scaling says, softened, and the prediction stays.
     own = np.arange(len(new)), new.predictions
     soft = state["other_classes"]
     shares = (first.probabilities + soft["offset"]) ** (1 / soft["temperature"])

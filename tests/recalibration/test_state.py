@@ -1,5 +1,3 @@
-"""What a method fits: an attribute, a part of another, watched, and with numpy alone."""
-
 import dataclasses
 import json
 import subprocess

@@ -1,5 +1,3 @@
-"""What is kept of calibration rows where none may be read: means over cells of enough of them."""
-
 import numpy as np
 import pytest
 from synthetic import found_in
@@ -92,7 +90,6 @@ LOCAL = {
 
 
 def held(value):
-    """All numbers of a state, recalibrators in it included."""
     if hasattr(value, "state"):
         value = value.state()
     if isinstance(value, dict):

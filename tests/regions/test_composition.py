@@ -1,5 +1,3 @@
-"""What a set of rows is made of: by hand, against scipy, by simulation, and on awkward columns."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""The landscape of sums holds the exact one of the rows between its bounds."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Recalibrating one region: by hand, against the recalibrators themselves, and refused."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""The rows behind one row's local number, against a plain loop over all rows."""
-
 import brute
 import numpy as np
 import pytest

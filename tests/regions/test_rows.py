@@ -1,5 +1,3 @@
-"""Rows as a reader asks for them: by words, the worst, those that are drawn; and their tables."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""A small classifier with everything a report can speak of, and its report."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +6,6 @@ import lore_core as lore
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
 
-#: What a class or a group may well be called.
 NASTY = "</script><script>alert(1)</script> & co"
 METHODS = ("No recalibration", "Temperature scaling", "LoRe")
 
@@ -70,5 +67,4 @@ def nasty() -> str:
 
 @pytest.fixture(scope="session")
 def text_of():
-    """Read a report's page as text whose lines may break anywhere."""
     return lambda files: " ".join(files["index.html"].decode().split())

@@ -1,5 +1,3 @@
-"""A bundle is there as a whole or not at all, and the same numbers can be had again."""
-
 import io
 import os
 import shlex

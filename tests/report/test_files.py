@@ -1,5 +1,3 @@
-"""What is in the bundle, and that it is right."""
-
 import dataclasses
 import io
 import json

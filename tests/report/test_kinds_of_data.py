@@ -1,5 +1,3 @@
-"""Whatever the data lack, there is a report, and it says what is missing."""
-
 import dataclasses
 import json
 

@@ -1,5 +1,3 @@
-"""A piece of a model card: numbers as the table has them, and nothing smuggled in by data."""
-
 import json
 
 import pandas as pd

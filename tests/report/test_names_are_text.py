@@ -1,5 +1,3 @@
-"""Whatever anything in the data is called, the page has the elements it has for plain names."""
-
 from collections import Counter
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -23,7 +21,6 @@ HOSTILE = [
 
 
 def files_of(extra: str) -> dict[str, bytes]:
-    """A report in which every name there can be ends in these words."""
     rng, n = np.random.default_rng(0), 240
     x = rng.normal(size=(n, 3))
     p = rng.dirichlet([3.0, 1.0], n)
@@ -47,8 +44,6 @@ def files_of(extra: str) -> dict[str, bytes]:
 
 
 class Elements(HTMLParser):
-    """How often each element with its attributes' names is there, and all text."""
-
     def __init__(self, page: bytes) -> None:
         super().__init__()
         self.count: Counter[tuple[str, ...]] = Counter()

@@ -1,5 +1,3 @@
-"""index.html: safe, self-contained, small; and the landscape it carries."""
-
 import base64
 import json
 import re

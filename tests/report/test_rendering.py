@@ -1,5 +1,3 @@
-"""Templates: text is escaped, what is left out is an error, and JSON stays inside its script."""
-
 import re
 from importlib.resources import files
 

@@ -1,5 +1,3 @@
-"""Three classes, five features and two groups; the classifier is overconfident in places."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,7 +44,6 @@ def new() -> Dataset:
 
 @pytest.fixture(scope="session")
 def as_given(new):
-    """Probabilities as they came, not yet divided by their sums again."""
     rounded = np.round(np.asarray(new.probabilities), 6)
     return rounded, Dataset(
         rounded, new.labels, features=new.features, groups=new.groups, class_names=CLASSES

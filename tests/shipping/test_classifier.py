@@ -1,5 +1,3 @@
-"""LoReClassifier: scikit-learn's own checks, and that the probabilities are the library's."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,7 +95,6 @@ def test_probabilities_are_those_of_the_parts(digits, cv, recalibrator):
     assert negative_log_likelihood(found, y_test) < before
     assert (model.embedding_ is None) == (not model.recalibrator_.needs_embedding)
     assert model.recalibrator_.n_rows_ == {0.3: 202, 3: 675, "prefit": 375}[cv]
-    # The template is nobody's to change.
     assert recalibrator is None or recalibrator.n_rows_ == 0
     assert (cv == "prefit") == (model.estimator_ is base)
 
@@ -326,7 +323,6 @@ def test_a_part_of_scikit_learn(digits):
     settings = model.get_params()
     assert settings["estimator__var_smoothing"] == 1e-9
     assert settings["cv"] == 0.25
-    # What was fitted can be shipped, and does the same to what the classifier says.
     shipped = Predictor.load(fitted[-1].recalibrator_.to_bytes())
     scaled = fitted[0].transform(X_test)
     np.testing.assert_allclose(

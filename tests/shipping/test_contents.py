@@ -1,5 +1,3 @@
-"""What a file is said to hold is what it holds, and what can be read from it."""
-
 import dataclasses
 import json
 import zipfile
@@ -62,7 +60,6 @@ def opened(content):
 
 
 def named(value, name=""):
-    """Every mention of an array in a header, with the name it has there."""
     if isinstance(value, list):
         return [found for item in value for found in named(item, name)]
     if not isinstance(value, dict):
@@ -91,7 +88,6 @@ def numbers_of(rows, embedding):
 
 
 def readable(content, of_rows):
-    """Whether some number of the file is one of a calibration row."""
     flat = [array.ravel() for array in opened(content)[1].values() if array.dtype.kind == "f"]
     return len(found_in(of_rows, np.concatenate([[], *flat]))) > 0
 

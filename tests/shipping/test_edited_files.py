@@ -1,5 +1,3 @@
-"""A file whose checksum was written anew after an edit is refused where it makes no sense."""
-
 import io
 import zipfile
 import zlib
@@ -15,7 +13,6 @@ from lore_core.recalibration.base import KIND
 
 @pytest.fixture(scope="module")
 def fitted(calibration):
-    """One of every method that a file can hold, fitted."""
     points = lore.embed(calibration.features)
     made = [item.fit(calibration, points) for item in registry.own_recalibrators()]
     made.append(BoostingRecalibration(n_trees=3).fit(calibration))
@@ -24,7 +21,6 @@ def fitted(calibration):
 
 
 def edited(content, change):
-    """Return the file after a change of its header and arrays, its checksum right."""
     header, arrays = KIND.unpack(content)
     change(header, arrays)
     return KIND.pack(header, arrays)
@@ -166,7 +162,6 @@ def test_no_number_in_a_header_is_one_sentence(fitted):
 
 
 def test_sizes_are_checked_before_anything_is_unpacked(fitted, monkeypatch):
-    """Four megabytes that would be four gigabytes: nothing of them is inflated."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(fitted["NoRecalibration"].to_bytes())) as old:
         header = old.read("header.json")
@@ -182,7 +177,6 @@ def test_sizes_are_checked_before_anything_is_unpacked(fitted, monkeypatch):
 
 
 def test_an_array_must_be_there_as_a_whole(fitted):
-    """A header of a few bytes cannot ask for a terabyte."""
     out = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(fitted["HistogramBinning"].to_bytes())) as old,

@@ -1,5 +1,3 @@
-"""A file holds nothing of the rows a method was measured on, and does what was measured."""
-
 import dataclasses
 from io import BytesIO
 
@@ -68,7 +66,6 @@ def result(view):
 
 
 def numbers_of(view, split):
-    """Every number that belongs to a single row of a split."""
     rows, embedding = view.dataset.in_split(split), view.embedding
     part = view.dataset.rows(rows)
     tables = [

@@ -1,5 +1,3 @@
-"""Files in chunks: the same numbers as in memory, other columns untouched, whole or not there."""
-
 import os
 import signal
 import subprocess

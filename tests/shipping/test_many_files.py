@@ -1,5 +1,3 @@
-"""Many files become what each would alone, and what is written is not made again."""
-
 import os
 
 import numpy as np
@@ -37,7 +35,6 @@ def test_each_is_what_it_is_alone(sources, model, tmp_path):
     assert (done.n_rows, done.n_written, done.n_kept) == (360, 3, 0)
     pd.testing.assert_frame_equal(pd.read_parquet(out / "part-1.parquet"), pd.read_parquet(alone))
     assert recalibrate_files(model, sources, out).n_kept == 3
-    # Another source, another suffix, or a file that is not ours: made again.
     os.utime(sources[0], (0, 0))
     assert recalibrate_files(model, sources, out).n_written == 1
     assert recalibrate_files(model, sources, out, suffix="_new").n_written == 3

@@ -1,5 +1,3 @@
-"""Feature maps in a file place new rows where the fitted map would; or it says why it cannot."""
-
 import dataclasses
 
 import numpy as np
@@ -32,7 +30,6 @@ def test_the_same_places(method, options, calibration, new):
     again = load_recalibrator(content).fitted_on_.feature_maps[None]
     some = new.features[:100]
     assert np.array_equal(again.transform(some), made.transform(some))
-    # A second time: saving what was loaded keeps the map.
     assert load_recalibrator(content).to_bytes() == content
     assert Predictor.load(content).predict(new.probabilities[:100], some).shape == (100, 3)
 
@@ -53,8 +50,6 @@ def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
     two = embed(calibration.features)
 
     class Given:
-        """Someone's own map."""
-
         def place(self, features, progress=None):
             return two.projection.place(features)
 
@@ -71,7 +66,6 @@ def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
         method.recalibrate(new, places).probabilities,
         atol=1e-15,
     )
-    # A method that does not look at the map is not held up by it.
     assert TemperatureScaling().fit(calibration, made).to_bytes()
 
 
@@ -84,7 +78,6 @@ def test_plain_coordinates(calibration, new):
 
 
 def test_the_map_given_when_it_is_saved(calibration, new):
-    """The dashboard fits on coordinates alone and knows the map."""
     two, all_ = embed(calibration.features), embed(calibration.features, "identity")
     expected = Predictor.load(LoRe(0.3).fit(calibration, two).to_bytes())
     method = LoRe(0.3).fit(calibration, two.coordinates)

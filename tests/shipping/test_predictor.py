@@ -1,5 +1,3 @@
-"""The predictor: numpy alone, the same numbers without numba, and misuse told in words."""
-
 import json
 import subprocess
 import sys

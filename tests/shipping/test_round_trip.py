@@ -1,5 +1,3 @@
-"""What comes out of a file is what went in, to the last bit, for every method."""
-
 import json
 import zipfile
 from io import BytesIO
@@ -59,7 +57,6 @@ def test_every_method(name, calibration, as_given, maps):
     assert type(again) is type(method)
     assert (again.label, again.n_rows_) == (method.label, 400)
     assert np.array_equal(again.recalibrate(rows, points).probabilities, expected)
-    # Nothing was lost on the way, and nothing depends on the time of day.
     assert again.to_bytes() == content == method.to_bytes()
 
     predictor = Predictor.load(content)
@@ -118,7 +115,6 @@ def test_header_says_what_it_is(calibration, maps):
     assert header["method"]["recalibrator"]["calibration_rows"] == 400
     assert header["class_names"] == ["ash", "birch", "cedar"]
     assert header["feature_names"] == [f"f_{k}" for k in range(5)]
-    # The first of the two maps, which is the one it uses.
     (only,) = header["feature_maps"]
     assert only["object"]["name"] == "two"
     assert only["object"]["map"]["Embedding"]["method"] == "pca"

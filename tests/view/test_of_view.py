@@ -1,5 +1,3 @@
-"""What is computed of a view is what the library's functions say."""
-
 import dataclasses
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Fields for a moving slider are the exact ones, on a coarser raster, or close to them."""
-
 import numpy as np
 import pytest
 

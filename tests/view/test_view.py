@@ -1,5 +1,3 @@
-"""One view: what everybody derives from it."""
-
 import dataclasses
 
 import numpy as np

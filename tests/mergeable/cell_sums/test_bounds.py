@@ -1,5 +1,3 @@
-"""No row's local error lies outside its bounds: a search for the worst case."""
-
 import numpy as np
 import pytest
 from brute import slce

@@ -1,5 +1,3 @@
-"""The statistic of a change by hand, and a planted change where it is and nowhere else."""
-
 import numpy as np
 import pytest
 
@@ -46,7 +44,6 @@ def test_a_planted_change_is_found_where_it_is():
     most = found.places.iloc[0]
     assert most["z"] > 0
     assert most["from_1"] >= 0 or np.isnan(most["from_1"])
-    # The same rows in other parts, or drawn again with the same seed: the same answer.
     parts = [LocalErrorSums.of(*(v[k::2] for v in _rows(2, 3000, planted=0.3))) for k in (0, 1)]
     again = change_between(before, parts[1] + parts[0], n_draws=199)
     np.testing.assert_array_equal(again.places["z"], found.places["z"])

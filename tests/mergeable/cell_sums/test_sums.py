@@ -1,5 +1,3 @@
-"""Sums are the same in whatever parts and order rows were added, and in a file."""
-
 import dataclasses
 import itertools
 

@@ -30,8 +30,6 @@ def files(tmp_path):
 
 @pytest.fixture
 def spoil():
-    """Make half of a file unreadable."""
-
     def overwrite(path):
         content = bytearray(path.read_bytes())
         content[4 : len(content) // 2] = b"\0" * (len(content) // 2 - 4)

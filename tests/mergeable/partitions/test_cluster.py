@@ -1,5 +1,3 @@
-"""Parts summed by processes of a Dask cluster: the same sums, whoever is lost on the way."""
-
 import signal
 import subprocess
 import sys
@@ -44,7 +42,6 @@ def test_a_killed_worker_costs_one_part(cluster, files, tmp_path, watched_part):
     assert nowhere.sums.digest == expected
 
 
-#: Start a cluster of two workers, and say where it is.
 SERVING = """
 import sys, distributed
 if __name__ == "__main__":
@@ -54,7 +51,6 @@ if __name__ == "__main__":
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
-#: Sum files as the command does; whichever worker reads the last part ends the scheduler.
 SUMMING = """
 import dataclasses, os, signal, sys
 import lore_core.mergeable as mergeable

@@ -1,5 +1,3 @@
-"""Files become the sums of their rows, whoever sums them, and go on where they were stopped."""
-
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -66,7 +64,6 @@ def test_a_run_that_was_stopped_goes_on(files, tmp_path):
     run = sum_files(parts, again, directory=kept)
     assert run.n_kept >= 1
     assert run.sums.digest == sum_files(parts, plan).sums.digest
-    # A damaged part is summed again, and one whose file has changed.
     first = next(path for path in kept.iterdir() if path.name != "plan.npz")
     first.write_bytes(first.read_bytes()[:-100])
     assert sum_files(parts, again, directory=kept).n_kept == 2

@@ -1,5 +1,3 @@
-"""Rows are drawn uniformly, of one half where a column says which."""
-
 import numpy as np
 import pandas as pd
 import pytest

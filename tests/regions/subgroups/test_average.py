@@ -1,5 +1,3 @@
-"""What rows are compared with, against brute force and exact distributions."""
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,5 +1,3 @@
-"""What is planted is found and named; what is right is left alone; sentences say the table."""
-
 import dataclasses
 from types import SimpleNamespace
 
@@ -72,7 +70,6 @@ def test_a_planted_range_is_named_by_its_ends():
     (part,) = subgroup.conditions
     assert part.column == "age"
     assert 23 <= float(part.value.removeprefix("< ")) == part.high <= 33
-    # The same words choose the same rows of any data with such a column.
     for rows in (data, data.rows(np.arange(0, len(data), 7))):
         np.testing.assert_array_equal(subgroup.holds(rows), rows.metadata["age"] < part.high)
 

@@ -1,5 +1,3 @@
-"""All rows together: hand-derived numbers, and p-values that are what they say."""
-
 import numpy as np
 import pytest
 from scipy import stats

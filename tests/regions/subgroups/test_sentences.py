@@ -1,5 +1,3 @@
-"""Every number of every sentence is that of the object it stands for, whatever was found."""
-
 import re
 
 import numpy as np
@@ -116,7 +114,6 @@ def number(text: str) -> float:
 
 
 def same(text: str, share: float) -> None:
-    """The number is that share in points, as far as its decimals go."""
     decimals = len(text.partition(".")[2])
     tolerance = 0.101 if "under" in text or "over" in text else 0.5001 * 10**-decimals
     assert number(text) == pytest.approx(share * 100, abs=max(tolerance, 1e-9))

@@ -1,5 +1,3 @@
-"""Sums over slices against masks; trees of fields whose peaks are known."""
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -53,7 +51,6 @@ def test_words_of_a_range_hold_exactly_its_rows():
 
 
 def _line(n):
-    """Each row touches the next."""
     ones = np.ones(n - 1)
     return sparse.csr_array(sparse.diags_array([ones, ones], offsets=[-1, 1]))
 

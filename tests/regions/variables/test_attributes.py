@@ -1,5 +1,3 @@
-"""Columns of a dataset as data: predicates choose the rows of their codes, news is named once."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""The gap along a column: by hand, by brute force, and how often its intervals and its test err."""
-
 import numpy as np
 import pandas as pd
 import pytest

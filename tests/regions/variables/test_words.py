@@ -1,5 +1,3 @@
-"""Words of texts as columns: what holds them, and the topic that they name."""
-
 import dataclasses
 import re
 
