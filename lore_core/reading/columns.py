@@ -199,7 +199,7 @@ class Columns:
 def columns_of_records(
     raw: RawFile, records: Iterable[Mapping[str, Any]], notes: tuple[str, ...] = ()
 ) -> Columns:
-    """Return columns of records: nested values as ``metrics.acc``, lists of one length as matrix."""
+    """Return columns of records: nested values as ``metrics.acc``, equal lists as a matrix."""
     columns: dict[str, list[Any]] = {}
     count = 0
     for count, record in enumerate(records, start=1):
