@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lore_core.comparison.benchmark import Benchmark
 
 _MAP = "pca-20"
-#: What the longer tables are shown of.
 _SCORES = ("NLL", "Brier")
 
 

@@ -17,7 +17,6 @@ from lore_core.data.number_text import decimal, share_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
-#: Map of a directory of runs.
 _RUNS_MAP = "pca-20"
 
 method_option = click.option(
@@ -170,10 +169,9 @@ def methods_of(
     all_methods: bool = False,
     weighted: bool = False,
 ) -> list[lore.Recalibrator]:
-    """Recalibrators that were asked for.
+    """Return the recalibrators that were asked for, and note those that do not fit the data.
 
-    What is left out is said, unless others are named: without features local ones, of weighted
-    rows those that cannot let them count.
+    Without features local ones do not, nor with weights those that ignore them.
     """
     others = recalibration.installed_rivals()
     if rivals and not others:
@@ -244,7 +242,6 @@ def _runs(
     min_group_size: int,
     progress: Progress,
 ) -> Output:
-    """Compare on every run of a directory."""
     from lore_core.comparison.runs import compare_runs
 
     local = given.maps != ("none",)

@@ -131,7 +131,7 @@ def landscape(
 
 
 def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: Progress) -> Output:
-    """Return what of the map is known without rows."""
+    """Return what sums tell of the map."""
     import pandas as pd
 
     rest = part_of(progress, 0.8, 1.0)
@@ -157,7 +157,7 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
 
 
 def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:
-    """Index of the confidence bin asked for; None for all."""
+    """Return the index of a confidence bin; None for all."""
     if wanted == "all":
         return None
     if wanted == "worst":

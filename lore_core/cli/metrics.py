@@ -103,10 +103,9 @@ def metrics(
 
 
 def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = False) -> Output:
-    """Say how far off all probabilities are together, and every class by itself.
+    """Report the error of all probabilities together, and of every class.
 
-    ``drawn``: whether rows are drawn by the class that is most wrong around them, in place of the
-    table of classes.
+    ``drawn``: rows are drawn by their most wrong class, instead of the table of classes.
     """
     errors = views.inference.vector_errors_of(view)
     chance = views.inference.vector_chance_of(view, errors, progress=progress)
