@@ -96,7 +96,7 @@ class Dataset:
     feature_names : sequence of str, optional
         One meaningful name a feature, as the input table's columns have.
     weights : array-like of shape (n,), optional
-        What each row counts for, above 0 (:mod:`~lore_core.data.weights`); None if all are equal.
+        What each row counts for, above 0 (:mod:`~lore_core.data.weights`); equal ones become None.
 
     Notes
     -----

@@ -18,7 +18,7 @@ ROUND_GAMMAS = (
     ),
     *(10.0, 20.0, 50.0, 100.0),
 )
-#: Slider steps in a report, behind which there is no server.
+#: Slider steps where there is no server to compute others.
 STORED_GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 CALIBRATION, EVALUATION = "calibration", "evaluation"
 #: Targets: the predicted class, or the whole probability vector.

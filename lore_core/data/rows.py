@@ -15,7 +15,7 @@ from lore_core.data.validation import as_confidence, as_probabilities, check_len
 
 #: Map name (None: the only or first) and dimensions d, to coordinates (n, d).
 Place = Callable[[str | None, int], Floats]
-#: Group columns (None: all) to one group name a row, shape (n,).
+#: Group columns (None: the only ones) to one group name a row, shape (n,).
 Groups = Callable[[Sequence[str] | None], NDArray[np.object_]]
 
 

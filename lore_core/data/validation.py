@@ -157,8 +157,8 @@ def as_probabilities(
 ) -> Floats:
     """Return class probabilities as a float64 matrix (n, K) whose rows sum to 1.
 
-    A vector (n,) is P(y = 1). Rows within 1e-3 of 1 (bfloat16: 1e-2) are rescaled, others only if
-    rounded decimals explain their sum; else InputError, calling them ``name``. ``owned``: may be
+    A vector (n,) is P(y = 1). Sums within 1e-3 of 1 (bfloat16: 1e-2) are rescaled, others only if
+    rounded decimals explain them; else InputError, calling them ``name``. ``owned``: may be
     changed in place.
     """
     coarse = str(getattr(values, "dtype", "")).endswith("bfloat16")

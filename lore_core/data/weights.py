@@ -61,7 +61,7 @@ def linearised(values: Floats, weights: Floats | None) -> Floats:
 
     ``values`` (n,): NaN for rows that take no part. With m = Σ w v / Σ w over the others,
     u_i = m + n w_i (v_i − m) / Σ w: the linearised ratio (Särndal, Swensson, Wretman 1992, 5.6).
-    Differences of two such are those of paired differences.
+    Intervals of means and of paired differences take u for v.
     """
     if weights is None:
         return values

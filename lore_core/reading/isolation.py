@@ -148,7 +148,7 @@ def parse(
     """Return ``function(raws, *arguments)``; with ``isolate`` computed in a child process.
 
     Not for tables in memory, nor on systems without limits. ``kind``: type of the result.
-    Raises InputError as the function does, or if the child exceeds a limit, dies or lies.
+    Raises InputError as the function does, or if the child exceeds a limit, dies or answers anything else.
     """
     in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
