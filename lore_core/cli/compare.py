@@ -129,7 +129,6 @@ def compare(
 
 
 def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -> Output:
-    """Compare two sets of rows by their sums."""
     from lore_core.metrics.tables import metric_columns
 
     view = source.open_source(given, part_of(progress, 0.0, 0.4), always_sum=True)
@@ -169,10 +168,7 @@ def methods_of(
     all_methods: bool = False,
     weighted: bool = False,
 ) -> list[lore.Recalibrator]:
-    """Return the recalibrators that were asked for, and note those that do not fit the data.
-
-    Without features local ones do not, nor with weights those that ignore them.
-    """
+    """Return the recalibrators asked for that fit the data, and note the others."""
     others = recalibration.installed_rivals()
     if rivals and not others:
         raise InputError(

@@ -102,7 +102,6 @@ def _numbers(
     curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve],
     chance: inference.NullBand | inference.VectorBand | None,
 ) -> Table:
-    """Return one row a map and bandwidth."""
     import pandas as pd
 
     tables = []

@@ -131,7 +131,6 @@ def landscape(
 
 
 def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: Progress) -> Output:
-    """Return what sums tell of the map."""
     import pandas as pd
 
     rest = part_of(progress, 0.8, 1.0)
@@ -157,7 +156,6 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
 
 
 def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:
-    """Return the index of a confidence bin; None for all."""
     if wanted == "all":
         return None
     if wanted == "worst":

@@ -103,10 +103,7 @@ def metrics(
 
 
 def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = False) -> Output:
-    """Report the error of all probabilities together, and of every class.
-
-    ``drawn``: rows are drawn by their most wrong class, instead of the table of classes.
-    """
+    """Report errors of all classes together and of each; ``drawn``: rows instead of the table."""
     errors = views.inference.vector_errors_of(view)
     chance = views.inference.vector_chance_of(view, errors, progress=progress)
     table = views.inference.classes_of(view, errors, chance)

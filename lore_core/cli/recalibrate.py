@@ -188,7 +188,6 @@ def recalibrate(
 
 
 def _several(sources: tuple[str, ...]) -> list[Path]:
-    """Return the files where more than one is meant."""
     if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
         return []
     if len(sources) == 1 and Path(sources[0]).suffix.lower() == ".csv":

@@ -32,10 +32,7 @@ def open_source(
     all_classes: bool = False,
     always_sum: bool = False,
 ) -> views.View | views.SumsView:
-    """Read the data, or sum them if they are too many or sums were asked for.
-
-    ``all_classes``: see :func:`open_view`. ``always_sum``: see :func:`sum_rows`.
-    """
+    """Read the data, or sum them if they are too many or ``always_sum``; see :func:`open_view`."""
     run = sum_rows(given, progress, always=always_sum)
     if run is None:
         return open_view(given, progress, all_classes=all_classes)
@@ -46,10 +43,7 @@ def open_source(
 def open_view(
     given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
 ) -> views.View:
-    """Read the data and make their maps; InputError for invalid data, target, map or setting.
-
-    ``all_classes``: whether the target may be every class at once.
-    """
+    """Read data and make maps; ``all_classes``: allow that target. InputError if invalid."""
     dataset = load_data(given.data, given.columns, isolate=given.isolate)
     _share_processors(given.jobs)
     if dataset.split is None and given.calibration_share > 0:
@@ -179,10 +173,7 @@ def _share_processors(jobs: int | None) -> None:
 def sum_rows(
     given: ViewOptions, progress: Progress | None, *, always: bool = False
 ) -> mergeable.Run | None:
-    """Sum the rows of the named files; None where exact numbers can be had, unless ``always``.
-
-    Raises InputError if sums were asked for and the data are no Parquet files.
-    """
+    """Sum named Parquet files if exact numbers are out of reach or ``always``, else return None."""
     wanted = always or given.sums.wanted
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
@@ -201,10 +192,7 @@ def sum_rows(
 def sum_others(
     data: tuple[str, ...], plan: mergeable.Plan, sums: SumsOptions, progress: Progress | None
 ) -> mergeable.Run:
-    """Sum the rows of other files on the same map and in the same bins.
-
-    Raises InputError if they are no Parquet files, or a column is missing.
-    """
+    """Sum the rows of other Parquet files on the same map and in the same bins, or InputError."""
     files = mergeable.parquet_files(data)
     if not files:
         raise InputError("'--against' must name .parquet files with the columns of DATA.")
@@ -313,10 +301,7 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
 def open_whole(
     data: tuple[str, ...], sums: SumsOptions, n_rows: int, folder: Path, progress: Progress
 ) -> list[Path]:
-    """Sum all rows and draw a sample for the app; return the sample's files.
-
-    Calibration files are sampled separately. Raises InputError if a file cannot be read.
-    """
+    """Sum all rows; return files with a sample for the app, calibration files apart."""
     from lore_core.mergeable.partitions.run import planned
     from lore_core.mergeable.partitions.sample import write_whole
     from lore_core.reading.file_pairs import half_of
@@ -344,10 +329,7 @@ def open_whole(
 def sample_of(
     data: tuple[str, ...], columns: tuple[str, ...], n_rows: int, seed: int
 ) -> lore.Dataset | None:
-    """Draw calibration rows of Parquet files that hold too many; None where all can be read.
-
-    Raises InputError if there are none to fit on.
-    """
+    """Draw calibration rows of too large Parquet files; None for others, InputError without any."""
     files = [] if data[0].startswith("demo") else mergeable.parquet_files(data)
     if (
         not files

@@ -103,7 +103,6 @@ def _content(of: mergeable.Watched) -> dict[str, Any]:
 
 
 def _opened(given: ViewOptions, progress: Progress) -> mergeable.Batches:
-    """Open the directory and add new batches."""
     from lore_core.mergeable.partitions.run import planned
 
     place, *named = given.data

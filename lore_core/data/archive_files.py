@@ -232,7 +232,6 @@ class Kind:
     def _unpack(
         self, stream: BinaryIO, name: str, key: bytes | None, content: memoryview | None = None
     ) -> tuple[dict[str, Any], Arrays]:
-        """Return header and arrays; arrays of ``content`` are not copied."""
         damaged = f"{name} is damaged or was changed after it was written"
         try:
             header, arrays = self._opened(stream, name, damaged, content)

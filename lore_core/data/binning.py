@@ -109,10 +109,7 @@ def accuracy_by_bin(
 def accuracy_without_self(
     index: Ints, outcome: Floats, alone: Floats, weights: Floats | None = None
 ) -> Floats:
-    """Return the accuracy of the other rows of each row's bin, shape (n,).
-
-    ``alone`` (n,): the value of a row that has its bin to itself.
-    """
+    """Return the accuracy of the others in each row's bin, (n,); without others ``alone`` (n,)."""
     others = np.bincount(index)[index] - 1
     own = weighed(outcome, weights)
     right = np.bincount(index, weights=own)[index] - own

@@ -59,10 +59,7 @@ def missing(what: str, error: ModuleNotFoundError) -> MissingPackageError | None
 
 
 def require(what: str, *modules: str) -> None:
-    """Raise MissingPackageError if a module of :data:`EXTRA_OF` is missing; nothing is imported.
-
-    ``what`` needs it and begins the sentence.
-    """
+    """Raise MissingPackageError, as ``what`` needs it, if a module is missing; imports nothing."""
     for module in modules:
         if find_spec(module) is None:
             raise MissingPackageError(what, module)

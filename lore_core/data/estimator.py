@@ -93,10 +93,7 @@ def from_estimator(
 
 
 def class_margins(estimator: Any, X: Any) -> Floats:
-    """Return margins (n, K) of a classifier without ``predict_proba``; for K = 2 (0, margin).
-
-    Raises InputError without ``decision_function``, or if it gives another number of margins.
-    """
+    """Return margins (n, K) of ``decision_function``; of two classes (0, margin). Or InputError."""
     name = type(estimator).__name__
     if not hasattr(estimator, "decision_function"):
         raise InputError(

@@ -101,10 +101,7 @@ def log_probabilities(probabilities: Floats) -> Floats:
 
 
 def top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
-    """Return log-odds of the predicted class against all others together, in about [−28, 28].
-
-    From the other classes' sum, not 1 − c: a confidence that rounds to 1 still has odds.
-    """
+    """Return log-odds of the predicted class, from the others' sum: finite where c rounds to 1."""
     return by_blocks(_top_log_odds, probabilities, predicted)
 
 
@@ -150,10 +147,7 @@ def spread_confidence(confidence: Floats, predicted: Ints, n_classes: int) -> Fl
 
 
 def undo_rounded_sums(rows: Floats, tolerance: float) -> tuple[Floats, Floats, Mask]:
-    """Return rows (n, K), their original sums, and which of these stay unexplained.
-
-    Where a sum is further from 1 than ``tolerance``, rounding is undone.
-    """
+    """Return rows (n, K), rounding undone beyond ``tolerance``; old sums; which are unexplained."""
     total = rows.sum(axis=1)
     bad = np.abs(total - 1.0) > tolerance
     if bad.any():

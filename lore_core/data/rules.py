@@ -36,10 +36,7 @@ class Rule:
     """What a value must be."""
 
     def check(self, value: Any, name: str, sizes: Sizes, /) -> None:
-        """Raise InputError, naming the value ``name``, if it breaks the rule.
-
-        ``sizes``: known lengths; new ones are added.
-        """
+        """Raise InputError, naming ``name``, if a value breaks the rule; adds to ``sizes``."""
         raise NotImplementedError
 
 

@@ -132,10 +132,7 @@ def as_vector(values: ArrayLike, name: str) -> Floats:
 
 
 def as_confidence(values: ArrayLike, name: str = "confidence") -> Floats:
-    """Return confidences as a float64 vector in [0, 1], clipped where at most 1e-6 outside.
-
-    Raises InputError, calling them ``name``, if not one-dimensional, empty, not finite or outside.
-    """
+    """Return confidences (n,) in [0, 1], clipped if at most 1e-6 outside; InputError if invalid."""
     array = as_vector(values, name)
     bad = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
     fix = "Pass probabilities, not scores or percentages."

@@ -17,10 +17,7 @@ _ROUNDING = 1e-12
 
 
 def as_weights(values: ArrayLike | None, n_rows: int | None = None) -> Floats | None:
-    """Return weights of mean 1, shape (n,); None where there are none or all are equal.
-
-    Raises InputError if they are not one-dimensional, of ``n_rows`` rows, finite and above 0.
-    """
+    """Return weights of mean 1, shape (n,), or None if none or all equal; InputError if invalid."""
     if values is None:
         return None
     array = as_vector(values, "weights")

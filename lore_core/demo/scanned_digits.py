@@ -112,7 +112,6 @@ def _shift(images: Floats, pixels: Floats, axis: int) -> Floats:
 
 
 def _turn_some(images: Floats, rng: np.random.Generator) -> tuple[Floats, Mask]:
-    """Rotate a share of the images clockwise by 90 degrees."""
     sideways = np.zeros(len(images), dtype=bool)
     count = round(_SIDEWAYS_SHARE * len(images))
     sideways[rng.choice(len(images), count, replace=False)] = True
@@ -145,10 +144,7 @@ def _logits(network: Any, hidden: Floats) -> Floats:
 
 
 def _probabilities(logits: Floats, slope: float, lapse: float) -> Floats:
-    """Return (1 − lapse) softmax(slope · logits) + lapse / K; the most probable class stays.
-
-    The lapse is the share of inputs about which the network knows nothing.
-    """
+    """Return (1 − lapse) softmax(slope · logits) + lapse / K, of the same most probable class."""
     scaled = slope * logits
     exponentials = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     softmax = exponentials / exponentials.sum(axis=1, keepdims=True)

@@ -189,7 +189,6 @@ def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | Non
 
 
 def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
-    """Concatenate arrays; None where a part has none."""
     known = [array for array in arrays if array is not None]
     if len(known) < len(arrays):
         return None

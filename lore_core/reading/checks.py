@@ -77,10 +77,9 @@ def check_data(
     row_id: str = "",
     incomplete: Sequence[str] = (),
 ) -> tuple[Check, ...]:
-    """Check that data are what they were read as.
+    """Check that data are what they were read as. Raises DoubtfulDataError unless in ``accept``.
 
-    ``accept``: checks that raise no DoubtfulDataError. ``kind``: of the probabilities.
-    ``row_id``: metadata column of identifiers. ``incomplete``: why rows may be missing.
+    ``kind``: of probabilities. ``row_id``: metadata column. ``incomplete``: why rows may be missing.
     """
     unknown = sorted(set(accept) - set(ACCEPTABLE))
     if unknown:
@@ -226,10 +225,7 @@ def _is_better(moved: Mask, right: Mask) -> bool:
 
 
 def _held_out_matches(labels: Ints, guessed: Ints, k: int) -> Mask:
-    """Return in which rows the guess matches the label under the order that other folds fit best.
-
-    In-sample, an order of many classes fits by chance. Labels from 1 need no rows to find that.
-    """
+    """Return whether each guess matches its label in the class order that other folds fit best."""
     # (An unusual seed: folds must not depend on the labels' own.)
     fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
     matches = np.zeros(len(labels), dtype=bool)
@@ -331,7 +327,6 @@ def _once(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
-    """Return a hash of each row's content."""
     parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
     hashes = [
         pd.util.hash_pandas_object(pd.DataFrame(part), index=False)

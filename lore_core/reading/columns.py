@@ -141,10 +141,7 @@ class Columns:
         return int(np.prod(self.shapes[name][1:]))
 
     def matrix(self, names: Sequence[str], dtype: type[np.float64] | None = None) -> NDArray[Any]:
-        """Return columns side by side, loaded one at a time to hold them once in memory.
-
-        By default float32 where that holds every value of the stored types, else float64.
-        """
+        """Return columns side by side, held once; by default float32 where exact, else float64."""
         matrix: NDArray[Any] = np.empty((0, 0), dtype=dtype or np.float32)
         start = 0
         for name in names:
@@ -308,10 +305,7 @@ def kind_of_dtype(dtype: Any) -> Kind:
 
 
 def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
-    """Return a 1-D array as a Series with the dtype a table would have given it.
-
-    Raises ValueError for text that is no Unicode and dates without a unit.
-    """
+    """Return an array (n,) as a table's Series; ValueError for bad Unicode or unitless dates."""
     kind = values.dtype.kind
     if kind == "S":
         values = np.char.decode(values, "utf-8", "replace")

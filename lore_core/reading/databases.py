@@ -191,10 +191,7 @@ def _log_fault(raw: RawFile) -> str:
 
 @contextmanager
 def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
-    """Open a file read-only, whatever else writes to it; an upload in memory.
-
-    ``alone``: its log is missing; SQLite would make one.
-    """
+    """Open a file read-only, an upload in memory; ``alone``: do not make its missing log."""
     if isinstance(raw.content, Path):
         how = "mode=ro&immutable=1" if alone else "mode=ro"
         opened = sqlite3.connect(f"{raw.content.resolve().as_uri()}?{how}", uri=True)
@@ -214,10 +211,7 @@ def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
 
 
 def _faults(database: sqlite3.Connection) -> Iterator[str]:
-    """Check every page, and recount the rows of every table by its indexes.
-
-    SQLite reads a page that lists fewer rows than it has without an error.
-    """
+    """Check every page, and recount rows by indexes: SQLite overlooks a page that lists too few."""
     for (found,) in database.execute("PRAGMA quick_check(1)"):
         # (Also finds rows that break a rule of their table, which is no damage.)
         if found.startswith("*** in database"):

@@ -33,10 +33,7 @@ class Half:
 
 
 def half_of(name: str, *, anywhere: bool = False) -> Half:
-    """Parse ``digits_cal`` as the calibration half of ``digits``; the last split word counts.
-
-    Words at either end of the name, or ``anywhere`` in it.
-    """
+    """Parse ``digits_cal`` as a half of ``digits``: last split word, at an end or ``anywhere``."""
     stem = Path(name).stem
     fits = [
         match

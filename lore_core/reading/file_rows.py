@@ -123,7 +123,6 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
 def _rows_to_read(
     columns: Columns, mapping: ColumnMapping, training: Mask, weightless: Mask
 ) -> tuple[Mask, tuple[str, ...]]:
-    """Return which rows are read, with notes on the others."""
     labels = columns.series(str(mapping.label))
     missing = labels.isna().to_numpy() | (labels == "").to_numpy()
     unlabelled = ""
@@ -382,7 +381,6 @@ def _values(columns: Columns, name: str) -> pd.Series[Any]:
 
 
 def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:
-    """Return notes on unused arrays, and why."""
     used = {name for names in mapping.columns().values() for name in names}
     notes = []
     for name in columns.names:

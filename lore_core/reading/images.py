@@ -62,10 +62,7 @@ class ImageFiles:
 
 
 def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) -> ImageFiles | None:
-    """Find the image files a column names, below the tables' folders; None where there are none.
-
-    ``named``: the column; None: any with a known name whose first file exists.
-    """
+    """Find the image files a column names: ``named``, or a usual name whose first file exists."""
     frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
     roots = [folder.resolve() for folder in dict.fromkeys(folders)]
     if named is None:
@@ -127,7 +124,6 @@ def thumbnails(
 
 
 def _thumbnail(stream: BinaryIO) -> Images:
-    """Decode one image, shape (32, 32, 3)."""
     from PIL import Image
 
     try:

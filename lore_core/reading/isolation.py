@@ -147,8 +147,8 @@ def parse(
 ) -> Kind:
     """Return ``function(raws, *arguments)``; with ``isolate`` computed in a child process.
 
-    Not for tables in memory, nor on systems without limits. ``kind``: type of the result.
-    Raises InputError as the function does, or if the child exceeds a limit, dies or answers anything else.
+    Not for tables in memory, nor on systems without limits. ``kind``: type of the result. Raises
+    InputError as the function does, or if the child exceeds a limit, dies or answers anything else.
     """
     in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
@@ -267,7 +267,6 @@ def _end_with_parent() -> None:
 def _error_content(
     error: BaseException, raws: Sequence[RawFile], limits: Limits
 ) -> dict[str, tuple[Any, ...]]:
-    """Return an error's name and arguments, as in :data:`_ERRORS`."""
     if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
         return {"text": (_end_in_words(raws, signal.SIGKILL, limits),)}
     if isinstance(error, DoubtfulDataError):
@@ -293,7 +292,6 @@ def _size(raw: RawFile) -> int:
 
 
 def _end_in_words(raws: Sequence[RawFile], by: int, limits: Limits) -> str:
-    """Return why there is no answer, by the signal that ended the child."""
     files = " and ".join(f"'{raw.name}'" for raw in raws[:3])
     if by in (signal.SIGXCPU, signal.SIGALRM):
         return (

@@ -83,7 +83,6 @@ def _whole_log(text: str) -> dict[str, Any] | None:
 
 
 def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield one object a row."""
     lines = text.splitlines()
     if _is_one_a_line(lines):
         for number, line in enumerate(lines, start=1):
@@ -109,7 +108,6 @@ def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_one_a_line(lines: Sequence[str]) -> bool:
-    """Return whether each line is an object, judged by the first."""
     try:
         head = json.loads(next((line for line in lines if line.strip()), ""))
     except (ValueError, RecursionError):

@@ -147,10 +147,7 @@ def read(
 
 
 def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) -> Reading:
-    """Make thumbnails of files that a column names, if there are no images yet.
-
-    A child process has one budget of memory and time for all files.
-    """
+    """Make thumbnails of files that a column names, if there are no images; one child for all."""
     named = reading.mapping.images
     if reading.dataset.images is not None or named == "":
         return reading
@@ -342,7 +339,6 @@ def _images_alone(columns: Columns) -> str | None:
 
 
 def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[FileRows]:
-    """Give images to the part with as many rows."""
     mapping = guess(columns, ColumnMapping())
     count = columns.shapes[str(mapping.images)][0]
     fitting = [part for part in parts if len(part.is_read) == count and part.images is None]

@@ -142,10 +142,7 @@ def _headers(raw: RawFile) -> _Headers:
 
 
 def check_entries(stream: BinaryIO, archive: zipfile.ZipFile) -> None:
-    """Check that an archive's directory is whole; a damaged one hides entries silently.
-
-    Raises BadZipFile if it lists fewer entries than it counts, or misnames one.
-    """
+    """Raise BadZipFile if a damaged directory silently hides entries or misnames one."""
     entries = archive.infolist()
     size = stream.seek(0, io.SEEK_END)
     stream.seek(max(0, size - _END.size - _LONGEST_COMMENT))
@@ -180,7 +177,6 @@ def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
 
 
 def _texts(raw: RawFile, name: str) -> tuple[str, ...]:
-    """Return an array of names, of any shape."""
     return tuple(map(str, _vector(raw, name, np.atleast_1d(_read(raw, name)).ravel())))
 
 
@@ -199,7 +195,6 @@ def _class_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
 
 
 def _feature_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
-    """Return the names of the columns of ``features``, if there is one for each."""
     if "feature_names" not in headers or "features" not in headers:
         return None
     shape, shape_of_names = headers["features"][0], headers["feature_names"][0]

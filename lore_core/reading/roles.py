@@ -181,10 +181,7 @@ def _images(free: _Free) -> str | None:
 
 
 def _label(free: _Free, given: ColumnMapping) -> str | None:
-    """Return the column of true classes; of answers, the one that says which are right.
-
-    A right answer (``target``) is a class only beside probabilities of classes or predictions.
-    """
+    """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
     correct = free.named(_CORRECT) if free.named(_CONFIDENCE) else None
     if label is None or correct is None:

@@ -128,7 +128,6 @@ class _Who:
 
 
 def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
-    """List what a method and its parts hold."""
     state = method.state()
     if isinstance(method, GroupWise):
         sizes = method.sizes_.values()

@@ -34,10 +34,7 @@ _ALONE = ("p", "prob", "proba", "probability")
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns of a file by role.
-
-    ``probabilities``: one a class, only that of the ``second`` of two, or empty for a confidence.
-    """
+    """Columns by role; ``probabilities``: one a class, that of ``second``, or none."""
 
     probabilities: tuple[str, ...]
     second: int | None
@@ -313,7 +310,6 @@ def _stamp(path: Path) -> str:
 
 
 def _made_of(path: Path) -> str | None:
-    """Return what a written file says it was made of, or None."""
     try:
         about = pa.parquet.read_schema(path).metadata or {}
     except (OSError, pa.ArrowException):
