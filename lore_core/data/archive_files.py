@@ -36,7 +36,6 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 #: Most bytes of a compressed file's parts: this, and so many times the file's size.
 _MAX_BYTES, _MAX_RATIO = 64 * 2**20, 100
 _DTYPE_KINDS = "biufmMU"
-#: Longest header of an array.
 _MAX_NPY_HEADER_BYTES = 2**17
 #: zlib's fastest: hardly larger files.
 _ZLIB_LEVEL = 1

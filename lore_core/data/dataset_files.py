@@ -27,7 +27,6 @@ _RULE = Parts(
         "complete": rule_of(bool),
     }
 )
-#: Rows compared at a time.
 _ROWS = 2**14
 
 

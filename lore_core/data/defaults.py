@@ -5,7 +5,6 @@ from __future__ import annotations
 #: Bandwidth γ of the paper's t-SNE maps, and of its runs on PCA features.
 GAMMA, RUNS_GAMMA = 0.2, 0.4
 N_BINS = 15
-#: Candidates where a number of bins is suggested.
 TRIED_BINS = (1, 5, 10, 15, 30, 50)
 #: Range of γ in curves: on an embedding of unit scale both limits of the LCE.
 LEAST_GAMMA, LARGEST_GAMMA = 0.01, 100.0

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 
 HUNDREDTHS = 100.0
-#: For unknown values.
 NOTHING = "–"
 
 
@@ -140,7 +139,6 @@ class Unit:
         return self.text(value, signed=signed) + (f" ({ends})" if ends else "")
 
 
-#: Differences of shares, in hundredths.
 POINTS = Unit("points", HUNDREDTHS, 1, word=" points", in_files="share, 0 to 1")
 PERCENT = Unit("%", HUNDREDTHS, 1, word=" %", in_files="share, 0 to 1")
 NATS = Unit("nats", 1, 3, in_files="nats")

@@ -217,7 +217,6 @@ class Instance(Rule):
             raise refuse(name, " or ".join(kind.__name__ for kind in self.kinds), value)
 
 
-#: For bandwidths, penalties, and edges of confidence bins.
 POSITIVE, STRENGTH = Number(0.0, above=True), Number(0.0, infinite=True)
 EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
 _SCALARS: Mapping[Any, Rule] = {

@@ -21,7 +21,6 @@ from lore_core.data.validation import InputError, check_integer
 WORD = r"(?u)\b(?=\w*[^\W\d_])\w[\w'’]*\w\b"
 #: Texts with fewer words (median) are names, with fewer distinct ones categories.
 _FEWEST_WORDS, _FEWEST_DISTINCT = 4, 0.3
-#: Texts that are examined.
 _LOOKED_AT = 2000
 Parts = Literal["words", "characters"]
 _ANALYSERS: dict[str, dict[str, Any]] = {
@@ -31,7 +30,6 @@ _ANALYSERS: dict[str, dict[str, Any]] = {
 _FILE = Kind("lore-text-features", "text features", "TextFeatures.save()", compressed=True)
 #: Most texts that are fitted on, and most frequent words or n-grams that are used.
 _LEARNT_FROM, _MOST_TERMS = 100_000, 50_000
-#: Texts transformed at a time.
 _CHUNK = 20_000
 
 

@@ -79,7 +79,7 @@ def check_data(
 ) -> tuple[Check, ...]:
     """Check that data are what they were read as. Raises DoubtfulDataError unless in ``accept``.
 
-    ``kind``: of probabilities. ``row_id``: metadata column. ``incomplete``: why rows may be missing.
+    ``kind``: of probabilities. ``row_id``: metadata column. ``incomplete``: why rows may be lost.
     """
     unknown = sorted(set(accept) - set(ACCEPTABLE))
     if unknown:

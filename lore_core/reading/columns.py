@@ -16,7 +16,6 @@ from lore_core.data.errors import counted, listed, short
 from lore_core.data.validation import InputError, repeated
 from lore_core.reading.raw_file import RawFile
 
-#: Most columns or arrays that are read.
 MAX_COLUMNS = 10_000
 #: Deepest nesting of records.
 _MAX_DEPTH = 4

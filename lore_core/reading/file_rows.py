@@ -27,7 +27,6 @@ from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffi
 from lore_core.reading.roles import SPLIT_WORDS, check_unused_columns
 from lore_core.reading.text_tables import MISSING
 
-#: Group name of rows without one.
 MISSING_GROUP = "(missing)"
 #: Deviation of a row's sum from 1 that is worth a note.
 _ROUNDING = 1e-5

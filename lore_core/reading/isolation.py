@@ -56,7 +56,6 @@ IS_POSSIBLE = sys.platform == "linux"
 _MIB = 2**20
 _MAX_PERCENT_OF_MEMORY = 60
 _MAX_CHILDREN = 2
-#: Wall-clock seconds allowed per second of processor time.
 _WALL_SECONDS_PER_SECOND = 6.0
 #: Seconds of grace before a child that is out of time is killed.
 _GRACE_SECONDS = 10.0
@@ -80,7 +79,6 @@ _ANSWER = archive_files.Kind(
     ),
     has_checksum=False,
 )
-#: Bytes of an answer read at a time.
 _PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
 #: Held while a child is started or waited for: with two threads one would miss its end.

@@ -39,7 +39,6 @@ MAX_EXPANDED = 100
 _END, _END_SIGNATURE, _MANY = struct.Struct("<4s4H2LH"), b"PK\x05\x06", 0xFFFF
 _LONGEST_COMMENT = 2**16
 
-#: Exceptions that reading a damaged archive raises.
 DAMAGE: tuple[type[Exception], ...] = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, TypeError),
     *(SyntaxError, OverflowError, tokenize.TokenError),

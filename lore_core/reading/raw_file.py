@@ -16,7 +16,6 @@ from lore_core.data.errors import InputError, as_path, short
 
 #: Bytes at the end of a text that are searched for its last line break.
 _ENDING_BYTES = 64
-#: Hugging Face's names of shards.
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
 
 

@@ -29,7 +29,6 @@ _WORDS = {
     "date": "date",
     "other": "not readable as values",
 }
-#: Groups of fewer rows get a warning.
 SMALL_GROUP = 30
 #: In fewer rows all may be right, or certain, by chance.
 _FEWEST = 20

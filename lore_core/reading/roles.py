@@ -16,9 +16,7 @@ from lore_core.data.errors import InputError, short
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
-#: Cells of a column that are examined.
 _SAMPLE_CELLS = 1000
-#: Most distinct values of a group column.
 MAX_GROUP_VALUES = 20
 #: Split word to split; training rows belong to neither.
 SPLIT_WORDS = {

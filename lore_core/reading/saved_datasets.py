@@ -18,7 +18,6 @@ from lore_core.reading.roles import SPLIT_WORDS
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 #: Key of a schema's metadata for the columns' kinds.
 _KINDS = b"huggingface"
-#: Bytes of the end marker of an Arrow stream.
 _END_BYTES = 8
 
 

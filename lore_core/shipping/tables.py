@@ -21,7 +21,6 @@ from lore_core.reading.columns import refusing_damage
 
 _SUFFIXES = (".parquet", ".csv")
 _SEPARATORS = (",", ";", "\t", "|")
-#: Arrow types of numbers.
 _NUMBERS = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_floating)
 
 
