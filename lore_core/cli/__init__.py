@@ -19,7 +19,7 @@ __all__ = ["lore", "main"]
 INPUT_ERROR = 1
 INTERRUPTED = 130
 
-#: Command to module. Heavy imports belong inside functions: help and completion are fast.
+#: Command to module. Heavy imports belong inside functions, for fast help and completion.
 COMMANDS = {
     "app": "app",
     "metrics": "metrics",

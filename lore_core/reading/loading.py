@@ -86,9 +86,9 @@ def load_runs(
     Parameters
     ----------
     source : path of a directory, or a sequence of paths and file-likes
-        A directory without pairs, and files given one by one, may hold runs of one file each with
-        a ``split`` column. Of several formats of a run one is read: ``.npz``, else ``.parquet``,
-        ``.feather``, ``.csv``.
+        Of a directory with pairs only these are read; otherwise a file without a partner is a run,
+        with a ``split`` column. A run stored in several formats is read once: ``.npz`` before
+        ``.parquet``, ``.feather`` and ``.csv``.
     mapping : ColumnMapping or dict, optional
         Which column plays which role, in every file.
     progress : callable, optional
