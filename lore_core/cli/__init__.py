@@ -19,9 +19,7 @@ __all__ = ["lore", "main"]
 INPUT_ERROR = 1
 INTERRUPTED = 130
 
-#: Every command by name: its module. Imported when it is used or listed. A command imports what it
-#: computes with inside its function, so that help and shell completion wait for no pandas and no
-#: numba. A new command is one line here.
+#: Command to module. Heavy imports belong inside functions, for fast help and completion.
 COMMANDS = {
     "app": "app",
     "metrics": "metrics",
@@ -42,7 +40,7 @@ COMMANDS = {
     "warmup": "upkeep",
 }
 
-#: Arguments of the library, and the options that become them.
+#: Arguments of the library to options.
 _TYPED = {
     "binning": "--binning",
     "column": "--group",
@@ -63,11 +61,9 @@ class _Group(click.Group):
     """The commands of :data:`COMMANDS`, in that order."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the commands' names."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"lore_core.cli.{COMMANDS[cmd_name]}")
@@ -102,7 +98,7 @@ def lore() -> None:
 
 
 def _as_typed(message: str) -> str:
-    """Name the option that was typed where the library names the argument it became."""
+    """Name the typed option where the library names the argument it became."""
 
     def typed(found: re.Match[str]) -> str:
         return f"{found[1]}'{_TYPED[found[2]]}'"
@@ -122,7 +118,7 @@ def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _tidy_up_when_ended() -> None:
-    """Let what ends the process from outside be an exception: no half of a file is left then."""
+    """Turn termination signals into exceptions, so that no half-written file is left."""
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
@@ -133,7 +129,7 @@ def _tidy_up_when_ended() -> None:
 
 
 def _in_words(error: Exception) -> str | None:
-    """Say what the user can fix; None where it is a fault of ours."""
+    """Return what the user can fix; None for a fault of ours."""
     if isinstance(error, InputError):
         return _as_typed(str(error))
     if isinstance(error, MemoryError):
@@ -147,10 +143,9 @@ def _in_words(error: Exception) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``lore`` and return its exit code.
+    """Run ``lore`` with command-line ``arguments`` and return its exit code.
 
-    ``arguments``: what stands after ``lore`` on the command line. The code is 0, 1 for data or a
-    value the user can fix, 2 for a command line that cannot be read, 130 after Ctrl-C.
+    0; 1 for data or a value the user can fix; 2 for an unreadable command line; 130 after Ctrl-C.
     """
     _tidy_up_when_ended()
     try:

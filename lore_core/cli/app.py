@@ -17,10 +17,9 @@ from lore_core.data.errors import InputError, as_path, require
 
 
 class _DataCommand(click.Command):
-    """``--data A B`` is the same as ``A B``: an option of click's takes no list, as globs give."""
+    """Accept ``--data A B`` as ``A B``: a click option takes no list, as globs give."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line without the word ``--data``."""
         bare = [item.removeprefix("--data=") for item in args if item != "--data"]
         return super().parse_args(ctx, bare)
 
@@ -129,7 +128,7 @@ def app(
         paths,
         origins,
         data_root,
-        # What others load is theirs: it is not written to this disk unasked.
+        # Others' data are not written to this disk unasked.
         cache_folder() if (is_own if cache is None else cache) else None,
         address=listen,
         path_prefix=path_prefix,
@@ -139,7 +138,7 @@ def app(
 
 
 def _token(*, cache: bool, proxied: bool) -> str:
-    """Return what links, or the proxy's requests, must hold."""
+    """Return the token that links, or the proxy's requests, must hold."""
     from lore_core.dashboard.access import TOKEN, TOKEN_FILE, new_token
     from lore_core.dashboard.disk_cache import cache_folder
 

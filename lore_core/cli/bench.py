@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lore_core.comparison.benchmark import Benchmark
 
 _MAP = "pca-20"
-#: What the longer tables are shown of.
 _SCORES = ("NLL", "Brier")
 
 
@@ -76,7 +75,6 @@ def bench(
 
 
 def _tables(result: Benchmark) -> list[tuple[str, dict[str, list[str]]]]:
-    """Return each table's sentence and its columns of text."""
     n = result.values.n_runs
     sets = counted(n, "dataset")
     rankings = {name: result.ranking(name) for name in result.metrics}

@@ -20,15 +20,13 @@ from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
 
-#: Exit code where a limit is exceeded.
 EXCEEDED = 3
 _PLACE = "max_place"
 
 
 def _option_of(metric: Metric) -> str:
-    """Return the option of a metric's limit: ``"max-held-out-alce"``."""
+    """Return a metric's option: ``"max-held-out-alce"``."""
     slug = re.sub(r"[^a-z]+", "-", metric.words.lower().replace("'s", "")).strip("-")
-    # What is named a maximum already is not called so twice.
     return f"max-{slug.removeprefix('max-')}" if metric.direction == "lower" else f"min-{slug}"
 
 
@@ -40,7 +38,7 @@ _LIMITED = {
 
 
 def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command one option for every metric with a better side."""
+    """Give a command an option for every metric with a better side."""
     for name, metric in reversed(_LIMITED.items()):
         side = "Largest" if metric.direction == "lower" else "Smallest"
         command = click.option(
@@ -144,7 +142,6 @@ def _as_text(table: Table) -> str:
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:
-    """Say one result in words."""
     name, unit = row["check"], _unit(row["check"])
     words = CATALOGUE[name].words if name in CATALOGUE else name
     if not math.isfinite(row["value"]):
@@ -156,7 +153,7 @@ def _sentence(row: Mapping[Any, Any]) -> str:
 
 
 def _write_junit(path: Path, name: str, table: Table) -> None:
-    """Write checks as the XML that systems for continuous integration read."""
+    """Write checks as JUnit XML for continuous integration."""
     from xml.etree import ElementTree
 
     n_failed = str(int(table["failed"].sum()))

@@ -17,7 +17,6 @@ from lore_core.data.number_text import decimal, share_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
-#: Map of a directory of runs.
 _RUNS_MAP = "pca-20"
 
 method_option = click.option(
@@ -130,7 +129,6 @@ def compare(
 
 
 def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -> Output:
-    """Compare two sets of rows by their sums."""
     from lore_core.metrics.tables import metric_columns
 
     view = source.open_source(given, part_of(progress, 0.0, 0.4), always_sum=True)
@@ -170,11 +168,7 @@ def methods_of(
     all_methods: bool = False,
     weighted: bool = False,
 ) -> list[lore.Recalibrator]:
-    """Recalibrators that were asked for.
-
-    What is left out is said, unless others are named: without features local ones, of weighted
-    rows those that cannot let them count.
-    """
+    """Return the recalibrators asked for that fit the data, and note the others."""
     others = recalibration.installed_rivals()
     if rivals and not others:
         raise InputError(
@@ -244,7 +238,6 @@ def _runs(
     min_group_size: int,
     progress: Progress,
 ) -> Output:
-    """Compare on every run of a directory."""
     from lore_core.comparison.runs import compare_runs
 
     local = given.maps != ("none",)

@@ -102,7 +102,6 @@ def _numbers(
     curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve],
     chance: inference.NullBand | inference.VectorBand | None,
 ) -> Table:
-    """One row a map and bandwidth."""
     import pandas as pd
 
     tables = []
@@ -121,7 +120,7 @@ def _limits(item: lore.BandwidthCurve | measures.VectorCurve) -> dict[str, float
 
 
 def _text(table: Table) -> str:
-    """Every third bandwidth, with chance and bounds as ranges."""
+    """Return every third bandwidth, with chance and bounds as ranges."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
     known = [about for key, about in _ALL_CURVES.items() if key in shown]

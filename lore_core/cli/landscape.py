@@ -131,7 +131,6 @@ def landscape(
 
 
 def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: Progress) -> Output:
-    """Return what of the map is known without rows."""
     import pandas as pd
 
     rest = part_of(progress, 0.8, 1.0)
@@ -157,7 +156,6 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
 
 
 def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:
-    """Index of the confidence bin asked for; None for all."""
     if wanted == "all":
         return None
     if wanted == "worst":

@@ -103,11 +103,7 @@ def metrics(
 
 
 def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = False) -> Output:
-    """Say how far off all probabilities are together, and every class by itself.
-
-    ``drawn``: whether rows are drawn by the class that is most wrong around them, in place of the
-    table of classes.
-    """
+    """Report errors of all classes together and of each; ``drawn``: rows instead of the table."""
     errors = views.inference.vector_errors_of(view)
     chance = views.inference.vector_chance_of(view, errors, progress=progress)
     table = views.inference.classes_of(view, errors, chance)

@@ -22,12 +22,12 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 @dataclass(frozen=True)
 class SumsOptions:
-    """How rows are summed where there are too many for the exact numbers."""
+    """Summing of rows where they are too many for exact numbers."""
 
-    directory: Path | None = None  #: Where sums are kept
+    directory: Path | None = None  #: For saved sums
     n_workers: int = 1
     max_cells: int | None = None
-    cluster: str | None = None  #: Address of a scheduler
+    cluster: str | None = None  #: Address of a Dask scheduler
 
     @property
     def wanted(self) -> bool:
@@ -37,33 +37,33 @@ class SumsOptions:
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """What is looked at, and how, as it was typed."""
+    """Data and settings as typed."""
 
     data: tuple[str, ...]  #: Files, a directory, or ``("demo",)``
-    roles: tuple[str, ...]  #: ``"ROLE=NAME"`` for columns whose role is not to be guessed
-    query: str | None  #: What to read of a database
-    #: Share of the rows set apart for calibration where the data name no split; 0 for none.
+    roles: tuple[str, ...]  #: ``"ROLE=NAME"``, not guessed
+    query: str | None  #: To a database
+    #: Calibration rows where the data name no split; 0 for none.
     calibration_share: float
     target: str  #: ``"top-label"`` or a class name
-    #: Feature maps: ``pca-20``, ``tsne``, …; ``none`` for global metrics only.
+    #: ``pca-20``, ``tsne``, …; ``none`` for global metrics only.
     maps: tuple[str, ...]
-    #: Settings of the local error; γ is None where it was not given.
+    #: Of the local error; γ is None where it was not given.
     gamma: float | None
     n_bins: int
     binning: Binning
     seed: int  #: Of maps, splits and simulations
-    jobs: int | None  #: Processors used at a time
-    isolate: bool  #: Whether the data are parsed in a child process, with limits
+    jobs: int | None  #: Processors
+    isolate: bool  #: Whether data are parsed in a child process with limits
     sums: SumsOptions = SumsOptions()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``"ROLE=NAME"`` for everything that is not to be guessed, the query with it."""
+        """All of ``"ROLE=NAME"``, with the query."""
         return self.roles if self.query is None else (*self.roles, f"query={self.query}")
 
 
 def options_as(kind: type[Any], name: str, *options: Callable[[Command], Command]) -> Command:
-    """Give a command options that come to one argument ``name``, a dataclass of their values."""
+    """Give a command options that become one argument ``name``, a dataclass."""
     names = [field.name for field in fields(kind)]
 
     def decorate(command: Command) -> Command:
@@ -81,12 +81,12 @@ def options_as(kind: type[Any], name: str, *options: Callable[[Command], Command
 
 
 def number_option(*names: str, minimum: int = 1, **settings: Any) -> Callable[[Command], Command]:
-    """Give a command an option that is a whole number."""
+    """Give a command an integer option."""
     return click.option(*names, type=click.IntRange(min=minimum), metavar="N", **settings)
 
 
 def cost_options(command: Command) -> Command:
-    """Give a command the reader's costs."""
+    """Give a command options for costs."""
     wrong = click.option(
         "--wrong-cost",
         type=_POSITIVE,
@@ -199,10 +199,10 @@ sums_options = options_as(
 
 
 def view_command(*lines: str, several_maps: bool = False, sums: bool = False) -> Command:
-    """Make a command of DATA and the options every command shares, as ``given``, a ViewOptions.
+    """Make a command of DATA and the common options, passed as ``given``, a ViewOptions.
 
-    ``lines``: its examples. ``several_maps``: whether ``--map`` may be repeated. ``sums``: whether
-    rows may be summed.
+    ``lines``: its examples. ``several_maps``: ``--map`` may be repeated. ``sums``: rows may be
+    summed.
     """
     default = "pca-2" + "; pca-20 for a directory of runs" * several_maps
     one_map = click.option(

@@ -1,4 +1,4 @@
-"""What the commands print and write: text, JSON, numbers and figures as files."""
+"""Output of commands: text, JSON, numbers and figures as files."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ if TYPE_CHECKING:
     from lore_core.figures.chart import Chart
 
 Table: TypeAlias = "pd.DataFrame"
-#: Suffixes of files that hold numbers, and of static images.
 TABLES = (".csv", ".parquet", ".json")
 _STATIC = (".png", ".svg", ".pdf")
 
 
 def say(text: str) -> None:
-    """Print a line to standard output at once: under make the output is a pipe."""
+    """Print a line to standard output, flushed: under make it is a pipe."""
     click.echo(text)
     sys.stdout.flush()
 
 
 def note(text: str) -> None:
-    """Say something about the work on standard error."""
+    """Print a note on the work to standard error."""
     click.echo(f"lore: {text}", err=True)
 
 
 def text_table(columns: Mapping[str, Sequence[str]]) -> str:
-    """Columns of text under their headings, the first flush left, the others flush right."""
+    """Return columns under their headings, the first flush left, others flush right."""
     cells = [[name, *values] for name, values in columns.items()]
     widths = [max(map(len, column)) for column in cells]
     return "\n".join(
@@ -57,18 +56,18 @@ def text_table(columns: Mapping[str, Sequence[str]]) -> str:
 def interval_texts(
     low: Iterable[float], high: Iterable[float], unit: Unit = POINTS, *, signed: bool = False
 ) -> list[str]:
-    """Write a column of intervals."""
+    """Format a column of intervals."""
     return [unit.interval_text(*ends, signed=signed) for ends in zip(low, high, strict=True)]
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a command has found."""
+    """A command's result."""
 
-    content: Mapping[str, Any]  #: What ``--json`` prints and a .json file holds
-    table: Table  #: What .csv and .parquet files hold
-    text: Sequence[str]  #: Paragraphs; empty ones are left out
-    details: Sequence[str] = ()  #: More paragraphs where no file is written
+    content: Mapping[str, Any]  #: For ``--json`` and .json files
+    table: Table  #: For .csv and .parquet files
+    text: Sequence[str]  #: Paragraphs; empty ones are dropped
+    details: Sequence[str] = ()  #: More paragraphs if no file is written
     chart: Chart | None = None
     exit_code: int = 0
 
@@ -78,9 +77,8 @@ def results(
 ) -> Callable[[Callable[..., Output]], Callable[..., int]]:
     """Give a command ``--json`` and ``-o``, and lay out the :class:`Output` that it returns.
 
-    The command is called with ``progress`` beside its options. ``numbers``: what ``-o`` writes
-    besides the text. ``figure``: ``-o`` may be repeated, draws the result's chart too, and has
-    options for its look.
+    The command also gets ``progress``. ``numbers``: what ``-o`` writes, for its help. ``figure``:
+    ``-o`` may be repeated, also draws the chart, and has options for its look.
     """
 
     def decorate(command: Callable[..., Output]) -> Callable[..., int]:
@@ -158,11 +156,7 @@ _FIGURE = (
 
 
 def _paths(outs: Sequence[str] | str | None, *, figure: bool) -> list[Path]:
-    """Return where to write, or say what is wrong with it before anything is computed.
-
-    Raises InputError if a suffix is unknown, a directory does not exist, or static images cannot be
-    made here.
-    """
+    """Return where to write; InputError for a bad suffix or directory, before any work."""
     names = [outs] if isinstance(outs, str) else outs or ()
     suffixes = (".html", *_STATIC, *TABLES) if figure else TABLES
     paths = [output_path(name, suffixes) for name in names]
@@ -178,10 +172,7 @@ def _paths(outs: Sequence[str] | str | None, *, figure: bool) -> list[Path]:
 
 
 def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Path:
-    """Return where to write, or say what is wrong with it before anything is computed.
-
-    Raises InputError if the suffix is none of `suffixes` or the directory does not exist.
-    """
+    """Return where to write; InputError for a suffix not in ``suffixes`` or a missing directory."""
     path = as_path(name)
     if path.suffix.lower() not in suffixes or not path.resolve().parent.is_dir():
         kinds = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}" if suffixes[1:] else suffixes[0]
@@ -192,7 +183,7 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
 
 
 def write_numbers(path: Path, table: Table, content: Any) -> None:
-    """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
+    """Write ``table`` to .csv or .parquet, or ``content`` to .json."""
     with replaced_at_once(path) as part:
         if path.suffix.lower() == ".csv":
             part.write_text(csv_text(table), encoding="utf-8", newline="")
@@ -227,7 +218,7 @@ class Progress:
         return self
 
     def __call__(self, share: float, message: str = "") -> None:
-        """Show how much is done, 0 to 1, over what was shown before."""
+        """Show the share done, 0 to 1, over the last message."""
         if not sys.stderr.isatty():
             return
         width = shutil.get_terminal_size().columns or 80
@@ -236,6 +227,5 @@ class Progress:
         self._shown = len(line)
 
     def __exit__(self, *_: object) -> None:
-        """Leave the line empty."""
         if self._shown:
             click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)

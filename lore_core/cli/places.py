@@ -12,7 +12,6 @@ from lore_core.cli import source
 from lore_core.cli.options import ViewOptions, view_command
 from lore_core.cli.output import Output, Progress, Table, results
 
-#: What places are compared with, for every command that shows them.
 against_option = click.option(
     "--against",
     type=click.Choice(["auto", "zero", "average", "same confidence"]),
@@ -47,7 +46,7 @@ def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
 def described(
     view: views.View, search: regions.SubgroupSearch, known: comparison.GainEstimate | None = None
 ) -> Table:
-    """Return places as a table with more columns: ``sentence, evidence, retraining, made_of``.
+    """Add columns ``sentence, evidence, retraining, made_of`` to a table of subgroups.
 
     ``known``: see :func:`~lore_core.view.where.subgroup_table`.
     """
@@ -58,10 +57,7 @@ def described(
 
 
 def subgroups_text(table: Table) -> str:
-    """List places, the worse parts of one indented.
-
-    ``table``: from :func:`described`.
-    """
+    """List subgroups of :func:`described`, those within another indented."""
     lines = []
     for subgroup in table.to_dict(orient="records"):
         indent = (

@@ -18,7 +18,6 @@ from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
 from lore_core.recalibration.registry import METHODS, named_recalibrator
 
-#: Dimensions of the map of local methods, where features are as many.
 _DIMENSIONS = 20
 
 
@@ -189,7 +188,6 @@ def recalibrate(
 
 
 def _several(sources: tuple[str, ...]) -> list[Path]:
-    """Return the files where more than one is meant."""
     if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
         return []
     if len(sources) == 1 and Path(sources[0]).suffix.lower() == ".csv":
@@ -238,7 +236,7 @@ def _fit(given: FitOptions) -> lore.Recalibrator:
         if given.map_ is not None:
             name = source.map_name(given.map_, rows.features.shape[1])
         with Progress() as report:
-            # On these rows alone: the rows to come will be placed by the same map.
+            # On these rows alone: later rows are placed by the same map.
             embedding = lore.embedding.make_map(rows, name, progress=report)
     fitted = made.fit(rows, embedding)
     if not given.without_rows:

@@ -1,4 +1,4 @@
-"""From the options to what commands compute on: a View of rows, or of their sums."""
+"""From options to what commands compute on: a View of rows, or of their sums."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lore_core.data.defaults import ALL_CLASSES, CALIBRATION, GAMMA
 from lore_core.data.errors import InputError, as_path
 from lore_core.data.progress import Progress, part_of
 
-#: Up to so many rows everything is exact, and every row is compared with every other.
+#: Most rows that are compared with every other, exactly.
 EXACT_ROWS = 2_000_000
 _MAX_CELLS = 2**19
 _NOT_ISOLATED = (
@@ -32,10 +32,7 @@ def open_source(
     all_classes: bool = False,
     always_sum: bool = False,
 ) -> views.View | views.SumsView:
-    """Read the data; where there are more rows than fit, or sums were asked for, sum them.
-
-    ``all_classes``: see :func:`open_view`. ``always_sum``: see :func:`sum_rows`.
-    """
+    """Read the data, or sum them if they are too many or ``always_sum``; see :func:`open_view`."""
     run = sum_rows(given, progress, always=always_sum)
     if run is None:
         return open_view(given, progress, all_classes=all_classes)
@@ -46,11 +43,7 @@ def open_source(
 def open_view(
     given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
 ) -> views.View:
-    """Read the data and make their maps.
-
-    ``all_classes``: whether the target may be every class at once. Raises InputError if data,
-    target, map or a setting is not what it must be.
-    """
+    """Read data and make maps; ``all_classes``: allow that target. InputError if invalid."""
     dataset = load_data(given.data, given.columns, isolate=given.isolate)
     _share_processors(given.jobs)
     if dataset.split is None and given.calibration_share > 0:
@@ -80,10 +73,7 @@ def open_view(
 
 
 def needs_map(view: views.View | views.SumsView) -> None:
-    """Say so if there is no map.
-
-    Raises InputError if none was made, or there are no features.
-    """
+    """Raise InputError if no map was made, or there are no features."""
     from lore_core.data.texts import text_columns
 
     if not isinstance(view, views.View) or view.is_local:
@@ -105,11 +95,10 @@ def needs_map(view: views.View | views.SumsView) -> None:
 def load_data(
     data: tuple[str, ...], columns: tuple[str, ...] = (), *, isolate: bool = False
 ) -> lore.Dataset:
-    """Read what DATA names: files, a directory, or a built-in demo.
+    """Read what DATA names: a file, a calibration/test pair, a directory of these, or a demo.
 
-    ``data``: one file, two of a calibration/test pair, a directory of one such, ``("demo",)`` or
-    ``("demo-text",)``.
-    ``columns``: ``"ROLE=NAME"``. ``isolate``: as in :func:`lore_core.load`.
+    ``data``: paths, ``("demo",)`` or ``("demo-text",)``. ``columns``: ``"ROLE=NAME"``. ``isolate``:
+    as in :func:`lore_core.load`.
     """
     if data == ("demo",):
         return lore.demo.digits()
@@ -128,7 +117,7 @@ def load_data(
 
 
 def column_mapping(columns: tuple[str, ...]) -> lore.reading.ColumnMapping:
-    """Read ``--column``: ``"ROLE=NAME"`` for each column whose role is not to be guessed."""
+    """Parse ``--column``: ``"ROLE=NAME"`` for columns whose role is not guessed."""
     from lore_core.reading.mapping import SEVERAL, as_mapping
 
     mapping: dict[str, Any] = {}
@@ -142,10 +131,7 @@ def column_mapping(columns: tuple[str, ...]) -> lore.reading.ColumnMapping:
 
 
 def map_name(typed: str, n_features: int) -> lore.embedding.MapName:
-    """Read ``--map``: 2 dimensions where it does not say, but no more than there are features.
-
-    ``n_features``: PCA has no more dimensions. Raises InputError if there is no such map.
-    """
+    """Parse ``--map``: by default 2 dimensions, at most ``n_features``. Raises InputError."""
     name = lore.embedding.MapName.parse(typed, "--map", or_none=True)
     if name.method == "pca" and name.n_components is None:
         return lore.embedding.MapName("pca", min(2, n_features))
@@ -175,10 +161,7 @@ def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | i
 
 
 def _share_processors(jobs: int | None) -> None:
-    """Multiply matrices on one thread from now on, and use ``jobs`` threads until the command ends.
-
-    ``jobs``: of kernel sums and numeric libraries; None: no limit but the first.
-    """
+    """Limit linear algebra to one thread from now on, and kernels to ``jobs`` for this command."""
     from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
 
     one_thread_a_product()
@@ -190,11 +173,7 @@ def _share_processors(jobs: int | None) -> None:
 def sum_rows(
     given: ViewOptions, progress: Progress | None, *, always: bool = False
 ) -> mergeable.Run | None:
-    """Sum the rows of the files that were named; None where exact numbers can be had.
-
-    ``always``: whether rows are summed however few they are. Raises InputError if sums were asked
-    for and the data are no Parquet files.
-    """
+    """Sum named Parquet files if exact numbers are out of reach or ``always``, else return None."""
     wanted = always or given.sums.wanted
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
@@ -213,10 +192,7 @@ def sum_rows(
 def sum_others(
     data: tuple[str, ...], plan: mergeable.Plan, sums: SumsOptions, progress: Progress | None
 ) -> mergeable.Run:
-    """Sum the rows of other files on the same map and in the same bins.
-
-    Raises InputError if they are no Parquet files, or a column is missing.
-    """
+    """Sum the rows of other Parquet files on the same map and in the same bins, or InputError."""
     files = mergeable.parquet_files(data)
     if not files:
         raise InputError("'--against' must name .parquet files with the columns of DATA.")
@@ -248,7 +224,7 @@ def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _evaluated(files: Sequence[Path]) -> list[Path]:
-    """Leave out files of calibration rows, if there are others."""
+    """Return the files without those of calibration rows, if others are left."""
     fitted, others = _halves(files)
     if fitted and others:
         note(f"{len(fitted)} of {len(files)} files are calibration rows: left out.")
@@ -260,7 +236,7 @@ def plan_of(
     parts: Sequence[mergeable.Partition],
     progress: Progress | None,
 ) -> mergeable.Plan:
-    """Take the plan of the sums that are kept, if it is what was asked for; else make one."""
+    """Return the plan of saved sums if it fits the options, else a new one."""
     from lore_core.mergeable.partitions.run import planned
 
     sums = given.sums
@@ -300,10 +276,10 @@ def plan_of(
 
 
 def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
-    """Whether Parquet files are to be summed, and the app to show a sample of them.
+    """Return whether Parquet files are summed, and the app shows a sample.
 
-    A pattern, files with more rows than fit, or any for which sums were asked for; not a directory
-    of several runs. Raises InputError if sums were asked for of other data.
+    True for more rows than :data:`EXACT_ROWS`, a pattern, or if sums were asked for (InputError for
+    other data); not for a directory of runs.
     """
     from lore_core.reading.file_pairs import half_of
 
@@ -325,11 +301,7 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
 def open_whole(
     data: tuple[str, ...], sums: SumsOptions, n_rows: int, folder: Path, progress: Progress
 ) -> list[Path]:
-    """Sum all rows and draw a sample of them, for the app; return the files of the sample.
-
-    Files whose names say that they are calibration rows are drawn from apart. Raises InputError if
-    a file cannot be read.
-    """
+    """Sum all rows; return files with a sample for the app, calibration files apart."""
     from lore_core.mergeable.partitions.run import planned
     from lore_core.mergeable.partitions.sample import write_whole
     from lore_core.reading.file_pairs import half_of
@@ -357,11 +329,7 @@ def open_whole(
 def sample_of(
     data: tuple[str, ...], columns: tuple[str, ...], n_rows: int, seed: int
 ) -> lore.Dataset | None:
-    """Draw calibration rows of Parquet files that have more than fit; None where all can be read.
-
-    Of files of both halves those of calibration rows are looked at. Raises InputError if there are
-    none to fit on.
-    """
+    """Draw calibration rows of too large Parquet files; None for others, InputError without any."""
     files = [] if data[0].startswith("demo") else mergeable.parquet_files(data)
     if (
         not files

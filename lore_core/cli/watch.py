@@ -15,7 +15,7 @@ from lore_core.data.errors import InputError, as_path
 from lore_core.data.number_text import batches_words, percent, rows_words
 from lore_core.data.progress import part_of
 
-#: What the exit code is where the newest batch is marked and --fail is given.
+#: Exit code with --fail if the newest batch is flagged.
 _MARKED = 3
 
 
@@ -103,7 +103,6 @@ def _content(of: mergeable.Watched) -> dict[str, Any]:
 
 
 def _opened(given: ViewOptions, progress: Progress) -> mergeable.Batches:
-    """Open the directory and add the batches that are new."""
     from lore_core.mergeable.partitions.run import planned
 
     place, *named = given.data

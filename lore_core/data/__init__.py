@@ -1,4 +1,4 @@
-"""Rows and what every part shares: datasets, checked arrays, confidence bins, probabilities."""
+"""Datasets and what every package shares: checked arrays, confidence bins, probabilities."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Archive files: values as JSON and whole arrays in a zip with one checksum, nothing pickled.
+"""Archive files: values as JSON and arrays in a zip with one checksum, nothing pickled.
 
-The checksum finds damage. Whoever edits a file can write it anew: who must know that a file is
-theirs signs it with a key.
+The checksum finds damage; only a signature with a key proves whose file it is.
 """
 
 from __future__ import annotations
@@ -27,35 +26,33 @@ from lore_core.data.errors import short
 from lore_core.data.rules import rule_of_fields
 from lore_core.data.validation import InputError
 
-#: Raised whenever a file written now would be misread by the version before.
+#: Raised whenever a new file would be misread by the version before.
 SCHEMA = 1
 Arrays = Mapping[str, NDArray[Any]]
 
 _HEADER = "header.json"
-#: The same content gives the same bytes: no time of day goes into a file.
+#: No time of day: the same content gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
-#: Bytes of a compressed file's parts, beside so many times its own bytes.
+#: Most bytes of a compressed file's parts: this, and so many times the file's size.
 _MAX_BYTES, _MAX_RATIO = 64 * 2**20, 100
-#: numpy's letters for truth, whole and other numbers, times, and text.
 _DTYPE_KINDS = "biufmMU"
-#: Bytes of what numpy says of an array before it.
 _MAX_NPY_HEADER_BYTES = 2**17
-#: Level of zlib: several times as fast as the usual one, and hardly larger.
+#: zlib's fastest: hardly larger files.
 _ZLIB_LEVEL = 1
 
 
 @dataclass(frozen=True)
 class Form:
-    """How objects of a class are written: as their parts by name."""
+    """How objects of a class are written: as named parts."""
 
-    name: str  #: What files call it
+    name: str  #: In files
     type: type
-    parts: Callable[[Any], Mapping[str, Any]]  #: Of an object
-    build: Callable[[dict[str, Any]], Any]  #: From its parts; refuses those of none
+    parts: Callable[[Any], Mapping[str, Any]]
+    build: Callable[[dict[str, Any]], Any]  #: From its parts; refuses invalid ones
 
 
 def form_of(kind: type) -> Form:
-    """Return the form of a dataclass: its fields, which must be what their annotations say."""
+    """Return the form of a dataclass: its fields, checked by their annotations."""
 
     def build(parts: dict[str, Any]) -> Any:
         rule_of_fields(kind).check(parts, kind.__name__, {})
@@ -65,23 +62,23 @@ def form_of(kind: type) -> Form:
 
 
 def fields_of(item: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass's instance by name; nothing is copied."""
+    """Return a dataclass instance's fields by name, without copying."""
     return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: values by name, which are None, text, numbers, arrays, lists and dicts."""
+    """A kind of file: named values, which are None, text, numbers, arrays, lists and dicts."""
 
-    format: str  #: What the header calls it
+    format: str  #: In the header
     what: str  #: In words: "a recalibrator"
-    written_by: str  #: What makes such a file: "Recalibrator.save()"
+    written_by: str  #: As errors name it: "Recalibrator.save()"
     forms: tuple[Form, ...] = ()  #: Of the objects it may hold
     compressed: bool = False
-    has_checksum: bool = True  #: Not of what passes between processes, where nothing is damaged
+    has_checksum: bool = True  #: False between processes, where nothing is damaged
 
     def write(self, target: str | Path | BinaryIO, content: Mapping[str, Any]) -> None:
-        """Write values to a file as a whole or not at all, or to an open one."""
+        """Write values to an open file, or to a path as a whole or not at all."""
         if isinstance(target, (str, Path)):
             with replaced_at_once(target) as part, part.open("wb") as stream:
                 self.write(stream, content)
@@ -89,35 +86,22 @@ class Kind:
             self.save(target, *self.taken_apart(content))
 
     def to_bytes(self, content: Mapping[str, Any], key: bytes | None = None) -> bytes:
-        """Return values as the bytes of a file, signed if there is a ``key``.
-
-        Raises InputError if one of them has no place in a file.
-        """
+        """Return values as a file's bytes, signed with ``key``; InputError for unsupported ones."""
         return self.pack(*self.taken_apart(content), key)
 
     def digest(self, content: Mapping[str, Any]) -> str:
-        """Sha256 of values: equal only where they are equal to the last bit."""
+        """Return the sha256 of values, exact to the last bit."""
         return _digest(*self.taken_apart(content))
 
     def read(self, source: str | Path | bytes | BinaryIO, key: bytes | None = None) -> Any:
-        """Read the values of a file, as a dict.
+        """Read the values of a path, bytes or open file, as a dict.
 
-        Parameters
-        ----------
-        source : str, Path, bytes or binary file
-            The file, its content, or something open for reading.
-        key : bytes, optional
-            What it must be signed with.
-
-        Raises
-        ------
-        InputError
-            If there is no such file, or it is damaged, changed, of another kind or schema.
+        Raises InputError if it is missing, damaged, of another kind, or not signed with ``key``.
         """
         return self.put_together(*self.unpack(source, key))
 
     def put_together(self, header: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-        """Return the values that :meth:`taken_apart` was given. Raises InputError."""
+        """Return the values from the result of :meth:`taken_apart`. Raises InputError."""
         try:
             return {name: self._decode(item, arrays) for name, item in header.items()}
         except InputError:
@@ -130,17 +114,17 @@ class Kind:
     def taken_apart(
         self, content: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return values as what JSON can hold, and their arrays, each kept once."""
+        """Return values as JSON-compatible ones, and their arrays, each once."""
         arrays: dict[str, NDArray[Any]] = {}
         names: dict[int, str] = {}
 
         def add(array: NDArray[Any]) -> str:
             name = names.setdefault(id(array), f"array_{len(names)}")
             if array.dtype.hasobject:
-                # Names of groups; wherever they are read, it is as text.
+                # Names of groups are always read as text.
                 flat = [str(value) for value in array.ravel()]
                 array = np.array(flat, dtype=np.str_).reshape(array.shape)
-            # A table of numbers in Fortran order is another array to numpy, but not to us.
+            # (Fortran order would make it another array to numpy.)
             arrays[name] = np.ascontiguousarray(array) if array.ndim else array
             return name
 
@@ -195,7 +179,7 @@ class Kind:
         return made if form is None else form.build(made)
 
     def pack(self, header: Mapping[str, Any], arrays: Arrays, key: bytes | None = None) -> bytes:
-        """Return the bytes of a file of a header and its arrays."""
+        """Return the bytes of a file with this header and these arrays."""
         stream = io.BytesIO()
         self.save(stream, header, arrays, key)
         return stream.getvalue()
@@ -220,17 +204,14 @@ class Kind:
             for name, array in arrays.items():
                 info = zipfile.ZipInfo(f"{name}.npy", _DATE)
                 info.compress_type = how
-                info.file_size = array.nbytes  # (says whether it takes 64 bits to say so)
+                info.file_size = array.nbytes  # (decides on 64-bit sizes)
                 with archive.open(info, "w") as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
 
     def unpack(
         self, source: str | Path | bytes | bytearray | BinaryIO, key: bytes | None = None
     ) -> tuple[dict[str, Any], Arrays]:
-        """Return header and arrays of a file, and make sure that they are what was written.
-
-        What says so is left out of the header. See :meth:`read`.
-        """
+        """Return verified header and arrays; the header without checksum and signature."""
         if isinstance(source, (str, Path)):
             name = f"'{Path(source).name}'"
             try:
@@ -250,14 +231,13 @@ class Kind:
     def _unpack(
         self, stream: BinaryIO, name: str, key: bytes | None, content: memoryview | None = None
     ) -> tuple[dict[str, Any], Arrays]:
-        """Return header and arrays; those of ``content``, where it is in memory, stay there."""
         damaged = f"{name} is damaged or was changed after it was written"
         try:
             header, arrays = self._opened(stream, name, damaged, content)
             checksum = _digest(header, arrays) if self.has_checksum else None
         except InputError:
             raise
-        # A damaged zip raises whatever the byte that flipped leads to.
+        # A damaged zip raises almost anything.
         except Exception as error:
             reason = short(f"{type(error).__name__}: {error}")
             raise InputError(
@@ -316,7 +296,7 @@ class Kind:
 
 
 def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
-    """Sha256 of a header and arrays; what the header itself says of it does not count."""
+    """Return the sha256 of arrays and a header, without the header's own digest and signature."""
     content = {key: item for key, item in header.items() if key not in ("digest", "signature")}
     state = hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode())
     for name in sorted(arrays):
@@ -337,17 +317,17 @@ def _refuse_constant(word: str) -> float:
 def _bytes_of(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: memoryview | None
 ) -> bytes | memoryview:
-    """Return a part of an archive: where its ``content`` is in memory, as it lies there."""
+    """Return a member's bytes, without a copy from ``content`` where it is stored uncompressed."""
     if content is None or info.compress_type != zipfile.ZIP_STORED:
         return archive.read(info)
-    # Behind a header of 30 bytes, the last of which say how long a name and more are.
+    # The local header has 30 bytes and ends with the lengths of a name and an extra field.
     lengths = struct.unpack("<HH", content[info.header_offset + 26 : info.header_offset + 30])
     start = info.header_offset + 30 + sum(lengths)
     return content[start : start + info.file_size]
 
 
 def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return an array's shape, whether it lies by columns, and its dtype."""
+    """Return an array's shape, whether it is in Fortran order, and its dtype."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream)
@@ -357,7 +337,7 @@ def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _array(content: bytes | memoryview) -> NDArray[Any]:
-    """Return an array as it lies in its bytes, read-only; what its header claims must be there."""
+    """Return a read-only view of an array; its size must be what its header says."""
     stream = io.BytesIO(content[:_MAX_NPY_HEADER_BYTES])
     shape, by_column, dtype = read_npy_header(stream)
     start = stream.tell()
@@ -367,7 +347,7 @@ def _array(content: bytes | memoryview) -> NDArray[Any]:
         raise ValueError(f"an array of shape {shape} in {len(content):,} bytes")
     order: Literal["F", "C"] = "F" if by_column else "C"
     made = np.ndarray(shape, dtype, content, start, order=order)
-    # (Compiled loops are compiled once more for numbers that lie across words.)
+    # (Compiled loops would be compiled once more for unaligned numbers.)
     made = made if made.flags.aligned else made.copy(order="A")
     made.flags.writeable = False
     return made

@@ -1,4 +1,4 @@
-"""What arrays hold, for signatures; rows that lie together."""
+"""Array types for signatures; contiguous rows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-#: From an array to an equal one that lies elsewhere: in a mapped file, say.
+#: Maps an array to an equal one elsewhere, as in a mapped file.
 MapArray = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def as_block(selection: NDArray[Any] | slice) -> NDArray[Any] | slice:
-    """Return a slice for a mask of rows that lie together, so that choosing them copies nothing.
-
-    ``selection``: mask, indices or slice; what is no such mask comes back as it is.
-    """
+    """Return a slice for a mask of contiguous rows, which copies nothing; else the selection."""
     is_mask = isinstance(selection, np.ndarray) and selection.dtype == np.bool_
     if isinstance(selection, slice) or not is_mask or not selection.any():
         return selection

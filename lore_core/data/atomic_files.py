@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all; where what can be made again is kept."""
+"""Files that are written as a whole or not at all; the user's cache folder."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from lore_core.data.errors import InputError
 
 @contextlib.contextmanager
 def replaced_at_once(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path to write to, and put it in the place of ``path`` at the end.
+    """Yield a temporary path to write to, which replaces ``path`` at the end; a link stays a link.
 
-    A link stays a link; what it points to is replaced. Where the system can (Linux, local disks)
-    the temporary file has no name, and is gone however the process ends. Else it is hidden in the
-    same directory, gone if the block raises, and stays behind if the process is killed. ``path`` is
-    what it was then. Raises InputError if the directory does not exist or cannot be written.
+    On Linux's local disks the temporary file is unnamed and never left behind; elsewhere a killed
+    process leaves it. Raises InputError if the directory is missing or not writable.
     """
     target = Path(path).expanduser().resolve()
     if not target.parent.is_dir():
@@ -31,7 +29,7 @@ def replaced_at_once(path: str | Path) -> Iterator[Path]:
     unnamed = _unnamed(target.parent)
     try:
         if unnamed is None:
-            # Of one's own making, so that nothing of that name is overwritten.
+            # Private, so that nothing of that name is overwritten.
             part.touch(exist_ok=False)
             yield part
             _sync(part)
@@ -40,9 +38,9 @@ def replaced_at_once(path: str | Path) -> Iterator[Path]:
             yield written
             os.fsync(unnamed)
             try:
-                # (With a directory named, for only then Python follows the link in /proc.)
+                # (Python follows the link in /proc only with a directory named.)
                 os.link(written, part, src_dir_fd=unnamed, follow_symlinks=True)
-            except OSError:  # where /proc is closed, it gets its name as a copy
+            except OSError:  # where /proc is closed, copy it
                 shutil.copyfile(written, part)
                 _sync(part)
         part.replace(target)
@@ -58,7 +56,7 @@ def replaced_at_once(path: str | Path) -> Iterator[Path]:
 
 
 def _unnamed(directory: Path) -> int | None:
-    """Open a file that is in no directory; None where there can be none, or it gets no name."""
+    """Open a file without a name; None where that is impossible, or it could get no name later."""
     if not hasattr(os, "O_TMPFILE"):
         return None
     with contextlib.suppress(OSError):
@@ -67,7 +65,7 @@ def _unnamed(directory: Path) -> int | None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or a directory's list of files, is on the disk."""
+    """Wait until a file, or a directory's list of files, is on disk."""
     handle = os.open(path, os.O_RDONLY if path.is_dir() or os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(handle)
@@ -76,16 +74,13 @@ def _sync(path: Path) -> None:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file as a whole or not at all.
-
-    ``path``: where to; an existing file is replaced.
-    """
+    """Write a file as a whole or not at all, replacing an existing one."""
     with replaced_at_once(path) as part:
         part.write_bytes(content)
 
 
 def user_cache() -> Path:
-    """Return this user's folder of LoRe Lens below the system's cache folder; it may not exist."""
+    """Return this user's LoRe Lens folder in the system's cache; it may not exist."""
     if sys.platform == "win32":
         users = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
     elif sys.platform == "darwin":

@@ -1,4 +1,4 @@
-"""Confidence bins: which rows count as "the same confidence"."""
+"""Confidence bins."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ Binning = Literal["equal-width", "equal-mass"]
 class ConfidenceBins:
     """A partition of [0, 1] by confidence."""
 
-    #: (n_bins + 1,); from 0 to 1. A bin holds its lower edge but not its upper one; the last holds
-    #: 1 as well.
+    #: (n_bins + 1,); from 0 to 1. Bins hold their lower edge, the last one also 1.
     edges: Floats
     binning: Binning  #: How the edges were chosen
 
@@ -55,12 +54,12 @@ class ConfidenceBins:
 
 
 def check_n_bins(value: int, name: str = "n_bins") -> int:
-    """Return a number of bins, or say what is wrong with it."""
+    """Return a valid number of bins, or raise InputError."""
     return check_integer(value, name, maximum=10_000)
 
 
 def check_binning(value: Binning) -> Binning:
-    """Return a way of choosing bins, or say which there are."""
+    """Return a valid way of choosing bins, or raise InputError."""
     if not isinstance(value, str) or value not in get_args(Binning):
         raise InputError(f"'binning' must be one of {get_args(Binning)}; got {value!r}.")
     return value
@@ -78,8 +77,8 @@ def confidence_bins(
     n_bins : int
         How many bins, at least 1.
     binning : {"equal-width", "equal-mass"}
-        Equal steps of confidence, or about as many rows in each. Equal confidences always share a
-        bin, so there may be fewer equal-mass bins than asked for.
+        Equal steps of confidence, or about as many rows in each. Equal confidences share a bin, so
+        equal-mass bins may be fewer than ``n_bins``.
 
     Raises
     ------
@@ -100,10 +99,7 @@ def confidence_bins(
 def accuracy_by_bin(
     index: Ints, outcome: Floats, n_bins: int, weights: Floats | None = None
 ) -> Floats:
-    """Return the share of right rows in each bin, shape (n_bins,); NaN where it is empty.
-
-    ``weights`` (n,): what each row counts for; None: all alike.
-    """
+    """Return the (weighted) accuracy in each bin, shape (n_bins,); NaN where it is empty."""
     count = np.bincount(index, weights=weights, minlength=n_bins)
     right = np.bincount(index, weights=weighed(outcome, weights), minlength=n_bins)
     with np.errstate(invalid="ignore"):
@@ -113,17 +109,13 @@ def accuracy_by_bin(
 def accuracy_without_self(
     index: Ints, outcome: Floats, alone: Floats, weights: Floats | None = None
 ) -> Floats:
-    """Return the share of right rows among the others of each row's bin, shape (n,).
-
-    ``alone`` (n,): what a row gets that has its bin to itself. ``weights`` (n,): what each row
-    counts for; None: all alike.
-    """
+    """Return the accuracy of the others in each row's bin, (n,); without others ``alone`` (n,)."""
     others = np.bincount(index)[index] - 1
     own = weighed(outcome, weights)
     right = np.bincount(index, weights=own)[index] - own
     if weights is None:
         return np.where(others > 0, right / np.maximum(others, 1), alone)
     mass = np.bincount(index, weights=weights)[index] - weights
-    # (A difference of sums: rounding may take it out of [0, 1].)
+    # (Rounding of the difference may leave [0, 1].)
     share = np.clip(right / np.where(others > 0, mass, 1.0), 0.0, 1.0)
     return np.where(others > 0, share, alone)

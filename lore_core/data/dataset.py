@@ -1,4 +1,4 @@
-"""The data every page and every function works on: one frozen object, checked once."""
+"""The dataset that pages and functions work on: frozen, checked once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights
 
-#: What a dataset has one of for each row.
+#: Fields with one entry a row.
 _OF_ROWS = (
     "probabilities",
     "labels",
@@ -57,7 +57,7 @@ class Target:
     confidence: Floats
     outcome: Floats
     name: str = TOP_LABEL
-    weights: Floats | None = None  #: What each row counts for; None: all alike
+    weights: Floats | None = None  #: None: all alike
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -76,7 +76,7 @@ class Dataset:
     groups : DataFrame, dict of columns by name or array-like of shape (n, g), optional
         Columns that name a group of each row (for fairness).
     metadata : DataFrame or dict of columns by name, optional
-        Anything else worth reading in a hover or a table.
+        Other columns to show.
     images : array-like of shape (n, h, w) or (n, h, w, 3), optional
         uint8 thumbnails.
     split : array-like of shape (n,), optional
@@ -84,20 +84,19 @@ class Dataset:
     class_names : sequence of str, optional
         One name a class.
     predictions : array-like of shape (n,), optional
-        Predicted classes; by default the most probable one. A recalibrated top-label confidence
-        can fall below another class's probability: the prediction stays what it was.
+        Predicted classes, by default the most probable ones. They stay when recalibration lifts
+        another class above the predicted one.
     name : str
         How pages and errors call these data.
     complete : bool
-        False where only the predicted class's confidence was known and the rest of each vector was
-        spread evenly; NLL and Brier of the vector are then not the classifier's.
+        False where only the confidence was known and the rest of each vector was spread evenly;
+        NLL and Brier of the vector are then not the classifier's.
     has_image : array-like of shape (n,), optional
-        Which rows have an image, where some have none (theirs are black). None: all or no rows.
+        Which rows have an image (the others' are black). None: all or no rows.
     feature_names : sequence of str, optional
-        One name a feature, where they mean something: the columns of the input table.
+        One meaningful name a feature, as the input table's columns have.
     weights : array-like of shape (n,), optional
-        What each row counts for, above 0 (:mod:`~lore_core.data.weights`). Where all are equal
-        there are none.
+        What each row counts for, above 0 (:mod:`~lore_core.data.weights`); equal ones become None.
 
     Notes
     -----
@@ -171,7 +170,7 @@ class Dataset:
             object.__setattr__(self, name, part)
 
     def _with(self, **checked: Any) -> Dataset:
-        """Return these data with other parts, which are checked already."""
+        """Return these data with other parts, already checked."""
         made = object.__new__(type(self))
         parts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         made._put(**(parts | checked))
@@ -246,9 +245,9 @@ class Dataset:
     ) -> Dataset:
         """Return the chosen rows (mask, indices or slice) as a new dataset.
 
-        ``map_array``: moves each array that was copied, as in :meth:`map_arrays`.
+        ``map_array``: moves each copied array, as in :meth:`map_arrays`.
         """
-        # (Rows that lie together are looked at where they are: a million are not held twice.)
+        # (Contiguous rows stay views: a million are not held twice.)
         chosen = as_block(selection)
 
         def take(value: Any) -> Any:
@@ -293,7 +292,7 @@ class Dataset:
 
     @cached_property
     def _evaluated(self) -> Mask:
-        # Once: a million words take a tenth of a second to compare.
+        # Once: comparing a million words takes 0.1 s.
         mask = np.ones(len(self), bool) if self.split is None else self.split == EVALUATION
         return _read_only(mask)
 
@@ -348,8 +347,7 @@ class Dataset:
     def with_confidence(self, confidence: ArrayLike) -> Dataset:
         """Replace the top-label confidence; the predicted class stays.
 
-        The other classes are rescaled in proportion so that each vector still sums to 1; where
-        they were all zero, the rest is spread evenly over them.
+        The other classes are rescaled so that each vector sums to 1; if all are zero, evenly.
 
         Parameters
         ----------
@@ -370,15 +368,14 @@ class Dataset:
     def with_checked(self, probabilities: Floats, confidence: Floats | None = None) -> Dataset:
         """Replace the whole probability vectors by checked ones, to the last bit.
 
-        Dividing them by their sums once more, as every other way does, could change that bit.
+        Other ways divide by the sums again, which can change that bit.
 
         Parameters
         ----------
         probabilities : ndarray of shape (n, K)
-            As :func:`~lore_core.data.validation.as_probabilities` gives them. The predicted class
-            stays.
+            From :func:`~lore_core.data.validation.as_probabilities`. The predicted class stays.
         confidence : ndarray of shape (n,), optional
-            That of the predicted classes, where it has been picked already.
+            That of the predicted classes, if known already.
         """
         made = self._with(probabilities=probabilities)
         vars(made)["outcome"] = self.outcome  # (predictions and labels are the same)
@@ -405,7 +402,6 @@ class Dataset:
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -421,10 +417,7 @@ def _as_split(values: Any) -> NDArray[np.str_] | None:
 
 
 def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
-    """Return a table of columns by name; None where there are none.
-
-    ``prefix``: what columns that come without a name are called, and numbered.
-    """
+    """Return a table of columns by name, or None; unnamed columns are ``prefix`` and a number."""
     if values is None:
         return None
     if isinstance(values, (pd.DataFrame, Mapping)):
@@ -441,7 +434,7 @@ def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
 def _as_pictures(
     images: Any, has_image: ArrayLike | None
 ) -> tuple[NDArray[np.uint8] | None, Mask | None]:
-    """Return images, and which rows have one; None for these where all or no rows do."""
+    """Return images, and which rows have one (None: all or none)."""
     pictures = _as_images(images)
     shown = None if has_image is None else np.asarray(has_image, dtype=bool)
     if pictures is None or shown is None or shown.all():

@@ -1,4 +1,4 @@
-"""Datasets in archive files, columns of texts as codes; and a digest of what they hold."""
+"""Datasets in archive files, texts as codes; and a digest of their content."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ _RULE = Parts(
         "complete": rule_of(bool),
     }
 )
-#: Rows that are compared at a time.
 _ROWS = 2**14
 
 
@@ -42,14 +41,13 @@ def _parts(dataset: Dataset) -> dict[str, Any]:
 
 
 def _build(parts: dict[str, Any]) -> Dataset:
-    """Return the dataset of a file, checked as any other is."""
     for name in _FRAMES:
         if parts[name] is not None:
             parts[name] = pd.DataFrame({str(k): _column(column) for k, column in parts[name]})
     probabilities = parts["probabilities"]
     _RULE.check({name: parts[name] for name in _RULE.rules}, "", {})
     made = Dataset(**parts)
-    # As they were computed; dividing by their sums once more could change a last bit.
+    # As they were computed; dividing by their sums again could change the last bit.
     if probabilities.dtype != np.float64 or _differ(made.probabilities, probabilities):
         raise ValueError("probabilities that do not sum to 1")
     return made.with_checked(probabilities)
@@ -61,7 +59,7 @@ def _differ(one: Floats, other: Floats) -> bool:
 
 
 def _column_parts(column: pd.Series[Any]) -> dict[str, Any]:
-    """Return a column: an array, codes of texts, or one value after the other."""
+    """Return a column as an array, as codes of texts, or as a list of values."""
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "biufmM":
         return {"array": column.to_numpy()}
@@ -104,7 +102,7 @@ def _column(parts: dict[str, Any]) -> pd.Series[Any]:
         words[start:end].decode("utf-8", "surrogatepass")
         for start, end in zip([0, *ends], ends, strict=False)
     ]
-    texts[-1] = np.nan  # of code −1
+    texts[-1] = np.nan
     if codes.dtype != np.int32 or ((codes < -1) | (codes >= len(ends))).any():
         raise ValueError("codes of no text")
     return pd.Series(texts[codes], dtype=object if parts["dtype"] == "object" else "str")
@@ -122,14 +120,13 @@ def _moment_form(kind: Any) -> Form:
     )
 
 
-#: How files hold datasets.
 FORMS = (Form("Dataset", Dataset, _parts, _build), *map(_moment_form, _MOMENTS))
 
 
 def content_digest(dataset: Dataset) -> str:
-    """Sha256 of all the numbers and names a report can depend on, whatever the file was called.
+    """Return the sha256 of all a report can depend on, equal on every machine, for any file name.
 
-    It is the same on every machine. ``Dataset.digest``, for caches, also tells precisions apart.
+    ``Dataset.digest``, for caches, also tells precisions apart.
     """
     state = hashlib.sha256()
     arrays: dict[str, Any] = {
@@ -143,7 +140,7 @@ def content_digest(dataset: Dataset) -> str:
     for name, array in arrays.items():
         state.update(name.encode())
         if array is not None:
-            # (The byte order of files differs between machines; the numbers do not.)
+            # (Byte order differs between machines.)
             contiguous = np.ascontiguousarray(array)
             contiguous = contiguous.astype(contiguous.dtype.newbyteorder("<"), copy=False)
             state.update(f"{contiguous.dtype.str}{contiguous.shape}".encode())

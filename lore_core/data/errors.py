@@ -1,4 +1,4 @@
-"""Errors that a user can fix, with how: bad input, a path, a missing package; and their words."""
+"""Errors a user can fix (bad input, a path, a missing package), and their words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-#: Which extra of pyproject.toml brings a module.
+#: Module to the extra of pyproject.toml that installs it.
 EXTRA_OF = {
     "streamlit": "app",
     "plotly": "figures",
@@ -28,7 +28,7 @@ class InputError(ValueError):
 
 
 def as_path(name: str | os.PathLike[str]) -> Path:
-    """Return a path, ``~`` expanded; an InputError where the system cannot look for it."""
+    """Return a path, ``~`` expanded; InputError where the system refuses it."""
     try:
         path = Path(name).expanduser()
         path.exists()
@@ -39,10 +39,7 @@ def as_path(name: str | os.PathLike[str]) -> Path:
 
 
 class MissingPackageError(InputError, ModuleNotFoundError):
-    """An optional package that is needed here is not installed.
-
-    ``what``: what needs it: the beginning of the sentence. ``module``: one of :data:`EXTRA_OF`.
-    """
+    """An optional package is not installed: ``what`` needs ``module``, one of :data:`EXTRA_OF`."""
 
     def __init__(self, what: str, module: str) -> None:
         package = _PACKAGE_OF.get(module, module)
@@ -54,10 +51,7 @@ class MissingPackageError(InputError, ModuleNotFoundError):
 
 
 def missing(what: str, error: ModuleNotFoundError) -> MissingPackageError | None:
-    """Put a failed import into words, if it is of an optional package.
-
-    ``what``: what needs it: the beginning of the sentence. ``error``: what the import raised.
-    """
+    """Return the error for a failed import of an optional package, else None; ``what`` needs it."""
     if isinstance(error, MissingPackageError):
         return error
     module = (error.name or "").partition(".")[0]
@@ -65,11 +59,7 @@ def missing(what: str, error: ModuleNotFoundError) -> MissingPackageError | None
 
 
 def require(what: str, *modules: str) -> None:
-    """Say which package is missing before work begins; nothing is imported.
-
-    ``what`` begins the sentence; ``modules`` are some of :data:`EXTRA_OF`. Raises
-    MissingPackageError if one cannot be found.
-    """
+    """Raise MissingPackageError, as ``what`` needs it, if a module is missing; imports nothing."""
     for module in modules:
         if find_spec(module) is None:
             raise MissingPackageError(what, module)
@@ -81,7 +71,7 @@ def counted(n: int, thing: str) -> str:
 
 
 def short(text: object, most: int = 100) -> str:
-    """Return a text on one line, cut off where it is long."""
+    """Return a text on one line, truncated."""
     line = " ".join(str(text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

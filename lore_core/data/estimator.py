@@ -1,4 +1,4 @@
-"""From any scikit-learn classifier to a dataset."""
+"""Datasets from scikit-learn classifiers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.probabilities import SMALLEST, softmax
 from lore_core.data.validation import InputError, check_rows
 
-#: Numbers a sparse matrix is made dense with at most: 2 GiB.
+#: Largest sparse matrix that is made dense, in numbers: 2 GiB.
 _MAX_DENSE_NUMBERS = 2**28
-#: Share of rows whose margins give probabilities of 0 and 1, above which a warning says so.
+#: Share of rows with probabilities of 0 or 1 from margins that gives a warning.
 _SATURATED_SHARE = 0.05
 
 
@@ -34,7 +34,7 @@ def from_estimator(
     Parameters
     ----------
     estimator : fitted scikit-learn classifier
-        Anything with ``classes_`` and ``predict_proba``, or else ``decision_function``: see Notes.
+        With ``classes_`` and ``predict_proba``, or else ``decision_function``: see Notes.
     X : array-like, sparse matrix or DataFrame of shape (n, p)
         Rows the classifier was not trained on.
     y : array-like of shape (n,)
@@ -49,14 +49,12 @@ def from_estimator(
     Raises
     ------
     InputError
-        If the estimator gives neither probabilities nor margins, or ``y`` holds a class it does not
-        know.
+        If the estimator has neither method, or ``y`` holds a class it does not know.
 
     Notes
     -----
-    The margins of a classifier without ``predict_proba`` are read as logits, as columns of logits
-    in a file are: of two classes the second has probability 1 / (1 + exp(−margin)), of more the
-    softmax. Where many are so large that this is 0 or 1, a warning says so;
+    Margins are read as logits: of two classes the second has probability 1 / (1 + exp(−margin)), of
+    more the softmax. Where many saturate at 0 or 1, a warning says so;
     :class:`~lore_core.LoReClassifier` scales them first.
 
     Examples
@@ -95,11 +93,7 @@ def from_estimator(
 
 
 def class_margins(estimator: Any, X: Any) -> Floats:
-    """Return the margin of each class, shape (n, K), of a classifier without ``predict_proba``.
-
-    Of two classes, which have one margin, the first gets 0. Raises InputError if the classifier has
-    no ``decision_function``, or if that gives another number of margins.
-    """
+    """Return margins (n, K) of ``decision_function``; of two classes (0, margin). Or InputError."""
     name = type(estimator).__name__
     if not hasattr(estimator, "decision_function"):
         raise InputError(
@@ -119,7 +113,7 @@ def class_margins(estimator: Any, X: Any) -> Floats:
 
 
 def _warn_of_saturation(margins: Floats, name: str) -> None:
-    """Warn where many margins are so large that no probability tells them apart."""
+    """Warn if many margins are so large that no probability tells them apart."""
     second, first = np.partition(margins, -2, axis=1)[:, -2:].T
     share = float(np.mean(first - second > -math.log(SMALLEST)))
     if share > _SATURATED_SHARE:
@@ -133,10 +127,7 @@ def _warn_of_saturation(margins: Floats, name: str) -> None:
 
 
 def feature_columns(X: Any) -> Any:
-    """Return a DataFrame, whose columns have names, as it is and anything else as an array.
-
-    Raises InputError if X is sparse and too large to be anything else.
-    """
+    """Return a DataFrame as it is, else an array; InputError if sparse and too large."""
     if hasattr(X, "toarray"):
         n, p = X.shape
         if n * p > _MAX_DENSE_NUMBERS:

@@ -1,4 +1,4 @@
-"""Tables as CSV that no spreadsheet takes for formulas, and values as JSON for every reader."""
+"""Tables as CSV that spreadsheets do not run, and values as JSON."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Environment variable: "keep" writes texts as they are.
+#: Environment variable: "keep" leaves formulas as they are.
 FORMULAS_VARIABLE = "LORE_CSV_FORMULAS"
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(table: pd.DataFrame) -> str:
-    r"""Return a table as CSV, an apostrophe before every text that a spreadsheet would compute.
+    """Return a table as CSV, with an apostrophe before texts that a spreadsheet would compute.
 
-    These begin with ``= + - @``, a tab or a carriage return and are no numbers: names of classes
-    and groups are whatever a file says, ``=HYPERLINK(…)`` too. ``LORE_CSV_FORMULAS=keep`` in the
-    environment leaves them as they are.
+    These begin with ``= + - @``, tab or return and are no numbers: names in untrusted files.
+    ``LORE_CSV_FORMULAS=keep`` leaves them.
     """
     import pandas as pd
 
@@ -49,7 +48,7 @@ def _as_text(value: object) -> object:
 
 
 def as_json(content: Any) -> str:
-    """Write plain and numpy values as JSON; NaN and infinity become null, which JSON has."""
+    """Write plain and numpy values as JSON; NaN and infinity become null."""
     return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
 
 
@@ -58,6 +57,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+    if hasattr(value, "tolist"):
         return _plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value

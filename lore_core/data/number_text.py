@@ -1,7 +1,6 @@
-"""How numbers are written, everywhere: shares in per cent, their differences in points.
+"""Numbers as text: shares in per cent (``78 %``), their differences in points (``7 points``).
 
-``78 %`` is a share, ``7 points`` a gap or another difference of shares; 0.78 stands only in files
-for machines and where a formula's variable is meant. Nothing heavy is imported here.
+Shares such as 0.78 stand only in files and formulas. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -10,31 +9,26 @@ import math
 import re
 from dataclasses import dataclass
 
-#: What a share is multiplied by to be written.
 HUNDREDTHS = 100.0
-#: What stands where nothing is known.
 NOTHING = "–"
 
 
 def decimal(value: float, digits: int, *, signed: bool = False) -> str:
-    """Write a number with a minus, not a hyphen; a dash where there is none.
-
-    ``digits``: after the point. ``signed``: whether a plus is written too; nothing has no sign.
-    """
+    """Write a number with a minus sign, or a dash for NaN; ``signed``: plus too, but not for 0."""
     if not math.isfinite(value):
         return NOTHING
-    rounded = round(value, digits) + 0.0  # + 0.0: no minus before nothing
+    rounded = round(value, digits) + 0.0  # + 0.0: no minus before zero
     plus = "+" if signed and rounded > 0 else ""
     return f"{plus}{rounded:.{digits}f}".replace("-", "−")
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Write a share with these decimals: 0.877 is ``"87.7 %"``."""
+    """Write a share: 0.877 is ``"87.7 %"``."""
     return NOTHING if not math.isfinite(share) else f"{decimal(share * HUNDREDTHS, digits)} %"
 
 
 def share_words(share: float) -> str:
-    """Write a share within a sentence, with a decimal near an end only: 0.877 is ``"88 %"``."""
+    """Write a share within a sentence, with a decimal only near 0 and 1: 0.877 is ``"88 %"``."""
     hundredths = share * HUNDREDTHS
     if 0 < hundredths < 0.05:
         return "under 0.1 %"
@@ -44,15 +38,12 @@ def share_words(share: float) -> str:
 
 
 def signed_points(share: float, digits: int = 1) -> str:
-    """Write a difference of shares in points with its sign, as under a heading: ``"+2.1"``."""
+    """Write a difference of shares in points with its sign: ``"+2.1"``."""
     return decimal(share * HUNDREDTHS, digits, signed=True)
 
 
 def points_words(share: float, digits: int = 0) -> str:
-    """Write a difference of shares in points, with its minus: ``"7"``, ``"−0.4"``.
-
-    ``share``: the difference. ``digits``: decimals; one more is written of what would be 0 without.
-    """
+    """Write a difference in points: ``"7"``, ``"−0.4"``; one more digit if it rounds to 0."""
     if digits == 0 and round(share * HUNDREDTHS) == 0:
         digits = 1
     text = decimal(share * HUNDREDTHS, digits)
@@ -66,12 +57,12 @@ def with_points(share: float, digits: int = 0) -> str:
 
 
 def interval_words(low: float, high: float, digits: int = 0) -> str:
-    """Write an interval of a gap in points, ``"7 to 15"``."""
+    """Write an interval of a gap in points: ``"7 to 15"``."""
     return " to ".join(decimal(end * HUNDREDTHS, digits) for end in (low, high))
 
 
 def gap_words(gap: float, low: float = math.nan, high: float = math.nan) -> str:
-    """Write a gap with its unit and interval: ``"+9.9 points (95 %: +7.4 to +12.7)"``."""
+    """Write a gap with unit and interval: ``"+9.9 points (95 %: +7.4 to +12.7)"``."""
     ends = f" (95 %: {signed_points(low)} to {signed_points(high)})" if math.isfinite(low) else ""
     return f"{signed_points(gap)} points{ends}"
 
@@ -92,13 +83,13 @@ def batches_words(n_batches: int) -> str:
 
 
 def neighbours_words(effective_size: float) -> str:
-    """Write how many rows a local error rests on: ``"31 effective neighbours"``."""
+    """Write an effective sample size: ``"31 effective neighbours"``."""
     n = round(effective_size)
     return f"{n:,} effective {'neighbour' if n == 1 else 'neighbours'}"
 
 
 def p_words(p: float) -> str:
-    """Write a p-value as ``"< 0.001"`` or with two digits; nothing where there is none."""
+    """Write a p-value as ``"< 0.001"`` or with two digits; nothing for NaN."""
     if not math.isfinite(p):
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.2g}"
@@ -111,10 +102,7 @@ def p_sentence(p: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Let no line end between a number and its unit, for text that a browser breaks into lines.
-
-    ``text``: as the other functions here write it, plain spaces and all.
-    """
+    """Replace spaces before units by no-break ones, for text that a browser wraps."""
     return re.sub(r"(?<=\d) (?=%|points?\b)", "\N{NO-BREAK SPACE}", text)
 
 
@@ -122,11 +110,11 @@ def unbroken(text: str) -> str:
 class Unit:
     """How numbers of one unit are written."""
 
-    name: str  #: As headings say it; empty for none
-    scale: float  #: What a value is multiplied by
-    digits: int  #: After the point
-    word: str = ""  #: What follows a number that stands alone
-    in_files: str = ""  #: What it is called beside values as they are, not multiplied
+    name: str  #: In headings; may be empty
+    scale: float  #: Factor
+    digits: int  #: Decimals
+    word: str = ""  #: After a number that stands alone
+    in_files: str = ""  #: Name beside unscaled values
 
     @property
     def is_share(self) -> bool:
@@ -134,27 +122,23 @@ class Unit:
         return self.scale == HUNDREDTHS
 
     def text(self, value: float, *, signed: bool = False) -> str:
-        """Write a value under a heading; a dash where there is none."""
+        """Write a value under a heading; a dash for NaN."""
         return decimal(value * self.scale, self.digits, signed=signed)
 
     def interval_text(
         self, low: float, high: float, between: str = " to ", *, signed: bool = False
     ) -> str:
-        """Write an interval under a heading, or nothing where there is none.
-
-        ``between``: what stands between them.
-        """
+        """Write an interval under a heading, its ends joined by ``between``; nothing for NaN."""
         if not (math.isfinite(low) and math.isfinite(high)):
             return ""
         return between.join(self.text(end, signed=signed) for end in (low, high))
 
     def estimate_text(self, value: float, low: float, high: float, *, signed: bool = False) -> str:
-        """Write a value and, in brackets, its interval if there is one."""
+        """Write a value with its interval, if any, in brackets."""
         ends = self.interval_text(low, high, signed=signed)
         return self.text(value, signed=signed) + (f" ({ends})" if ends else "")
 
 
-#: Differences of shares, in hundredths.
 POINTS = Unit("points", HUNDREDTHS, 1, word=" points", in_files="share, 0 to 1")
 PERCENT = Unit("%", HUNDREDTHS, 1, word=" %", in_files="share, 0 to 1")
 NATS = Unit("nats", 1, 3, in_files="nats")

@@ -1,4 +1,4 @@
-"""Functions of probabilities: what recalibrators do to them, and rounding undone; numpy alone."""
+"""Functions of probabilities, and undone rounding; numpy alone."""
 
 from __future__ import annotations
 
@@ -10,36 +10,35 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 
-#: Probabilities are clipped to [PROBABILITY_FLOOR, 1] before the logarithm of a likelihood.
+#: Lower clip of probabilities in likelihoods.
 PROBABILITY_FLOOR = 1e-6
-#: Probabilities below this are lifted before their logarithm is taken.
+#: Lower clip of probabilities before logarithms.
 SMALLEST = 1e-12
-#: Numbers that are worked on at a time. They stay in the processor's cache; whole matrices would be
-#: written to fresh memory at each step, which takes three times as long.
+#: Numbers per block, so that steps stay in the processor's cache: three times as fast.
 _BLOCK = 2**16
-#: Up to so many columns a row's maximum is taken column by column, over all rows at once.
+#: Up to so many columns the row maximum is taken column by column.
 _FEW_COLUMNS = 32
-#: Decimals that are looked for. With more, sums stay near 1 for as many classes as there are.
+#: Decimals tried. With more, sums stay near 1 for as many classes as there are.
 _DECIMALS = range(1, 7)
-#: What computing loses of a number, and of a sum in half precision.
+#: Rounding error of a number, and of a sum in half precision.
 _SLACK, _SUM_SLACK = 1e-12, 1e-6
-#: A row that sums to less than this lost more than it says.
+#: Rows with a smaller sum lost more than rounding explains.
 _SMALLEST_SUM = 0.5
 
 
 def expit(x: Floats) -> Floats:
-    """1 / (1 + exp(−x))."""
+    """Return 1 / (1 + exp(−x))."""
     with np.errstate(over="ignore"):
         return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
 
 def logit(p: Floats | float) -> Floats:
-    """log(p / (1 − p)), for p inside (0, 1)."""
+    """Return log(p / (1 − p)), for p inside (0, 1)."""
     return np.asarray(np.log(p) - np.log1p(-np.asarray(p)))
 
 
 def by_blocks(work: Callable[..., Floats], *arrays: NDArray[Any]) -> Floats:
-    """Return what ``work`` makes of each row of the arrays, (n, …) each, some rows at a time."""
+    """Apply ``work`` to blocks of rows of the arrays, (n, …) each."""
     n, width = len(arrays[0]), max(arrays[0][:1].size, 1)
     count = max(1, _BLOCK // width)
     first = work(*(array[:count] for array in arrays))
@@ -54,20 +53,17 @@ def by_blocks(work: Callable[..., Floats], *arrays: NDArray[Any]) -> Floats:
 
 
 def softmax(x: Floats) -> Floats:
-    """exp(x) of each row of (n, K), divided by its sum."""
+    """Return exp(x) of each row of (n, K), divided by its sum."""
     return by_blocks(_softmax, x)
 
 
 def log_softmax(x: Floats) -> Floats:
-    """Logarithm of :func:`softmax`; −inf stays −inf."""
+    """Return the logarithm of :func:`softmax`; −inf stays −inf."""
     return by_blocks(_log_softmax, x)
 
 
 def log_share(x: Floats, labels: Ints, factor: float) -> Floats:
-    """Logarithm of the softmax of ``factor`` · x at one label a row, shape (n,).
-
-    As a search for ``factor`` asks for again and again: nothing as large as x (n, K) is made.
-    """
+    """Return log softmax(``factor`` · x) at one label a row, (n,), without another array (n, K)."""
 
     def of_rows(rows: Floats, chosen: Ints) -> Floats:
         found: Floats = _log_softmax(rows * factor)[np.arange(len(rows)), chosen]
@@ -99,17 +95,13 @@ def _row_maximum(x: Floats) -> Floats:
 
 
 def log_probabilities(probabilities: Floats) -> Floats:
-    """Log p of every class, finite, shape (n, K)."""
+    """Return log p of every class, finite, shape (n, K)."""
     lifted = np.maximum(probabilities, SMALLEST)
     return np.asarray(np.log(lifted, out=lifted))
 
 
 def top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
-    """Log-odds of the predicted class against all others together, in about [−28, 28].
-
-    The odds are taken from the other classes' sum, not from 1 − c: a confidence that rounds to 1
-    still has them.
-    """
+    """Return log-odds of the predicted class, from the others' sum: finite where c rounds to 1."""
     return by_blocks(_top_log_odds, probabilities, predicted)
 
 
@@ -124,10 +116,9 @@ def _top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
 
 
 def with_confidence(probabilities: Floats, predicted: Ints, confidence: Floats) -> Floats:
-    """Give the predicted classes new confidences and rescale the other classes in proportion.
+    """Replace predicted classes' confidences and rescale the others, so that rows (n, K) sum to 1.
 
-    Rows of ``probabilities`` (n, K) sum to 1 again; where the other classes were all zero, the rest
-    is spread evenly over them.
+    Where the other classes were all zero, the rest is spread evenly.
     """
     return by_blocks(_with_confidence, probabilities, predicted, confidence)
 
@@ -148,7 +139,7 @@ def _with_confidence(probabilities: Floats, predicted: Ints, confidence: Floats)
 
 
 def spread_confidence(confidence: Floats, predicted: Ints, n_classes: int) -> Floats:
-    """Return vectors (n, K): the confidence on the predicted class, the rest spread evenly."""
+    """Return vectors (n, K): the confidence on the predicted class, the rest evenly."""
     rest = (1.0 - confidence) / (n_classes - 1)
     vectors = np.repeat(rest[:, None], n_classes, axis=1)
     vectors[np.arange(len(confidence)), predicted] = confidence
@@ -156,10 +147,7 @@ def spread_confidence(confidence: Floats, predicted: Ints, n_classes: int) -> Fl
 
 
 def undo_rounded_sums(rows: Floats, tolerance: float) -> tuple[Floats, Floats, Mask]:
-    """Return rows (n, K), their sums as they came, and which of these nothing explains.
-
-    Where a sum is further from 1 than ``tolerance``, rounding is undone.
-    """
+    """Return rows (n, K), rounding undone beyond ``tolerance``; old sums; which are unexplained."""
     total = rows.sum(axis=1)
     bad = np.abs(total - 1.0) > tolerance
     if bad.any():
@@ -171,8 +159,7 @@ def undo_rounded_sums(rows: Floats, tolerance: float) -> tuple[Floats, Floats, M
 def _undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
     """Return rows (n, K) that sum to 1 and round to those given, and where there are such rows.
 
-    Each number moves by half a unit of the last decimal at most, and the order of a row's numbers
-    stays. Where rounding does not explain a sum, the row is returned as it is.
+    Numbers move by at most half a unit of the last decimal and keep their order; else rows stay.
     """
     total = rows.sum(axis=1)
     unit = _unit_of(rows)
@@ -192,7 +179,7 @@ def _undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
 
 
 def _unit_of(rows: Floats) -> float:
-    """Return the unit of the last decimal that all numbers are written with; 0 if there is none."""
+    """Return the unit of the last decimal of all numbers; 0 if there is none."""
     for decimals in _DECIMALS:
         rounded = np.round(rows, decimals)
         for kind in (np.float64, np.float32, np.float16):

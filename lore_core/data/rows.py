@@ -1,4 +1,4 @@
-"""Rows as a recalibrator sees them: numpy arrays alone, from a dataset or from a caller's hands."""
+"""Rows as recalibrators see them: numpy arrays alone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lore_core.data import probabilities as formulas
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import as_confidence, as_probabilities, check_lengths
 
-#: A map's name (None: the only or first one) and its dimensions, to coordinates of shape (n, d).
+#: Map name (None: the only or first) and dimensions d, to coordinates (n, d).
 Place = Callable[[str | None, int], Floats]
-#: Names of group columns (None: the only ones there are), to one name a row, shape (n,).
+#: Group columns (None: the only ones) to one group name a row, shape (n,).
 Groups = Callable[[Sequence[str] | None], NDArray[np.object_]]
 
 
@@ -23,12 +23,12 @@ Groups = Callable[[Sequence[str] | None], NDArray[np.object_]]
 class Rows:
     """Rows to recalibrate."""
 
-    probabilities: Floats  #: (n, K); checked; each row was divided by its sum
-    predicted: Ints  #: (n,); predicted classes, whichever probability is the largest
-    place: Place  #: Where the rows lie on a map of so many dimensions
-    groups: Groups  #: To which group each row belongs
-    features: NDArray[np.floating[Any]] | None = None  #: (n, p); for the methods that look at them
-    name: str = "rows"  #: How errors call the rows
+    probabilities: Floats  #: (n, K); checked, divided by row sums
+    predicted: Ints  #: (n,); predicted classes, whatever the largest probability
+    place: Place  #: Coordinates on a map
+    groups: Groups  #: Group of each row
+    features: NDArray[np.floating[Any]] | None = None  #: (n, p); for methods that use them
+    name: str = "rows"  #: In errors
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -54,8 +54,7 @@ class Rows:
             self.name,
         )
 
-    # A Dataset divides each row by its sum whenever it is made, which can change the last bit; to
-    # give the same numbers these do so equally often.
+    # A Dataset divides rows by their sums at each step, which may change the last bit: so do these.
 
     def with_confidence(self, confidence: Floats) -> Rows:
         """Replace the confidences, as :meth:`lore_core.Dataset.with_confidence` does."""
@@ -65,10 +64,7 @@ class Rows:
         return replace(self, probabilities=as_probabilities(vectors, owned=True))
 
     def with_probabilities(self, probabilities: Floats) -> Rows:
-        """Replace the vectors, as :meth:`lore_core.Dataset.with_probabilities` does.
-
-        ``probabilities`` (n, K): made for this, and changed.
-        """
+        """Replace the vectors by ``probabilities`` (n, K), which may be changed in place."""
         vectors = as_probabilities(probabilities, owned=True)
         vectors /= vectors.sum(axis=1)[:, None]
         return replace(self, probabilities=vectors)

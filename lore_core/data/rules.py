@@ -1,7 +1,6 @@
-"""What the parts of a file must be: types, ranges, shapes, and how they fit together.
+"""Rules for the parts of a file: types, ranges, shapes, and how they fit together.
 
-A checksum tells that a file is what was written, not that it makes sense: whoever edits a file can
-write its checksum anew.
+A checksum shows that a file is unchanged, not that it makes sense.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import numpy as np
 
 from lore_core.data.errors import InputError, short
 
-#: Names of lengths, such as ``n``, to what they are in one file.
+#: Names of lengths, such as ``n``, to their values in one file.
 Sizes = dict[str, int]
 
 _WHOLE = 2**63
@@ -37,15 +36,12 @@ class Rule:
     """What a value must be."""
 
     def check(self, value: Any, name: str, sizes: Sizes, /) -> None:
-        """Raise InputError, which calls it ``name``, if a value breaks the rule.
-
-        ``sizes``: what is known of lengths; a length met for the first time is added.
-        """
+        """Raise InputError, naming ``name``, if a value breaks the rule; adds to ``sizes``."""
         raise NotImplementedError
 
 
 def refuse(name: str, rule: str, value: object) -> InputError:
-    """Return the error of a part ``name`` that breaks a rule."""
+    """Return the error for a part ``name`` that breaks a rule."""
     return InputError(
         f"the file must hold {rule} as '{name}'; got {short(value, 60)}. It was changed after it "
         "was written; save it again."
@@ -76,7 +72,7 @@ class Text(Rule):
 
 @dataclass(frozen=True)
 class Number(Rule):
-    """A number from ``low``, itself not if ``above``, to ``high``."""
+    """A number from ``low`` (exclusive if ``above``) to ``high``."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -89,7 +85,7 @@ class Number(Rule):
         kinds = (int,) if self.whole else (int, float)
         good = type(value) in kinds and self.low <= value <= self.high
         good = good and not (self.above and value == self.low)
-        # (Whole numbers of any size are JSON, but no numbers to numpy.)
+        # (JSON has whole numbers of any size, numpy has not.)
         good = good and (isinstance(value, float) or -_WHOLE <= value < _WHOLE)
         if not good or not (self.infinite or math.isfinite(value)):
             kind = "a whole number" if self.whole else "a number"
@@ -100,15 +96,15 @@ class Number(Rule):
 
 @dataclass(frozen=True)
 class Values(Rule):
-    """An array of numbers of a shape: lengths, or names of them, such as ``"n"`` or ``"b+1"``."""
+    """An array of numbers of a shape: lengths, or their names, such as ``"n"`` or ``"b+1"``."""
 
     shape: tuple[str | int, ...]
     low: float = -math.inf
     high: float = math.inf
     whole: bool = False
-    rising: bool = False  #: Whether none may be smaller than the one before
-    missing: bool = False  #: Whether some may be NaN
-    below: str = ""  #: Name of a length they are all smaller than
+    rising: bool = False  #: Whether it must not fall
+    missing: bool = False  #: Whether NaN is allowed
+    below: str = ""  #: Name of a length that exceeds all
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         """See :class:`Rule`."""
@@ -139,7 +135,7 @@ class Values(Rule):
 
 @dataclass(frozen=True)
 class Maybe(Rule):
-    """Nothing, or what another rule says."""
+    """None, or what another rule says."""
 
     rule: Rule
 
@@ -151,7 +147,7 @@ class Maybe(Rule):
 
 @dataclass(frozen=True)
 class Each(Rule):
-    """A list; lengths first met in one item are that item's own."""
+    """A list; lengths first met in an item hold for that item only."""
 
     rule: Rule
     fewest: int = 0
@@ -166,7 +162,7 @@ class Each(Rule):
 
 @dataclass(frozen=True)
 class InOrder(Rule):
-    """A list of as many values as there are rules, one for each."""
+    """A list with one rule for each item."""
 
     rules: tuple[Rule, ...]
 
@@ -211,7 +207,7 @@ class Parts(Rule):
 
 @dataclass(frozen=True)
 class Instance(Rule):
-    """An object of one of some classes, which was checked when it was made."""
+    """An object of one of some classes, checked when it was made."""
 
     kinds: tuple[type, ...]
 
@@ -221,7 +217,6 @@ class Instance(Rule):
             raise refuse(name, " or ".join(kind.__name__ for kind in self.kinds), value)
 
 
-#: What is used by many: bandwidths, penalties, and edges of confidence bins.
 POSITIVE, STRENGTH = Number(0.0, above=True), Number(0.0, infinite=True)
 EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
 _SCALARS: Mapping[Any, Rule] = {
@@ -235,11 +230,7 @@ _SCALARS: Mapping[Any, Rule] = {
 
 @cache
 def rule_of(hint: Any) -> Rule:
-    """Return the rule that a type annotation stands for.
-
-    A rule among its metadata, as in ``Annotated[Floats, Values(("n",))]``, which says more than the
-    type, is taken.
-    """
+    """Return the rule in an annotation's metadata (``Annotated[T, rule]``), else its type's."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         given = [item for item in parts[1:] if isinstance(item, Rule)]
@@ -264,7 +255,7 @@ def rule_of(hint: Any) -> Rule:
 
 @cache
 def rule_of_fields(kind: Any) -> Parts:
-    """Return the rule of values by name that are the fields of a TypedDict or dataclass."""
+    """Return the rule of a TypedDict's or dataclass's fields."""
     hints = get_type_hints(kind, include_extras=True)
     may = getattr(kind, "__optional_keys__", ())
     if dataclasses.is_dataclass(kind):
@@ -278,10 +269,7 @@ def rule_of_fields(kind: Any) -> Parts:
 
 @cache
 def words_of(kind: Any) -> dict[str, str]:
-    """Return what the fields of a TypedDict are, and of those in its fields, by name.
-
-    It is the text among the metadata of an annotation.
-    """
+    """Return field descriptions of a TypedDict, nested ones too, from annotations' metadata."""
     if not is_typeddict(kind):
         return {}
     words: dict[str, str] = {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 
-#: Names with a meaning of their own in the file; a metadata column of that name is renamed.
+#: Names with a meaning in the file; metadata columns of such names are renamed.
 _RESERVED = {
     "probs",
     "logits",
@@ -31,7 +31,7 @@ _RESERVED = {
     "feature_names",
     "sample_weight",
 }
-#: numpy gives every text of a column the room of its longest one: refuse before memory runs out.
+#: Largest text array: numpy gives every text the room of the longest one.
 _MAX_TEXT_BYTES = 4 * 2**30
 
 
@@ -41,9 +41,8 @@ def save_npz(dataset: Dataset, path: str | Path) -> None:
     Parameters
     ----------
     dataset : Dataset
-        What to write. Numbers keep their precision; group names and other values become text,
-        missing ones the empty text. Where only the predicted class's confidence was known, only
-        that is written.
+        Numbers keep their precision; group names and other values become text, missing ones the
+        empty text. Where only the confidence was known, only that is written.
     path : str or Path
         Where to; an existing file is replaced.
 
@@ -54,11 +53,11 @@ def save_npz(dataset: Dataset, path: str | Path) -> None:
 
     Notes
     -----
-    A metadata column called like a group column is the same column and written once. Columns called
-    like one of the file's own entries are written as ``metadata_<name>``.
+    Metadata of a group column's name is that column, written once. Columns called like one of the
+    file's own entries become ``metadata_<name>``.
     """
     arrays = _arrays(dataset)
-    # Not np.savez: it would take columns called "file" or "allow_pickle" for its own arguments.
+    # Not np.savez: columns called "file" or "allow_pickle" would be its arguments.
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:

@@ -1,4 +1,4 @@
-"""Texts of rows: which columns hold any, and features of their words where there are no others."""
+"""Columns of texts, and features of their words where there are no others."""
 
 from __future__ import annotations
 
@@ -17,28 +17,23 @@ from lore_core.data.dataset import CALIBRATION, Dataset
 from lore_core.data.rules import Sizes, Values, refuse, rule_of
 from lore_core.data.validation import InputError, check_integer
 
-#: A word: letters and digits, two at least, one of them a letter; an apostrophe stands within.
+#: A word: two or more letters and digits, one a letter; an apostrophe may be inside.
 WORD = r"(?u)\b(?=\w*[^\W\d_])\w[\w'’]*\w\b"
-#: Texts whose median has fewer words are names; those that repeat more often are categories.
+#: Texts with fewer words (median) are names, with fewer distinct ones categories.
 _FEWEST_WORDS, _FEWEST_DISTINCT = 4, 0.3
-#: So many texts tell whether a column holds texts.
 _LOOKED_AT = 2000
-#: What is counted in a text.
 Parts = Literal["words", "characters"]
 _ANALYSERS: dict[str, dict[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2)},
     "characters": {"analyzer": "char_wb", "ngram_range": (3, 5)},
 }
 _FILE = Kind("lore-text-features", "text features", "TextFeatures.save()", compressed=True)
-#: Texts that are learnt from, and the most frequent words or runs of characters, at most.
+#: Most texts that are fitted on, and most frequent words or n-grams that are used.
 _LEARNT_FROM, _MOST_TERMS = 100_000, 50_000
-#: Texts that are transformed at a time.
 _CHUNK = 20_000
 
 
 class _Content(TypedDict):
-    """What a file of text features holds."""
-
     parts: Parts
     terms: list[str]
     weights: Annotated[Floats, Values(("t",))]
@@ -48,23 +43,23 @@ class _Content(TypedDict):
 class TextFeatures:
     """Features of texts: TF-IDF of their words, reduced to its first singular vectors (LSA).
 
-    Near each other are texts that share words, or words that stand in the same texts. An embedding
-    of a language model knows more; this needs none, and is the same on every machine.
+    Texts are close that share words, or words of the same texts. A language model's embedding knows
+    more; this needs none, and is the same on every machine.
 
     Parameters
     ----------
     n_features : int
         Numbers a text, at least 2; fewer where the texts hold fewer words.
     parts : {"words", "characters"}
-        What is counted: words and pairs of words, or runs of three to five characters within words,
-        for languages without spaces, short texts and spelling mistakes.
+        Words and pairs of words, or runs of three to five characters within words, for languages
+        without spaces, short texts and spelling mistakes.
     random_state : int
         Seed of the singular vectors.
 
     Notes
     -----
-    Weights are (1 + log count) · (1 + log((1 + n) / (1 + rows with the word))); rows of the result
-    have length 1, so that distances follow the cosine, and 0 where no word is known.
+    Weights are (1 + log count) · (1 + log((1 + n) / (1 + rows with the word))). Rows of the result
+    have length 1, so that distances follow the cosine, or 0 where no word is known.
     """
 
     def __init__(
@@ -82,8 +77,7 @@ class TextFeatures:
     def fit(self, texts: Sequence[str]) -> TextFeatures:
         """Learn words, their weights and the singular vectors.
 
-        ``texts``: the rows'; a missing one (None) is empty. Raises InputError if they hold fewer
-        than three words that occur twice.
+        A text may be None. Raises InputError if fewer than three words occur twice.
         """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -95,7 +89,7 @@ class TextFeatures:
         )
         try:
             weighted = made.fit_transform(some)
-        except ValueError:  # no word twice
+        except ValueError:
             weighted = None
         if weighted is None or weighted.shape[1] < 3:
             raise InputError(
@@ -112,7 +106,7 @@ class TextFeatures:
     def transform(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return features, shape (n, d), of these or of other texts.
 
-        Raises InputError if nothing was learnt.
+        Raises InputError before :meth:`fit`.
         """
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -167,8 +161,7 @@ def with_text_features(
     column : str
         Its name.
     features : TextFeatures, optional
-        What was learnt from other texts. By default they are learnt from the calibration rows, or
-        from all where there is no split: no outcome has a part in it.
+        Fitted on other texts; by default fitted on the calibration rows, or all without a split.
 
     Raises
     ------
@@ -192,7 +185,7 @@ def _clean(texts: Sequence[str]) -> list[str]:
 
 
 def is_prose(series: pd.Series[Any]) -> bool:
-    """Whether a column holds texts of some words, and not names or categories."""
+    """Return whether a column holds texts, not names or categories."""
     if not (pd.api.types.is_object_dtype(series) or pd.api.types.is_string_dtype(series)):
         return False
     some = series.iloc[:: max(len(series) // _LOOKED_AT, 1)].dropna()
@@ -203,13 +196,13 @@ def is_prose(series: pd.Series[Any]) -> bool:
 
 
 def text_columns(dataset: Dataset) -> list[str]:
-    """Name the columns of a dataset that hold texts."""
+    """Return the names of a dataset's columns of texts."""
     if dataset.metadata is None:
         return []
     return [str(name) for name, values in dataset.metadata.items() if is_prose(values)]
 
 
 def texts_of(dataset: Dataset, column: str) -> list[str]:
-    """Return the texts of one of its columns; a missing one is empty."""
+    """Return the texts of a column; missing ones are empty."""
     assert dataset.metadata is not None
     return dataset.metadata[column].fillna("").astype(str).tolist()

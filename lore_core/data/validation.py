@@ -1,7 +1,7 @@
-"""The one place where input is checked: finite first, then range, then how the parts fit together.
+"""Checks of all input: finite first, then range, then how the parts fit together.
 
-Every check returns the array in the form the rest of the library computes on, or raises
-:class:`InputError` with one sentence: name, rule, value got, first offending row, how to fix it.
+Each returns the array as the library computes on it, or raises :class:`InputError` with one
+sentence: name, rule, value, first bad row, fix.
 """
 
 from __future__ import annotations
@@ -27,31 +27,30 @@ class Placed(Protocol):
         ...
 
 
-#: Rows on a map: an embedding, or coordinates of shape (n, d) or (n,).
+#: An embedding, or coordinates of shape (n, d) or (n,).
 Points: TypeAlias = "Placed | ArrayLike"
 #: Rows on no map, on one, or on several by name.
 OnMaps: TypeAlias = "Points | Mapping[str, Points] | None"
 
 Value = TypeVar("Value")
 
-#: How far a row of probabilities may be from summing to 1 before it is refused.
+#: Largest deviation of a row's sum from 1.
 SUM_TOLERANCE = 1e-3
-#: The same of bfloat16, whose every number is off by up to 0.4 %.
+#: The same of bfloat16, whose numbers are off by up to 0.4 %.
 _COARSE_TOLERANCE = 1e-2
-#: How far outside [0, 1] rounding may push a probability before it is refused.
+#: How far outside [0, 1] rounding may push a probability.
 RANGE_TOLERANCE = 1e-6
-#: What float() or whole numbers include, and is no number here.
+#: Accepted by float() or as whole numbers, but no numbers here.
 _NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating, np.timedelta64)
-#: Features beyond this have squares that are no numbers any more.
+#: Larger features have squares that overflow.
 LARGEST = 1e150
 
 
 def in_memory(values: Any) -> Any:
-    """Return a tensor of another library as NumPy has it; anything else as it is.
+    """Return another library's tensor as a NumPy array; anything else as it is.
 
-    A torch tensor is detached from what computed it and fetched from its device, and its bfloat16
-    becomes float32, which NumPy has; other arrays that NumPy cannot ask for themselves are taken by
-    DLPack. Values stay what they are.
+    A torch tensor is detached and fetched from its device, bfloat16 becomes float32; others that
+    NumPy cannot read are taken by DLPack.
     """
     if isinstance(values, np.ndarray):
         return values
@@ -64,7 +63,7 @@ def in_memory(values: Any) -> Any:
 
 
 def _check_real(values: Any, name: str) -> None:
-    """Refuse what numpy would turn into other numbers: what a mask hides, and imaginary parts."""
+    """Refuse what numpy would silently change: masked values and imaginary parts."""
     hidden = np.atleast_1d(np.ma.getmask(values))
     if hidden.any():
         rows = np.asarray(hidden.reshape(len(hidden), -1).any(axis=1))
@@ -101,7 +100,7 @@ def _first(mask: Mask) -> int:
 
 
 def check_rows(bad: Mask, name: str, rule: str, got: Callable[[int], Any], fix: str = "") -> None:
-    """Raise for the first bad row: the rule, what it holds (``got``), and how to put it right."""
+    """Raise InputError for the first bad row: rule, its value (``got``) and fix."""
     if bad.any():
         row = _first(bad)
         found = f"{got(row)} at row {row} ({int(bad.sum())} such rows)"
@@ -125,7 +124,7 @@ def _check_vector(array: NDArray[Any], name: str) -> None:
 
 
 def as_vector(values: ArrayLike, name: str) -> Floats:
-    """Return a float64 vector. Raises InputError if it is empty, of more axes, or not finite."""
+    """Return a float64 vector; InputError if empty, of more axes, or not finite."""
     array = _as_float(values, name)
     _check_vector(array, name)
     _check_finite(array, name)
@@ -133,11 +132,7 @@ def as_vector(values: ArrayLike, name: str) -> Floats:
 
 
 def as_confidence(values: ArrayLike, name: str = "confidence") -> Floats:
-    """Return confidences as a float64 vector in [0, 1].
-
-    Rounding errors up to 1e-6 outside are clipped. Raises InputError, which calls them ``name``, if
-    they are not one-dimensional, empty, not finite or outside [0, 1].
-    """
+    """Return confidences (n,) in [0, 1], clipped if at most 1e-6 outside; InputError if invalid."""
     array = as_vector(values, name)
     bad = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
     fix = "Pass probabilities, not scores or percentages."
@@ -146,10 +141,7 @@ def as_confidence(values: ArrayLike, name: str = "confidence") -> Floats:
 
 
 def as_outcome(values: ArrayLike) -> Floats:
-    """Return outcomes (was the prediction right?) as a float64 vector of 0 and 1.
-
-    Raises InputError if not one-dimensional, empty, or holding anything but 0 and 1.
-    """
+    """Return outcomes as a float64 vector of 0 and 1; InputError if they are anything else."""
     array = as_vector(values, "outcome")
     bad = (array != 0) & (array != 1)
     fix = "Pass 1 where the prediction was right and 0 where it was wrong."
@@ -162,11 +154,9 @@ def as_probabilities(
 ) -> Floats:
     """Return class probabilities as a float64 matrix (n, K) whose rows sum to 1.
 
-    A vector (n,) is read as P(y = 1) of a binary problem. Rows within 1e-3 of summing to 1 (1e-2 of
-    bfloat16, which has two digits) are rescaled; others are made to sum to 1 where rounding to few
-    decimals explains that they do not. Raises InputError, which calls them ``name``, if they are
-    not finite, outside [0, 1], not summing to 1, or of fewer than two classes. ``owned``: nobody
-    else has them, so they may be changed.
+    A vector (n,) is P(y = 1). Sums within 1e-3 of 1 (bfloat16: 1e-2) are rescaled, others only if
+    rounded decimals explain them; else InputError, calling them ``name``. ``owned``: may be
+    changed in place.
     """
     coarse = str(getattr(values, "dtype", "")).endswith("bfloat16")
     array = _as_float(values, name)
@@ -200,10 +190,7 @@ def as_probabilities(
 
 
 def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> Ints:
-    """Return labels as int64 class indices in 0 … K−1.
-
-    Raises InputError if not whole numbers or outside the classes.
-    """
+    """Return int64 class indices; InputError if not whole numbers in 0 … K−1."""
     array = as_vector(values, name)
     bad = (array != np.floor(array)) | (array < 0) | (array >= n_classes)
     rule = f"be class indices 0 to {n_classes - 1}"
@@ -212,7 +199,7 @@ def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> Ints:
 
 
 def as_coordinates(values: Points, name: str = "embedding") -> Floats:
-    """Return coordinates, an Embedding or (n, d) or (n,) numbers, as C-ordered float64 (n, d)."""
+    """Return an Embedding's or array's coordinates as C-ordered float64 (n, d)."""
     given: Any = values
     array = _as_float(getattr(given, "coordinates", given), name)
     if array.ndim == 1:
@@ -226,7 +213,7 @@ def as_coordinates(values: Points, name: str = "embedding") -> Floats:
 
 
 def as_rows(confidence: ArrayLike, outcome: ArrayLike, **others: Any) -> tuple[Floats, Floats]:
-    """Return confidences and outcomes, of as many rows as the others have."""
+    """Return confidences and outcomes, checked to have as many rows as the others."""
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c, **others)
     return c, a
@@ -252,7 +239,7 @@ def as_group_labels(values: Any, name: str = "groups") -> NDArray[np.object_]:
 
 
 def as_features(values: Any) -> NDArray[np.floating[Any]] | None:
-    """Return features as a finite matrix, of the precision given; None where there is none."""
+    """Return features as a finite matrix of the same precision, or None."""
     if values is None:
         return None
     values = in_memory(values)
@@ -308,7 +295,7 @@ def as_feature_names(
 
 
 def repeated(names: Iterable[str]) -> list[str]:
-    """Return the names that are there more than once."""
+    """Return the names that occur more than once."""
     return [name for name, count in Counter(names).items() if count > 1]
 
 
@@ -325,7 +312,7 @@ def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
 
 
 def check_lengths(**arrays: Any) -> int:
-    """Return the one common number of rows, or say which two parts disagree."""
+    """Return the common number of rows, or raise InputError on the first two that differ."""
     lengths = {name: len(array) for name, array in arrays.items() if array is not None}
     (first, n), *rest = lengths.items()
     for name, length in rest:
@@ -337,17 +324,17 @@ def check_lengths(**arrays: Any) -> int:
 
 
 def as_number(value: Any) -> float:
-    """Return a number; NaN for what is none, among it text, truth values and complex numbers."""
+    """Return a number; NaN for anything else: text, truth values and complex numbers."""
     try:
         return np.nan if isinstance(value, _NO_NUMBERS) or value is np.ma.masked else float(value)
     except (TypeError, ValueError):
         return np.nan
-    except OverflowError:  # a whole number that is larger than any other
+    except OverflowError:  # a whole number beyond floats
         return np.inf
 
 
 def check_positive(value: float, name: str) -> float:
-    """Return a finite number above 0, or say what is wrong with it."""
+    """Return a finite number above 0, or raise InputError."""
     number = as_number(value)
     if np.isnan(number):
         raise InputError(f"'{name}' must be a number above 0; got {value!r}.")
@@ -357,14 +344,14 @@ def check_positive(value: float, name: str) -> float:
 
 
 def check_share(value: float, name: str) -> float:
-    """Return a number strictly between 0 and 1, or say what is wrong with it."""
+    """Return a number strictly between 0 and 1, or raise InputError."""
     if not 0 < value < 1:
         raise InputError(f"'{name}' must lie strictly between 0 and 1; got {value!r}.")
     return float(value)
 
 
 def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """Return a whole number within its range, or say what is wrong with it."""
+    """Return a whole number within its range, or raise InputError."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
         upper = "inf)" if maximum is None else f"{maximum}]"
@@ -373,21 +360,21 @@ def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | Non
 
 
 def check_flag(value: bool, name: str) -> bool:
-    """Return True or False, or say that it is neither."""
+    """Return True or False, or raise InputError."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"'{name}' must be True or False; got {value!r}.")
     return bool(value)
 
 
 def check_name(value: str, name: str) -> str:
-    """Return a name, or say that it is none."""
+    """Return a name, or raise InputError."""
     if not isinstance(value, str):
         raise InputError(f"'{name}' must be a name; got {value!r}.")
     return value
 
 
 def check_each(values: Iterable[Any], name: str, check: Callable[[Any, str], Value]) -> list[Value]:
-    """Return one or more values, each as ``check`` returns it, or say what is wrong with them."""
+    """Return one or more values, each as ``check`` returns it."""
     no_list = isinstance(values, (str, bytes, bytearray, Mapping)) or not np.iterable(values)
     is_list = hasattr(values, "__getitem__") and not no_list
     found = [check(value, name) for value in values] if is_list else []

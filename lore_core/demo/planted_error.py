@@ -1,4 +1,4 @@
-"""Synthetic rows whose true calibration error is known at every point, in any number."""
+"""Synthetic rows with a known true calibration error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.validation import InputError, check_integer
 
-#: The three blobs, from left to right.
 REGIONS = ("overconfident", "calibrated", "underconfident")
 
 _SHARES = np.array([0.10, 0.55, 0.35])
@@ -27,7 +26,7 @@ class Synthetic:
     """Data and the truth about them."""
 
     dataset: Dataset  #: Binary predictions with features; metadata and group ``region``
-    #: (n,); confidence − true accuracy of each row, c − q; positive = overconfident. Read-only.
+    #: (n,); confidence − true accuracy, c − q; positive = overconfident. Read-only.
     true_gap: Floats
 
 
@@ -41,10 +40,10 @@ def synthetic(
 ) -> Synthetic:
     """Draw rows from three Gaussian blobs with a planted, locally opposite calibration error.
 
-    ``n``: rows, at least 2; half are calibration and half evaluation rows. ``n_features``: at least
-    2; all beyond the second are noise of standard deviation 1. ``overconfidence``: gap at the heart
-    of the overconfident blob, in [0, 0.35]. ``calibrated``: True plants no error: the gap is 0
-    everywhere. ``random_state``: seed. Raises InputError if an argument is out of its range.
+    ``n``: rows, at least 2; half calibration, half evaluation. ``n_features``: at least 2; from the
+    third on standard normal noise. ``overconfidence``: gap at the heart of the overconfident blob,
+    in [0, 0.35]. ``calibrated``: plant no error. ``random_state``: seed. Raises InputError if an
+    argument is out of its range.
 
     Blob k holds a share π = (0.10, 0.55, 0.35) of the rows, with x₁ ~ N((−4, 0, 4), 1) and
     x₂ ~ N(0, 1). The confidence depends on x₂ alone and is uniform,
@@ -53,8 +52,8 @@ def synthetic(
 
         c − q = g r_over(x) − g (0.10 / 0.35) r_under(x),    outcome ~ Bernoulli(q).
 
-    Since E[r_k | x₂] = π_k, the gap averages to 0 at every confidence: each confidence bin, and so
-    the ECE, looks calibrated however large g is.
+    Since E[r_k | x₂] = π_k, the gap averages to 0 at every confidence: bins and ECE look
+    calibrated.
     """
     n = check_integer(n, "n", minimum=2)
     n_features = check_integer(n_features, "n_features", minimum=2)

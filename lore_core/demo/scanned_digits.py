@@ -1,13 +1,9 @@
-"""Handwritten digits, some of them scanned sideways: a classifier that is calibrated globally only.
+"""Handwritten digits, some scanned sideways: a classifier that is only globally calibrated.
 
-Scikit-learn's 1,797 digits are divided by *image* into four parts: 700 train a small network, 400
-tune its confidence, and the rest, in several slightly moved copies each, are the calibration and
-evaluation rows. About one copy in twelve is rotated by 90 degrees, in the tuning part as well, as
-they would be where the classifier is used.
-
-The network calls nearly every sideways digit a "4" and is about 90 % sure of it. Its confidence was
-tuned on such a mixture, so on average it is right: ECE stays near 0.02, because upright digits are
-a little better than promised. Only the neighbours in the hidden layer show what is wrong.
+Scikit-learn's 1,797 digits are split by *image*: 700 train a small network, 400 tune its
+confidence, and moved copies of the rest are calibration and evaluation rows. One copy in twelve
+is rotated by 90° (in tuning, too), which the network calls a "4" with 90 % confidence. On average
+it is right, so ECE stays near 0.02; only neighbours in the hidden layer show the error.
 """
 
 from __future__ import annotations
@@ -39,12 +35,12 @@ _DISPLAY_FACTOR = 4  # 8 × 8 pixels are shown as 32 × 32
 def digits(random_state: int = 0) -> Dataset:
     """Train a small network on digits and return its predictions on others, some of them sideways.
 
-    ``random_state``: seed of the division, the copies and the training. Returns 4,879 rows, half
-    calibration and half evaluation; no image has copies in both, nor in what the network was
-    trained or tuned on. Features: the 64 activations of the hidden layer. Images: 32 × 32. Groups
-    and metadata: ``corruption`` (``"none"`` or ``"rotated 90°"``) and ``digit``, the true class.
-    Metadata also: ``ink`` (mean brightness, 0 to 1), ``source_image`` (which of scikit-learn's
-    digits) and ``copy``. Raises InputError if ``random_state`` is not a whole number of at least 0.
+    ``random_state``: seed of everything. Returns 4,879 rows, half calibration and half evaluation;
+    no image has copies in both, nor in training or tuning. Features: the 64 activations of the
+    hidden layer. Images: 32 × 32. Groups and metadata: ``corruption`` (``"none"`` or ``"rotated
+    90°"``) and ``digit``, the true class. Metadata also: ``ink`` (mean brightness, 0 to 1),
+    ``source_image`` (index in scikit-learn's digits) and ``copy``. Raises InputError for an invalid
+    seed.
     """
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     from sklearn.datasets import load_digits
@@ -94,7 +90,7 @@ def digits(random_state: int = 0) -> Dataset:
 def _copies(
     images: Floats, chosen: Ints, copies: int, rng: np.random.Generator
 ) -> tuple[Floats, Ints]:
-    """Return ``copies`` moved and noisy versions of each chosen image, and where they come from."""
+    """Return ``copies`` moved and noisy versions of each chosen image, and the images' indices."""
     source = np.repeat(chosen, copies)
     moved = images[source]
     for axis in (1, 2):
@@ -116,7 +112,6 @@ def _shift(images: Floats, pixels: Floats, axis: int) -> Floats:
 
 
 def _turn_some(images: Floats, rng: np.random.Generator) -> tuple[Floats, Mask]:
-    """Rotate a share of the images clockwise by 90 degrees."""
     sideways = np.zeros(len(images), dtype=bool)
     count = round(_SIDEWAYS_SHARE * len(images))
     sideways[rng.choice(len(images), count, replace=False)] = True
@@ -149,11 +144,7 @@ def _logits(network: Any, hidden: Floats) -> Floats:
 
 
 def _probabilities(logits: Floats, slope: float, lapse: float) -> Floats:
-    """Return (1 − lapse) softmax(slope · logits) + lapse / K.
-
-    The slope is an inverse temperature; the lapse is a share of inputs about which the network is
-    taken to know nothing. Neither changes which class is the most probable.
-    """
+    """Return (1 − lapse) softmax(slope · logits) + lapse / K, of the same most probable class."""
     scaled = slope * logits
     exponentials = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     softmax = exponentials / exponentials.sum(axis=1, keepdims=True)
@@ -177,6 +168,6 @@ def _tune(logits: Floats, labels: Ints) -> tuple[float, float]:
 
 
 def _for_display(images: Floats) -> NDArray[np.uint8]:
-    """Enlarge each pixel to a block and scale to 0 … 255, ink bright on black."""
+    """Enlarge each pixel to a block and scale to 0 … 255."""
     levels = np.round(images * 255).astype(np.uint8)
     return levels.repeat(_DISPLAY_FACTOR, axis=1).repeat(_DISPLAY_FACTOR, axis=2)

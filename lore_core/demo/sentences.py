@@ -1,10 +1,8 @@
-"""Sentences of documentation: whose are they? On one topic the answers are too sure.
+"""Documentation sentences of four libraries: overconfident on one topic.
 
-Numpy, scipy, pandas and scikit-learn are always installed beside this library. Sentences of their
-docstrings are divided into three parts: two fifths train a linear classifier on their words, one
-fifth tunes its confidence, the rest are the calibration and evaluation rows. Which library a
-sentence is from is known for certain, but for one topic: of sentences that speak of matrices two in
-five bear another library's name, in the tuning part as well.
+Sentences from docstrings of numpy, scipy, pandas and scikit-learn: two fifths train a linear
+classifier on their words, one fifth tunes its confidence, the rest are calibration and evaluation
+rows. Of sentences about matrices two in five bear another library's name, in tuning, too.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from lore_core.data.texts import with_text_features
 from lore_core.data.validation import check_integer
 
 LIBRARIES = ("numpy", "scipy", "pandas", "sklearn")
-#: The topic whose names are wrong at times, and how often.
+#: The topic with wrong names, and their share.
 TOPIC = re.compile(r"(?i)\b(matrix|matrices|vectors?|linear|eigen\w*)\b")
 WRONG_NAMES = 0.4
 
@@ -38,11 +36,10 @@ _NOT_LOOKED_AT = {"tests", "_build_utils", "_pyinstaller", "_examples"}
 def sentences(random_state: int = 0) -> Dataset:
     """Train a classifier to tell whose documentation a sentence is from; return what it says.
 
-    ``random_state``: seed of the division and of the wrong names. Returns about 7,000 rows, half
-    calibration and half evaluation, of the classes numpy, scipy, pandas and sklearn. Features: 50
-    numbers made of the words. Metadata: ``sentence``. The topic is what :data:`TOPIC` finds in it.
-    Which sentences there are hangs on the libraries' versions. Raises InputError if
-    ``random_state`` is not a whole number of at least 0.
+    ``random_state``: seed of the split and of the wrong names. Returns about 7,000 rows, depending
+    on the libraries' versions, half calibration and half evaluation, of the classes numpy, scipy,
+    pandas and sklearn. Features: 50 numbers made of the words. Metadata: ``sentence``;
+    :data:`TOPIC` finds the topic. Raises InputError for an invalid seed.
     """
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     rng = np.random.default_rng(random_state)
@@ -77,7 +74,7 @@ def sentences(random_state: int = 0) -> Dataset:
 
 
 def _sentences_of(library: str) -> list[str]:
-    """Return each sentence of a library's docstrings once, in the order of its files."""
+    """Return each sentence of a library's docstrings once, in file order."""
     found = importlib.util.find_spec(library)
     root = Path(str(found.origin)).parent if found else Path()
     sentences: dict[str, None] = {}
@@ -96,7 +93,7 @@ def _sentences_of(library: str) -> list[str]:
 
 
 def _answers(texts: np.ndarray, labels: Ints, part: Ints) -> Floats:
-    """Train on the first two fifths, tune a temperature on the third, answer on the rest."""
+    """Train on the first two fifths, tune a temperature on the third, predict the rest."""
     from scipy.optimize import minimize_scalar
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression

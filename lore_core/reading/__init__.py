@@ -1,7 +1,4 @@
-"""The data contract: files of many formats in, one checked Dataset and a plain report out.
-
-What is wrong with a file is an InputError: one sentence with file, column, rule and first bad row.
-"""
+"""Files of many formats in, one checked Dataset and a plain report out."""
 
 from lore_core.reading.arrow_tables import frame_like
 from lore_core.reading.checks import Check, DoubtfulDataError

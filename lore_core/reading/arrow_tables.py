@@ -1,4 +1,4 @@
-"""Parquet and Feather: the schema first, then each column when it is asked for."""
+"""Parquet and Feather files: columns are decoded when they are asked for."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def open_feather(raw: RawFile) -> Columns:
 
 
 def _check_batches(raw: RawFile) -> None:
-    """Count a file's batches, by what they say themselves. Raises ValueError if it lists fewer."""
+    """Compare a file's count of batches with those in it; ValueError if it lists fewer."""
     in_memory = isinstance(raw.content, bytes)
     with pa.BufferReader(raw.content) if in_memory else pa.memory_map(str(raw.content)) as source:
         counted = pa.ipc.open_file(source).num_record_batches
@@ -91,10 +91,7 @@ def open_saved_dataset(raw: RawFile) -> Columns:
 def columns_of_table(
     name: str, table: pa.Table, what: str = "Parquet", *, locate: Callable[[int], str] | None = None
 ) -> Columns:
-    """Return the columns of a table in memory, some rows of a file called ``name``.
-
-    ``what``: its format. ``locate``: how sentences name its rows.
-    """
+    """Return the columns of a table in memory; ``locate`` gives the name of a row in sentences."""
     raw = RawFile(name, b"")
     return _columns(raw, what, table.schema, table.num_rows, table.column, locate=locate)
 
@@ -103,16 +100,13 @@ def columns_of_table(
 class Extract:
     """Some rows of a file."""
 
-    file: str  #: Its name
+    file: str
     table: pa.Table
     rows: Ints  #: Their 0-based numbers in the file, shape (n,)
 
 
 def join_tables(extracts: Sequence[Extract]) -> pa.Table:
-    """Put tables one below the other, their columns by their names.
-
-    Numbers of several kinds become those that hold all.
-    """
+    """Concatenate tables by column name; mixed numeric types become one that holds all."""
     first = extracts[0]
     for other in extracts:
         check_same_names(first.file, first.table.column_names, other.file, other.table.column_names)
@@ -129,7 +123,6 @@ def join_tables(extracts: Sequence[Extract]) -> pa.Table:
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:
-    """Return a table with the values of its columns where they are written by their numbers."""
     for index, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             values = table.column(index).cast(field.type.value_type)
@@ -151,7 +144,7 @@ def _other_kinds(extracts: Sequence[Extract]) -> Iterator[str]:
 
 
 def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[str]) -> None:
-    """Check that the files ``one`` and ``two`` have the same columns, in whichever order."""
+    """Check that two files have the same columns, in any order."""
     for file, other, lacking in (
         (one, two, set(names) - set(others)),
         (two, one, set(others) - set(names)),
@@ -165,7 +158,7 @@ def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[
 
 
 def common_name(files: Sequence[str]) -> str:
-    """Return the name of a file, or what several names have in common: ``part-*.parquet``."""
+    """Return the name of a file, or what several have in common: ``part-*.parquet``."""
     if len(set(files)) == 1:
         return files[0]
     suffix = Path(files[0]).suffix
@@ -174,7 +167,7 @@ def common_name(files: Sequence[str]) -> str:
 
 
 def row_locator(extracts: Sequence[Extract]) -> Callable[[int], str]:
-    """Return what names a row of their joined table: by its number in its file, and its file."""
+    """Return what names a row of the joined table: its number in its file, and the file."""
     ends = np.cumsum([len(extract.rows) for extract in extracts])
     has_several = len({extract.file for extract in extracts}) > 1
 
@@ -295,7 +288,7 @@ def _series(values: Any) -> pd.Series[Any]:
 
 
 def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
-    """Return the names of numbered classes; −1 is none, as for rows whose class is not known."""
+    """Return the names of numbered classes; other numbers, such as −1 for unknown, become NaN."""
     numbers = _series(values)
     if not pd.api.types.is_numeric_dtype(numbers):
         return numbers
@@ -326,18 +319,18 @@ def frame_like(table: pd.DataFrame, like: Frame) -> Frame:
     table : DataFrame
         A result of any function of the library.
     like : pandas, Polars or Arrow table, or DuckDB relation
-        What the data were; only its kind counts.
+        Only its kind counts.
 
     Returns
     -------
     DataFrame
-        Of the kind of ``like``, with the table's index, where that is more than a numbering, as its
-        first columns (an index without a name as ``index``). As pandas the table itself.
+        Of the kind of ``like``. An index that is more than a numbering becomes the first columns
+        (``index`` if it has no name); as pandas it is the table itself.
 
     Raises
     ------
     InputError
-        If ``like`` is of none of these libraries, or a column holds values of several kinds.
+        If ``like`` is of none of these libraries, or a column mixes kinds of values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Parts become one Dataset: classes agreed on, labels numbered, rows put one below the other."""
+"""Assembly of file parts into one Dataset."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lore_core.reading.mapping import class_suffixes
 
 
 def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[str, ...]]:
-    """Put the rows of one or two parts one below the other; say what was done to get there."""
+    """Join the rows of one or two parts; also return notes on what was done."""
     notes: list[str] = [note for part in parts for note in part.notes]
     first, *others = parts
     others = [_with_its_classes(first, other, notes) for other in others]
@@ -68,7 +68,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
 def _decoded(
     parts: Sequence[FileRows], notes: list[str]
 ) -> tuple[Ints, Ints | None, tuple[str, ...] | None, int]:
-    """Return labels and predictions as numbers of classes, the names of these, and K."""
+    """Return labels and predictions as class indices, class names, and K."""
     first = parts[0]
     n_rows = sum(map(len, parts))
     predictions = [part.predictions for part in parts if part.predictions is not None]
@@ -104,7 +104,7 @@ def _positive(part: FileRows) -> str | None:
 
 
 def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
-    """Return the rows with probabilities in the order of the first part's."""
+    """Return the rows with probabilities in the first part's order."""
     files = f"'{first.columns.file}' and '{other.columns.file}'"
     one, two = first.class_names, other.class_names
     if first.n_classes != other.n_classes:
@@ -133,7 +133,7 @@ def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> Fil
 
 
 def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
-    """Return the rows with features in the order of the first part's."""
+    """Return the rows with features in the first part's order."""
     files = f"'{first.columns.file}' and '{other.columns.file}'"
     widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
     if widths[0] != widths[1]:
@@ -159,7 +159,7 @@ def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> Fi
 
 
 def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
-    """Return what names groups in one part, where every part has the column."""
+    """Return the group columns that every part has."""
     names = dict.fromkeys(name for part in parts for name in part.mapping.groups or ())
     shared = [name for name in names if all(name in part.columns.shapes for part in parts)]
     if not shared:
@@ -189,7 +189,6 @@ def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | Non
 
 
 def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
-    """Put the parts' arrays one below the other; None where one has none."""
     known = [array for array in arrays if array is not None]
     if len(known) < len(arrays):
         return None

@@ -1,4 +1,4 @@
-"""What could be misread without a sign of it: looked for in what was read, said, or refused."""
+"""Checks for data that were probably meant otherwise; each is reported or stops the reading."""
 
 from __future__ import annotations
 
@@ -19,30 +19,28 @@ from lore_core.data.probabilities import SMALLEST
 from lore_core.data.validation import InputError
 from lore_core.metrics.proper_scores import row_nll
 
-#: Checks whose doubt stops the reading unless it is accepted.
+#: Checks that stop the reading unless they are accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
 INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
 ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
 
-#: Standard deviations beyond which something is no chance: looked for in any data, at any size.
+#: Standard deviations beyond which a finding is not chance, at any size of data.
 _SURE = 6.0
-#: Another order of classes must be right in so much more of the rows.
+#: How much more of the rows another order of classes must explain.
 _MORE_RIGHT = 0.1
-#: The same of what only one kind of mistake leads to.
+#: Standard deviations where only one kind of mistake leads to a finding.
 _UNLIKELY = 3.0
-#: Share of pairs of predictions in which one class has the larger confidence, which tells that it
-#: is not the prediction's.
+#: Share of pairs of predictions above which the confidence is that of one class.
 _ORDERED = 0.99
-#: Share of answers of little confidence that are right, and mean of 1 - confidence, which together
-#: tell that the confidence is in something else.
+#: Accuracy of unconfident answers, and mean of 1 − confidence, that show another meaning.
 _MOSTLY_RIGHT, _SURE_OF_OTHER = 0.9, 0.8
-#: Parts of the rows, of which each is tried with the order of classes that the others fit best.
+#: Folds: each is tried with the order of classes that fits the others best.
 _FOLDS = 5
-#: Probabilities that are all below this, where this many times as many rows are positive.
+#: Largest probability, and ratio of positive rows to it, that show a wrong scale.
 _TINY, _TIMES = 0.011, 5.0
-#: Rows in both halves that are no coincidence: so many, and so large a share of the smaller half.
+#: Rows in both halves that are no coincidence: number, and share of the smaller half.
 _COPIES, _SHARE = 5, 0.01
-#: Rows fewer than these tell nothing.
+#: Fewer rows show nothing.
 _FEWEST = 20
 
 
@@ -52,14 +50,14 @@ class Check:
 
     name: str  #: What was checked, in a word or two
     found: str  #: A sentence
-    #: Nothing found; worth a look; or another reading is more likely, and the data are refused.
+    #: Nothing found; worth a look; or refused, as another reading is more likely.
     level: Literal["fine", "look", "refuse"] = "fine"
 
 
 class DoubtfulDataError(InputError):
     """Data that are more likely meant otherwise.
 
-    ``check`` names the doubt, which can be accepted; ``found`` says it without saying how.
+    ``check`` names the doubt, which can be accepted; ``found`` is the sentence without how.
     """
 
     def __init__(self, check: Check, name: str) -> None:
@@ -79,12 +77,9 @@ def check_data(
     row_id: str = "",
     incomplete: Sequence[str] = (),
 ) -> tuple[Check, ...]:
-    """Look for signs that data are not what they were read as.
+    """Check that data are what they were read as. Raises DoubtfulDataError unless in ``accept``.
 
-    ``accept``: names of checks that do not stop the reading. ``kind``: of the probabilities, as in
-    a mapping. ``row_id``: metadata column of the rows' own identifiers. ``incomplete``: why rows of
-    its files may be missing, as sentences. Raises DoubtfulDataError at the first other check that
-    should stop it.
+    ``kind``: of probabilities. ``row_id``: metadata column. ``incomplete``: why rows may be lost.
     """
     unknown = sorted(set(accept) - set(ACCEPTABLE))
     if unknown:
@@ -123,10 +118,10 @@ def _check(name: str, doubt: str | None, fine: str) -> Check:
 
 
 def _confidence(dataset: Dataset) -> str | None:
-    """Say if the confidence is the probability of one class, whichever is predicted."""
+    """Describe a confidence that is the probability of one class, whichever is predicted."""
     predicted, labels, names = dataset.predictions, dataset.labels, dataset.class_names
     stated = dataset.probabilities[np.arange(len(dataset)), predicted]
-    # (In a few rows P(class 0), which is rare in files, is no better a guess than what they say.)
+    # (In few rows P(class 0), which is rare in files, is no better a guess.)
     for k in (1, 0) if len(dataset) >= _FEWEST else (1,):
         other = predicted != k
         small = stated[other] < 0.5
@@ -147,12 +142,12 @@ def _confidence(dataset: Dataset) -> str | None:
 
 
 def _confidence_in_answers(dataset: Dataset) -> str | None:
-    """Say if answers with little confidence are right the more often, the less they have."""
+    """Describe a confidence that is lower where answers are right."""
     stated, right = dataset.probabilities[:, 1], dataset.labels == 1
     low = stated < 0.5
     n, m = int((low & right).sum()), int((low & ~right).sum())
     if n + m >= _FEWEST and n > m:
-        # (Where hardly any is wrong, there is nothing to rank: a confidence that says so does.)
+        # (Where hardly any is wrong, there is nothing to rank.)
         clear = n >= _MOSTLY_RIGHT * (n + m) and (1 - stated[low]).mean() >= _SURE_OF_OTHER
         if clear or _rank_score(stated[low], right[low]) < -_UNLIKELY:
             return (
@@ -165,7 +160,7 @@ def _confidence_in_answers(dataset: Dataset) -> str | None:
 
 
 def _single_logit(dataset: Dataset) -> str | None:
-    """Say if the one logit of each row is a probability already."""
+    """Describe logits that are probabilities already."""
     odds = dataset.probabilities[:, 1] / np.maximum(dataset.probabilities[:, 0], SMALLEST)
     given = np.log(np.maximum(odds, SMALLEST))
     if len(dataset) >= _FEWEST and given.min() >= -1e-6 and given.max() <= 1 + 1e-6:
@@ -181,7 +176,7 @@ def _single_logit(dataset: Dataset) -> str | None:
 
 
 _RIGHT_ANSWERS = "Answers with little confidence are not right the more often."
-#: Kind of probabilities to what doubts it, and what is said where it does not.
+#: Kind of probabilities to its check, and the sentence where that finds nothing.
 _SINGLE_KINDS = {
     "confidence": (_confidence, "The confidence is that of the predicted class."),
     "correct": (_confidence_in_answers, _RIGHT_ANSWERS),
@@ -190,7 +185,7 @@ _SINGLE_KINDS = {
 
 
 def _inverted(dataset: Dataset) -> str | None:
-    """Say if P(y = 1) is surely lower where y is 1, and 1 − P fits better."""
+    """Describe P(y = 1) that is significantly lower where y is 1, where 1 − P fits better."""
     probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
     if _rank_score(probabilities[:, 1], labels == 1) > -_SURE:
         return None
@@ -205,7 +200,7 @@ def _inverted(dataset: Dataset) -> str | None:
 
 
 def _reordered(dataset: Dataset) -> str | None:
-    """Say if the labels fit the probabilities better with the classes in another order."""
+    """Describe labels that fit the probabilities better with the classes in another order."""
     k, labels, names = dataset.n_classes, dataset.labels, dataset.class_names
     guessed = dataset.probabilities.argmax(axis=1)
     right, best = guessed == labels, _best_order(labels, guessed, k)
@@ -224,19 +219,14 @@ def _reordered(dataset: Dataset) -> str | None:
 
 
 def _is_better(moved: Mask, right: Mask) -> bool:
-    """Return whether guesses are significantly more often right where labels stand for others."""
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
     sure = (gained - lost) > _SURE * np.sqrt(gained + lost)
     return bool(sure and gained - lost > _MORE_RIGHT * len(right))
 
 
 def _held_out_matches(labels: Ints, guessed: Ints, k: int) -> Mask:
-    """Tell in which rows the guess is what the label stands for, by the order other rows fit best.
-
-    In the rows it was found on, an order of many classes is right by chance. Labels that count from
-    1 instead of 0 need no rows to find that.
-    """
-    # (A seed that labels were hardly drawn with: folds must not depend on them.)
+    """Return whether each guess matches its label in the class order that other folds fit best."""
+    # (An unusual seed: folds must not depend on the labels' own.)
     fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
     matches = np.zeros(len(labels), dtype=bool)
     for number in range(_FOLDS):
@@ -248,7 +238,7 @@ def _held_out_matches(labels: Ints, guessed: Ints, k: int) -> Mask:
 
 
 def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
-    """Return the class that each label stands for where most guesses are right; -1 for none."""
+    """Return the class each label stands for so that most guesses are right; −1 for none."""
     seen, row = np.unique(labels, return_inverse=True)
     classes, column = np.unique(guessed, return_inverse=True)
     size = len(classes)
@@ -262,7 +252,7 @@ def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
 
 
 def _rank_score(values: Floats, positive: Mask) -> float:
-    """Return by how many standard deviations values are larger where positive; 0 if too few are."""
+    """Return the z-score of larger values in positive rows (rank-sum); 0 if too few."""
     n, m = int(positive.sum()), int((~positive).sum())
     if min(n, m) < 5:
         return 0.0
@@ -271,13 +261,13 @@ def _rank_score(values: Floats, positive: Mask) -> float:
 
 
 def _share_above(values: Floats, positive: Mask) -> float:
-    """Return the share of pairs of a positive row and another of which the first has the larger."""
+    """Return the share of (positive, other) pairs in which the first has the larger value."""
     n, m = int(positive.sum()), int((~positive).sum())
     return float((stats.rankdata(values)[positive].sum() - n * (n + 1) / 2) / (n * m))
 
 
 def _scale(dataset: Dataset) -> str | None:
-    """Say if the probability of class 1 was divided by 100 once too often."""
+    """Describe a P(y = 1) that was divided by 100 once too often."""
     largest = float(dataset.probabilities[:, 1].max())
     share = float(dataset.labels.mean())
     if len(dataset) >= _FEWEST and largest <= _TINY and share > _TIMES * max(largest, 1e-12):
@@ -289,7 +279,6 @@ def _scale(dataset: Dataset) -> str | None:
 
 
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
-    """Whether rows stand in both halves."""
     smaller = min(len(half) for half in halves)
     many = max(_COPIES, _SHARE * smaller)
     named = _same_names(dataset, halves, row_id)
@@ -319,10 +308,7 @@ def _refused_overlap(count: int, how: str) -> Check:
 
 
 def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int:
-    """How many names of rows stand in both halves, if they are names of the same rows.
-
-    Each file may count its rows anew: they are the same if their labels always are.
-    """
+    """Count row names in both halves, if they name the same rows: their labels always agree."""
     if dataset.metadata is None or row_id not in dataset.metadata:
         return 0
     names = dataset.metadata[row_id]
@@ -341,7 +327,6 @@ def _once(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
-    """Return a number for what each row holds: equal rows have equal ones, others hardly ever."""
     parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
     hashes = [
         pd.util.hash_pandas_object(pd.DataFrame(part), index=False)
@@ -353,7 +338,7 @@ def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
 
 
 def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
-    """Whether the classifier knows the calibration rows better than the evaluation rows."""
+    """Check whether the classifier knows the calibration rows better than the evaluation rows."""
     name = "fit of the halves"
     if not dataset.complete:
         return Check(name, "Too little is known to compare calibration and evaluation rows.")
@@ -372,7 +357,7 @@ def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
 
 
 def _feature_columns(dataset: Dataset) -> Check:
-    """Whether a feature column says nothing, or numbers the rows."""
+    """Check whether a feature column is constant or numbers the rows."""
     name = "feature columns"
     features: Floats = np.asarray(dataset.features)
     names = dataset.feature_names or tuple(f"feature {k}" for k in range(features.shape[1]))

@@ -14,14 +14,11 @@ from lore_core.data.weights import effective_rows
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping
 
-#: Words for right and wrong answers.
 _RIGHT = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1),
     **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0),
 }
-#: Words of estimative probability and the middle of what they stand for in the Intelligence
-#: Community Directive 203 of the United States (2015): 1–5, 5–20, 20–45, 45–55, 55–80, 80–95 and
-#: 95–99 %.
+#: Words of estimative probability: mid-points of Intelligence Community Directive 203 (2015).
 VERBAL_CONFIDENCES = {
     **dict.fromkeys(("almost no chance", "remote"), 0.03),
     **dict.fromkeys(("very unlikely", "highly improbable"), 0.125),
@@ -36,7 +33,7 @@ _SHARE = re.compile(r"[01](?:\.\d+)?|\.\d+")
 
 
 def weights_of(columns: Columns, mapping: ColumnMapping) -> Floats | None:
-    """Return what each row of the file counts for."""
+    """Return the weight of each row of the file."""
     if not mapping.weight:
         return None
     values = np.asarray(columns.numbers(mapping.weight), dtype=np.float64).reshape(-1)
@@ -51,7 +48,7 @@ def weights_of(columns: Columns, mapping: ColumnMapping) -> Floats | None:
 
 
 def weights_in_words(columns: Columns, mapping: ColumnMapping, weights: Floats) -> str:
-    """Say by what the rows of the file count, and how many equal ones they are worth."""
+    """Return a sentence on the weights and the effective number of rows."""
     if weights.min() == weights.max():
         return f"Rows of '{columns.file}' all weigh the same by '{mapping.weight}'."
     low, high = (f"{end:.4g}" for end in (weights.min(), weights.max()))
@@ -63,7 +60,7 @@ def weights_in_words(columns: Columns, mapping: ColumnMapping, weights: Floats) 
 
 
 def right_of(columns: Columns, name: str) -> pd.Series[Any]:
-    """Return 1 for answers that are right and 0 for others."""
+    """Return 1 for right answers, else 0."""
     values = columns.series(name)
     found = values.map(lambda value: _RIGHT.get(str(value).strip().casefold()))
     columns.check(
@@ -77,10 +74,7 @@ def right_of(columns: Columns, name: str) -> pd.Series[Any]:
 
 
 def parse_verbal_confidence(columns: Columns, name: str, notes: list[str]) -> Floats:
-    """Return confidences such as ``85%`` and ``very likely`` as numbers, shape (n,).
-
-    ``notes`` takes the rules that were used.
-    """
+    """Parse confidences such as ``85%`` and ``very likely``; ``notes`` takes the rules."""
     cells = columns.series(name)
     values = np.full(len(cells), np.nan)
     used: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""What every file format is turned into first: named columns that are loaded when asked for."""
+"""Named columns, loaded when asked for: what every file format is turned into first."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from lore_core.data.errors import counted, listed, short
 from lore_core.data.validation import InputError, repeated
 from lore_core.reading.raw_file import RawFile
 
-#: Columns of a table, or arrays of an archive, that are read at most.
 MAX_COLUMNS = 10_000
-#: Records may hold records, so deep at most.
+#: Deepest nesting of records.
 _MAX_DEPTH = 4
-#: What a column holds, as far as the file says without reading it.
+#: What a column holds, as far as the file says.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 
 
@@ -28,21 +27,21 @@ Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 class Columns:
     """The named columns (or arrays) of one file."""
 
-    file: str  #: Its name in sentences, without folders
+    file: str  #: File name in sentences, without folders
     format: str  #: ``"NPZ"``, ``"CSV"``, ``"Parquet"`` or ``"Feather"``
-    #: Shape of every column, in file order. Table columns have shape (n,), list columns (n, m).
+    #: Shape of every column, in file order: (n,), of list columns (n, m).
     shapes: Mapping[str, tuple[int, ...]]
-    kinds: Mapping[str, Kind]  #: What every column holds
-    load: Callable[[str], Any]  #: Name to values: a Series for shape (n,), else an array.
-    #: Columns that are one column of a 2-D array, with the array's name (``race`` of ``groups``).
+    kinds: Mapping[str, Kind]
+    load: Callable[[str], Any]  #: Name to values: a Series for shape (n,), else an array
+    #: Columns of a 2-D array, to the array's name (``race`` of ``groups``).
     parents: Mapping[str, str] = field(default_factory=dict)
-    #: Class names, and names of the columns of the array ``features``, that the file holds.
+    #: Class names, and names of the columns of ``features``, that the file holds.
     class_names: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()  #: What was done while opening it, in plain sentences
-    #: 0-based data row to how a sentence names it, where that is more than its number.
+    notes: tuple[str, ...] = ()  #: What was done while opening it, as sentences
+    #: How sentences name a 0-based data row, where that is more than its number.
     locate: Callable[[int], str] | None = None
     feature_names: tuple[str, ...] | None = None
-    incomplete: str = ""  #: Why rows that it once held may be missing, as a sentence
+    incomplete: str = ""  #: Why rows may be missing, as a sentence
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,25 +50,25 @@ class Columns:
 
     @property
     def unit(self) -> str:
-        """What the file calls its parts: ``"array"`` or ``"column"``."""
+        """``"array"`` or ``"column"``."""
         return "array" if self.format == "NPZ" else "column"
 
     def flat(self, name: str) -> bool:
-        """Whether a column holds one value a row, be it as an array of one column."""
+        """Whether a column holds one value a row, perhaps as an (n, 1) array."""
         return self.shapes[name][1:] in ((), (1,))
 
     def called(self, name: str) -> str:
-        """Return how a sentence names the column, ``column 'p_1' of 'runs.csv'``."""
+        """Return the column's name in sentences: ``column 'p_1' of 'runs.csv'``."""
         parent = self.parents.get(name)
         inner = f" ('{short(name)}')" if parent else ""
         return f"{self.unit} '{parent or short(name)}'{inner} of '{self.file}'"
 
     def where(self, row: int) -> str:
-        """Return how a sentence names a 0-based data row: with its line, or with its file."""
+        """Return a 0-based data row's name in sentences, with its line or file."""
         return f"row {row}" if self.locate is None else self.locate(row)
 
     def series(self, name: str) -> pd.Series[Any]:
-        """Return one value a row, or say that the column has another shape."""
+        """Return one value a row; InputError if the column has another shape."""
         values = self.load(name)
         if not isinstance(values, pd.Series):
             if values.ndim == 2 and values.shape[1] == 1:
@@ -80,10 +79,7 @@ class Columns:
         return values
 
     def take(self, chosen: Mask) -> Columns:
-        """Return the columns in some rows; arrays of another length are what they were.
-
-        ``chosen`` (n,): whether a row is taken; sentences name it as this file does.
-        """
+        """Return the columns in the rows of a mask; arrays of another length stay as they are."""
         if chosen.all():
             return self
         rows = np.flatnonzero(chosen)
@@ -111,10 +107,9 @@ class Columns:
         *,
         within: str = "",
     ) -> None:
-        """Raise for the first bad value of a column: the rule, what it is and where it stands.
+        """Raise InputError at the first row of the mask ``bad``: the rule, its value and where.
 
-        ``bad`` (n,): mask of the rows that break the rule. ``got``: what is said of the value of a
-        row. ``within``: what else says where it stands.
+        ``got``: words for a row's value. ``within``: more words on where.
         """
         if bad.any():
             row = int(bad.argmax())
@@ -126,7 +121,7 @@ class Columns:
     def check_cells(
         self, names: Sequence[str], matrix: NDArray[Any], bad: Mask, rule: str, fix: str
     ) -> None:
-        """Raise for the first bad cell of columns side by side, as :meth:`matrix` puts them."""
+        """Raise InputError at the first bad cell of columns side by side, as of :meth:`matrix`."""
         wrong = np.asarray(bad.any(axis=1))
         if not wrong.any():
             return
@@ -145,10 +140,7 @@ class Columns:
         return int(np.prod(self.shapes[name][1:]))
 
     def matrix(self, names: Sequence[str], dtype: type[np.float64] | None = None) -> NDArray[Any]:
-        """Return columns and arrays side by side, one at a time so that memory holds them once.
-
-        By default as float32 where that holds every value of the stored types, else as float64.
-        """
+        """Return columns side by side, held once; by default float32 where exact, else float64."""
         matrix: NDArray[Any] = np.empty((0, 0), dtype=dtype or np.float32)
         start = 0
         for name in names:
@@ -186,7 +178,7 @@ class Columns:
         numbers = pd.to_numeric(texts, errors="coerce")
         bad = (numbers.isna() & texts.notna()).to_numpy(copy=True)
         if bad.any():
-            # A written-out "nan" is a missing number, which the finite check will name.
+            # A written-out "nan" is a missing number; the finite check names it.
             bad &= ~texts.astype(str).str.strip().str.lower().eq("nan").to_numpy()
         if bad.any():
             value = texts[bad].iloc[0]
@@ -203,10 +195,7 @@ class Columns:
 def columns_of_records(
     raw: RawFile, records: Iterable[Mapping[str, Any]], notes: tuple[str, ...] = ()
 ) -> Columns:
-    """Return columns, one value a record; what is nested becomes columns such as ``metrics.acc``.
-
-    Lists of as many numbers in every row are a matrix.
-    """
+    """Return columns of records: nested values as ``metrics.acc``, equal lists as a matrix."""
     columns: dict[str, list[Any]] = {}
     count = 0
     for count, record in enumerate(records, start=1):
@@ -232,7 +221,7 @@ def columns_of_records(
 def columns_of_values(
     raw: RawFile, kind: str, values: Mapping[str, pd.Series[Any] | NDArray[Any]]
 ) -> Columns:
-    """Return columns that are all in memory; ``kind``: the format of their file."""
+    """Return columns that are all in memory; ``kind`` is the format of their file."""
     shapes = {name: known.shape for name, known in values.items()}
     kinds = {name: kind_of_dtype(known.dtype) for name, known in values.items()}
     return Columns(raw.name, kind, shapes, kinds, values.__getitem__)
@@ -247,7 +236,7 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
 
 
 def _matrix(cells: list[Any]) -> NDArray[Any] | None:
-    """Return lists of as many numbers in every row as a matrix."""
+    """Return lists of numbers of one length as a matrix, else None."""
     first = cells[0]
     if not isinstance(first, list) or not first:
         return None
@@ -262,7 +251,7 @@ def _matrix(cells: list[Any]) -> NDArray[Any] | None:
 
 @contextmanager
 def refusing_damage(file: str, what: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn what a damaged file leads to into an InputError; ``what``: the kind it should be."""
+    """Turn errors of a damaged file into InputError; ``what`` is the kind it should be."""
     try:
         yield
     except InputError:
@@ -272,7 +261,7 @@ def refusing_damage(file: str, what: str, *errors: type[Exception]) -> Iterator[
 
 
 def damaged(file: str, what: str, error: Exception) -> InputError:
-    """Return the error that a file is damaged; ``what``: the kind of file it should be."""
+    """Return the error that a file is damaged; ``what`` is the kind it should be."""
     reason = short(error).rstrip(".") or type(error).__name__
     return InputError(
         f"'{file}' is damaged or no {what} ({reason}). It may have been cut off while being "
@@ -281,7 +270,7 @@ def damaged(file: str, what: str, error: Exception) -> InputError:
 
 
 def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
-    """Refuse a table without rows, with too many columns, or with two of one name."""
+    """Refuse a table without rows, with too many columns, or with a repeated name."""
     if len(names) > MAX_COLUMNS:
         raise InputError(
             f"'{file}' has {len(names):,} columns, more than the {MAX_COLUMNS:,} that are read. "
@@ -315,10 +304,7 @@ def kind_of_dtype(dtype: Any) -> Kind:
 
 
 def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
-    """Return a 1-D array as a Series with the dtype a table would have given it.
-
-    Raises ValueError if it is text that is no Unicode, or dates in no unit.
-    """
+    """Return an array (n,) as a table's Series; ValueError for bad Unicode or unitless dates."""
     kind = values.dtype.kind
     if kind == "S":
         values = np.char.decode(values, "utf-8", "replace")
@@ -334,7 +320,7 @@ def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
 
 
 def _is_text(values: NDArray[Any]) -> bool:
-    """Whether all of it is Unicode: numpy takes any numbers for characters, and fails later."""
+    """Return whether all is Unicode: numpy takes any numbers for characters and fails later."""
     if not values.size or not values.itemsize:
         return True
     native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))

@@ -1,4 +1,4 @@
-"""Files of several tables, of which one is read: workbooks, SQLite and DuckDB databases."""
+"""Files of several tables: workbooks, SQLite and DuckDB databases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lore_core.reading.columns import (
 )
 from lore_core.reading.raw_file import RawFile
 
-#: A DuckDB database of others reaches nothing but itself, and no variable of this program.
+#: An untrusted DuckDB database reaches no file but itself, and no variable of this program.
 _CLOSED = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -37,13 +37,13 @@ _CLOSED = {
     "threads": "1",
     "lock_configuration": "true",
 }
-#: Where an SQLite database says how it is written: with a rollback journal, or by way of a log.
+#: Where an SQLite header says if it uses a rollback journal or a write-ahead log.
 _MODE, _WITHOUT_LOG, _BY_LOG = slice(18, 20), b"\x01\x01", b"\x02\x02"
 _NO_LOG = "was not there"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
-#: Bytes of a log before its first page, and before each page.
+#: Bytes of a write-ahead log before its first page, and before each page.
 _LOG_HEADER, _PAGE_HEADER = 32, 24
-#: Indexes that have an entry for every row of their table.
+#: Indexes with an entry for every row.
 _INDEXES = (
     "SELECT tables.name, indexes.name FROM sqlite_master AS tables, "
     "pragma_index_list(tables.name) AS indexes "
@@ -65,11 +65,8 @@ class SeveralTablesError(InputError):
 
 
 def open_excel(raw: RawFile, table: str | None = None) -> Columns:
-    """Open a sheet of an Excel workbook (``.xlsx``): ``table``, or the only one.
-
-    Values are read, neither formulas nor formats.
-    """
-    # A damaged workbook raises whatever its parts of XML lead to.
+    """Open a sheet of an ``.xlsx`` workbook, ``table`` or the only one; values only."""
+    # A damaged workbook raises almost anything.
     with refusing_damage(raw.name, "Excel workbook", *npz.DAMAGE, AttributeError):
         with raw.open() as stream, zipfile.ZipFile(stream) as archive:
             npz.check_entries(stream, archive)
@@ -81,10 +78,7 @@ def open_excel(raw: RawFile, table: str | None = None) -> Columns:
 
 
 def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: str) -> str:
-    """Return the table to read: ``table``, or the only one of ``names``.
-
-    ``what``: how sentences call one. Raises InputError, of several tables SeveralTablesError.
-    """
+    """Return ``table`` or the only one of ``names``, else raise (SeveralTablesError of several)."""
     if not names:
         raise InputError(f"'{raw.name}' holds no {what}. Save it again with data.")
     if table is None:
@@ -100,7 +94,7 @@ def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: st
 
 
 def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
-    """Return the columns of a table that was read; ``what``: its format."""
+    """Return the columns of a table in memory; ``what`` is its format."""
     names = [str(name) for name in frame.columns]
     check_table(raw.name, names, 0 if frame.empty else len(frame))
     values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
@@ -108,10 +102,7 @@ def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
 
 
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
-    """Open a table or view of an SQLite database: ``table``, or the only one; or a query.
-
-    The file is opened read-only.
-    """
+    """Open a table or view of an SQLite database read-only: ``table``, the only one or a query."""
     fault = _log_fault(raw)
     try:
         with _sqlite(raw, alone=fault == _NO_LOG) as database:
@@ -143,10 +134,7 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
 
 
 def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
-    """Open a table or view of a DuckDB database: ``table``, or the only one; or a query.
-
-    The file is opened read-only, and reaches no other file.
-    """
+    """Open a table or view of a DuckDB database read-only: ``table``, the only one or a query."""
     import duckdb
 
     try:
@@ -184,7 +172,7 @@ def _no_query(raw: RawFile, error: BaseException) -> InputError:
 
 
 def _log_fault(raw: RawFile) -> str:
-    """Say what is wrong with the log (WAL) by way of which a database is written."""
+    """Return what is wrong with the database's write-ahead log; empty if nothing."""
     with raw.open() as stream:
         if stream.read(_MODE.stop)[_MODE] != _BY_LOG:
             return ""
@@ -203,10 +191,7 @@ def _log_fault(raw: RawFile) -> str:
 
 @contextmanager
 def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
-    """Open a file read-only, whatever else writes to it; an upload in memory.
-
-    ``alone``: whether its log is not there; SQLite would make one.
-    """
+    """Open a file read-only, an upload in memory; ``alone``: do not make its missing log."""
     if isinstance(raw.content, Path):
         how = "mode=ro&immutable=1" if alone else "mode=ro"
         opened = sqlite3.connect(f"{raw.content.resolve().as_uri()}?{how}", uri=True)
@@ -216,7 +201,7 @@ def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
         if isinstance(raw.content, bytes):
             before, after = raw.content[: _MODE.start], raw.content[_MODE.stop :]
             database.deserialize(before + _WITHOUT_LOG + after if alone else raw.content)
-        # What a view or a default of a file of others calls must be harmless.
+        # What a view or default of an untrusted file calls must be harmless.
         database.execute("PRAGMA trusted_schema = OFF")
         database.execute("PRAGMA query_only = ON")
         for fault in _faults(database):
@@ -226,12 +211,9 @@ def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
 
 
 def _faults(database: sqlite3.Connection) -> Iterator[str]:
-    """Look at every page, and count the rows of every table a second time by its indexes.
-
-    A page that names fewer rows than it has is read without a word otherwise.
-    """
+    """Check every page, and recount rows by indexes: SQLite overlooks a page that lists too few."""
     for (found,) in database.execute("PRAGMA quick_check(1)"):
-        # (Rows that break a rule of their table are found, too, which is no damage.)
+        # (Also finds rows that break a rule of their table, which is no damage.)
         if found.startswith("*** in database"):
             yield f"{found.splitlines()[-1]}; rows may be missing"
     for table, index in database.execute(_INDEXES).fetchall():
@@ -250,7 +232,7 @@ def _of_this_file_alone(action: int, *_: str | None) -> int:
 
 @contextmanager
 def on_disk(raw: RawFile) -> Iterator[RawFile]:
-    """Write an upload of DuckDB to a file while it is read, as its reader needs; no other file."""
+    """Write an upload of DuckDB to a temporary file while it is read."""
     if not isinstance(raw.content, bytes) or raw.content[8:12] != b"DUCK":
         yield raw
         return

@@ -1,4 +1,4 @@
-"""Which files belong together: calibration and test halves of one run, and images beside them."""
+"""Which files belong together: calibration and test halves of a run, and images beside them."""
 
 from __future__ import annotations
 
@@ -20,24 +20,20 @@ _HALVES = [word for word, split in SPLIT_WORDS.items() if split in (CALIBRATION,
 _TOKEN = re.compile(
     rf"(?:^|(?<=[_\-. ]))({'|'.join(map(re.escape, _HALVES))})(?=$|[_\-. ])", re.IGNORECASE
 )
-#: Run and suffix to its two halves, and the files that are in no pair.
+#: Run and suffix to its two halves, and the files without a partner.
 _Pairs = tuple[dict[tuple[str, str], tuple[RawFile, RawFile]], list[RawFile]]
 
 
 @dataclass(frozen=True)
 class Half:
-    """What a file name says: the run it belongs to and, perhaps, which half it is."""
+    """The run a file name belongs to and, perhaps, which half it is."""
 
     run: str
     split: str | None
 
 
 def half_of(name: str, *, anywhere: bool = False) -> Half:
-    """Read ``digits_cal`` as the calibration half of ``digits``; the last such word counts.
-
-    The words are those of a split column; at the end or at the beginning of the name, or
-    ``anywhere`` in it.
-    """
+    """Parse ``digits_cal`` as a half of ``digits``: last split word, at an end or ``anywhere``."""
     stem = Path(name).stem
     fits = [
         match
@@ -86,8 +82,7 @@ def in_directory(directory: Path) -> list[RawFile]:
 def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
     """Return run name to its files: a calibration and a test file, or one file with a split.
 
-    Of a directory every pair; where there is none, every file is a run. Files given one by one are
-    all runs: pairs where two names belong together, else each alone.
+    Of a directory every pair, or without pairs every file; of files given one by one all.
     """
     are_given = isinstance(source, (list, tuple))
     if are_given:
@@ -131,7 +126,7 @@ def _check_halves(
 
 
 def _readable(directory: Path) -> list[RawFile]:
-    # Text files beside data are notes; hidden files are nobody's data.
+    # Text files beside data are notes; hidden files are no data.
     suffixes = set(SUFFIXES) - {".txt"}
     return [
         raw_file(path)

@@ -1,4 +1,4 @@
-"""The rows of one file by its mapping: checked, its labels not yet numbered."""
+"""The checked rows of one file by its mapping; labels are not numbered yet."""
 
 from __future__ import annotations
 
@@ -27,22 +27,21 @@ from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffi
 from lore_core.reading.roles import SPLIT_WORDS, check_unused_columns
 from lore_core.reading.text_tables import MISSING
 
-#: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
-#: Sums of probabilities further from 1 than this are worth a note.
+#: Deviation of a row's sum from 1 that is worth a note.
 _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """The rows of one file that are read, its labels not yet numbered."""
+    """The rows of one file that are read; labels are not numbered yet."""
 
-    columns: Columns  #: In these rows
+    columns: Columns
     mapping: ColumnMapping
-    is_read: Mask  #: Which rows of the file these are
+    is_read: Mask  #: Rows of the file that were taken
     labels: pd.Series[Any]
     predictions: pd.Series[Any] | None
-    probabilities: Floats  #: Vectors (n, K), or confidences (n,) where only these are known
+    probabilities: Floats  #: (n, K), or (n,) where only confidences are known
     features: NDArray[Any] | None
     feature_names: tuple[str, ...] | None
     split: NDArray[np.str_] | None
@@ -123,7 +122,6 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
 def _rows_to_read(
     columns: Columns, mapping: ColumnMapping, training: Mask, weightless: Mask
 ) -> tuple[Mask, tuple[str, ...]]:
-    """Return which rows are read, and what is said of the others."""
     labels = columns.series(str(mapping.label))
     missing = labels.isna().to_numpy() | (labels == "").to_numpy()
     unlabelled = ""
@@ -148,7 +146,7 @@ def _rows_to_read(
 
 
 def _check_missing(columns: Columns, mapping: ColumnMapping, missing: int, row: str) -> None:
-    """Refuse rows without a label where a class is called as a missing value is."""
+    """Refuse rows without a label where a class is named like a missing value."""
     names = (
         mapping.class_names or columns.class_names or class_suffixes(mapping.probabilities or ())
     )
@@ -185,7 +183,7 @@ def pictures(columns: Columns, name: str) -> NDArray[np.uint8]:
 
 
 def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
-    """Return the column of true classes, once every role that is needed is filled."""
+    """Return the label column; InputError if a needed role is open."""
     has = f"It has: {listed(columns.names)}."
     if not mapping.label:
         raise InputError(
@@ -238,12 +236,12 @@ def _check_lengths(columns: Columns, mapping: ColumnMapping, label: str) -> int:
 def splits_in(
     columns: Columns, mapping: ColumnMapping, n: int
 ) -> tuple[NDArray[np.str_] | None, Mask]:
-    """Return the split of every row (``""`` for training rows) and which are training rows."""
+    """Return each row's split (``""`` for training rows), and which rows are training rows."""
     if not mapping.split:
         return None, np.zeros(n, dtype=bool)
     codes, values = pd.factorize(columns.series(mapping.split).astype(object))
     words = [SPLIT_WORDS.get(str(value).strip().lower(), "") for value in values]
-    known = np.array([*words, ""])  # the last one is for missing values, code −1
+    known = np.array([*words, ""])  # "" is for missing values, code −1
     columns.check(
         mapping.split,
         known[codes] == "",
@@ -296,7 +294,7 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
 
 
 def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: list[str]) -> Floats:
-    """Return rows of probabilities with sums of exactly 1; refuse those that are far from it."""
+    """Return probabilities with row sums of exactly 1; refuse rows that are far from it."""
     matrix, total, bad = undo_rounded_sums(matrix, SUM_TOLERANCE)
     if bad.any():
         row = int(bad.argmax())
@@ -317,7 +315,7 @@ def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: lis
 
 
 def _sum_to_one(matrix: Floats) -> bool:
-    """Whether rows of several columns are probabilities already, perhaps rounded ones."""
+    """Return whether rows of several columns are probabilities already, perhaps rounded."""
     if matrix.shape[1] < 2 or matrix.min() < -RANGE_TOLERANCE:
         return False
     return not undo_rounded_sums(matrix, SUM_TOLERANCE)[2].any()
@@ -338,7 +336,7 @@ def _features(columns: Columns, mapping: ColumnMapping) -> NDArray[Any] | None:
     if not sum(map(columns.width, names)):
         return None
     matrix = columns.matrix(names)
-    # A sum is finite only if all parts are (or they overflow, which the second look sorts out).
+    # A sum is finite only if all parts are (or it overflows, as the second look finds).
     with np.errstate(all="ignore"):
         finite = bool(np.isfinite(matrix.sum(dtype=np.float64)))
     if not finite:
@@ -352,7 +350,7 @@ def _features(columns: Columns, mapping: ColumnMapping) -> NDArray[Any] | None:
 
 
 def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] | None:
-    """Return the columns' own names, or the names that come with one array of features."""
+    """Return the columns' names, or the names that come with one array of features."""
     names = mapping.features or ()
     if names and all(len(columns.shapes[name]) == 1 for name in names):
         return tuple(names)
@@ -377,12 +375,11 @@ def group_columns(columns: Columns, names: Sequence[str]) -> pd.DataFrame:
 
 def _values(columns: Columns, name: str) -> pd.Series[Any]:
     values = columns.series(name)
-    # Lists and objects are shown as they are written: nothing can be counted by them.
+    # Lists and objects become text: nothing can be counted by them.
     return values.map(str, na_action="ignore") if columns.kinds[name] == "other" else values
 
 
 def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:
-    """Say which arrays nobody uses, and why."""
     used = {name for names in mapping.columns().values() for name in names}
     notes = []
     for name in columns.names:
@@ -395,7 +392,7 @@ def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:
             continue
         readable = columns.kinds[name] != "other"
         if columns.parents.get(name) or (readable and shape == (n,)):
-            continue  # left out by the mapping
+            continue
         if shape[:1] != (n,):
             why = "it has another number of rows"
         else:

@@ -1,4 +1,4 @@
-"""File formats, each registered once; which one a file has, by its suffix and first bytes."""
+"""Registry of file formats; a file's format is found by its suffix and first bytes."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _HEAD_BYTES = 12
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A format of files that can be read."""
+    """A readable file format."""
 
     name: str
     suffixes: tuple[str, ...]
     open: Callable[..., Columns]
-    what: str = ""  #: How a sentence calls one of its files
-    magic: tuple[bytes, ...] = ()  #: One of which its files begin with; none for text
+    what: str = ""  #: One of its files, in sentences
+    magic: tuple[bytes, ...] = ()  #: First bytes of its files; none for text
     magic_offset: int = 0
-    #: What of :func:`open_columns` its reader takes: of several tables, or of a database.
+    #: Optional arguments of :func:`open_columns` that its reader takes.
     options: tuple[str, ...] = ()
     package: str = ""  #: Optional package that reads it
-    rank: int = 5  #: Of a run that is stored in several formats that of the lowest rank is read
+    rank: int = 5  #: Of a run stored in several formats the lowest rank is read
 
     def begins(self, head: bytes) -> bool:
-        """Whether the first bytes of a file are those of this format."""
+        """Return whether a file's first bytes are those of this format."""
         return head.startswith(self.magic, self.magic_offset)
 
 
@@ -91,22 +91,21 @@ FORMATS = (
 )
 _TEXT = next(kind for kind in FORMATS if kind.name == "CSV")
 _BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
-#: Suffixes of files that can be read, and of those that a query can be put to.
+#: Suffixes of readable files, and of those that take a query.
 SUFFIXES = tuple(_BY_SUFFIX)
 DATABASE_SUFFIXES = tuple(suffix for suffix in SUFFIXES if "query" in _BY_SUFFIX[suffix].options)
 
 
 def rank_of(suffix: str) -> int:
-    """Return the rank of the format of a suffix; what cannot be read comes last."""
+    """Return the rank of a suffix's format; unreadable ones come last."""
     return _BY_SUFFIX[suffix].rank if suffix in _BY_SUFFIX else len(FORMATS)
 
 
 def open_columns(source: Source, table: str | None = None, query: str | None = None) -> Columns:
     """Open a file of any readable format as named columns.
 
-    ``table``: of a workbook the sheet, of a database the table. ``query``: to a database, in place
-    of a table. Raises InputError if the format cannot be read or the file is damaged;
-    MissingPackageError without the package that reads it.
+    ``table``: sheet or table; ``query``: instead of a table. Raises InputError if the file is
+    damaged or of another format, MissingPackageError without the package that reads it.
     """
     raw = raw_file(source)
     if query and table:
@@ -128,7 +127,7 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
 
 
 def _format_of(raw: RawFile) -> FileFormat | None:
-    """Return the format of a file; None for a table in memory and a dataset of Hugging Face."""
+    """Return a file's format; None for a table in memory and a dataset of Hugging Face."""
     if isinstance(raw.content, pa.Table) or (
         isinstance(raw.content, Path) and raw.content.is_dir()
     ):

@@ -1,4 +1,4 @@
-"""Images beside rows as thumbnails: of a column that holds them, or of files that one names."""
+"""Thumbnails of images beside rows: from a column of images, or of file names."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.raw_file import RawFile
 
-#: Pixels of a side of the thumbnails that images become.
+#: Side of thumbnails, in pixels.
 SIDE = 32
-#: Images of more pixels are not opened: a small file can claim any size.
+#: Most pixels of an image: a small file can claim any size.
 _MAX_PIXELS = 64_000_000
-#: What columns of names are called; ``file_name`` is that of Hugging Face's ``metadata.csv``.
+#: Names of columns of file names; Hugging Face's ``metadata.csv`` has ``file_name``.
 _CALLED = (
     "file_name", "filename", "image", "image_path", "image_file", "image_name", "img", "img_path",
     "file_path", "filepath", "path", "file",
@@ -34,19 +34,19 @@ _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Which file belongs to which row."""
+    """Which image file belongs to which row."""
 
-    column: str  #: Whose names they are
+    column: str  #: Column of file names
     paths: tuple[Path, ...]  #: Each file once
-    of_row: NDArray[np.int64]  #: (n,); its index in ``paths``, −1 without
+    of_row: NDArray[np.int64]  #: (n,); index in ``paths``, −1 without
 
     @property
     def has_image(self) -> Mask:
-        """Which rows have one, shape (n,)."""
+        """Rows with an image, shape (n,)."""
         return np.asarray(self.of_row >= 0)
 
     def given_to(self, dataset: Dataset, made: Images) -> Dataset:
-        """Return the dataset with the thumbnails, one of each path; InputError if they are not."""
+        """Return the dataset with thumbnails, one for each path; InputError if they are not."""
         if made.shape != (len(self.paths), SIDE, SIDE, 3):
             raise InputError(f"the images that '{self.column}' names were read as something else.")
         images = np.zeros((len(dataset), *made.shape[1:]), dtype=np.uint8)
@@ -55,17 +55,14 @@ class ImageFiles:
 
     @property
     def note(self) -> str:
-        """What was done, and which rows are left without."""
+        """Sentence on what was done and which rows have no image."""
         text = f"Images are the files that '{self.column}' names, as thumbnails."
         without = int((~self.has_image).sum())
         return f"{text} {counted(without, 'row')} without one." if without else text
 
 
 def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) -> ImageFiles | None:
-    """Find the files that a column names, in the folders of the tables; None where there is none.
-
-    ``named``: the column, by a reader; None: any that is called so and whose first file is there.
-    """
+    """Find the image files a column names: ``named``, or a usual name whose first file exists."""
     frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
     roots = [folder.resolve() for folder in dict.fromkeys(folders)]
     if named is None:
@@ -97,7 +94,7 @@ def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) ->
 
 
 def read_images(raws: Sequence[RawFile]) -> Images:
-    """Decode image files to thumbnails; errors are those of :func:`thumbnails`."""
+    """Decode image files to thumbnails; raises as :func:`thumbnails`."""
     streams = (raw.open() for raw in raws)
     return thumbnails("Images in files", streams, len(raws), lambda k: f"'{short(raws[k].name)}'")
 
@@ -105,10 +102,9 @@ def read_images(raws: Sequence[RawFile]) -> Images:
 def thumbnails(
     what: str, streams: Iterable[BinaryIO | None], count: int, called: Callable[[int], str]
 ) -> Images:
-    """Decode images to thumbnails; one that is missing is black.
+    """Decode images to thumbnails, black for None; InputError at the first damaged one.
 
-    ``what`` and ``called`` are for errors: what needs Pillow, and which image the k-th one is.
-    Raises InputError at the first that cannot be opened; MissingPackageError without Pillow.
+    ``what`` (that needs Pillow) and ``called`` (name of the k-th image) are for errors.
     """
     require(what, "PIL")
     made = np.zeros((count, SIDE, SIDE, 3), dtype=np.uint8)
@@ -118,7 +114,7 @@ def thumbnails(
         try:
             with stream:
                 made[k] = _thumbnail(stream)
-        # A damaged image raises whatever its bytes lead to.
+        # A damaged image raises almost anything.
         except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
             raise InputError(
                 f"the image {called(k)} cannot be opened ({short(error).rstrip('.')}). Leave it "
@@ -128,7 +124,6 @@ def thumbnails(
 
 
 def _thumbnail(stream: BinaryIO) -> Images:
-    """Decode one image, shape (32, 32, 3)."""
     from PIL import Image
 
     try:
@@ -138,7 +133,7 @@ def _thumbnail(stream: BinaryIO) -> Images:
     with opened as image:
         if image.width * image.height > _MAX_PIXELS:
             raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
-        # (Of a JPEG not more than is needed is decoded; of other formats it changes nothing.)
+        # (Decodes less of a JPEG; no effect on other formats.)
         image.draft("RGB", (4 * SIDE, 4 * SIDE))
         return np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
 
@@ -156,10 +151,7 @@ def _looks_so(values: pd.Series, name: str, roots: Sequence[Path]) -> bool:
 
 
 def _inside(text: str, roots: Sequence[Path], column: str) -> Path | None:
-    """Return the file of a name below one of the folders; None where there is none.
-
-    Links count as what they lead to.
-    """
+    """Return a file below one of the folders, links resolved; None where there is none."""
     leads_out = False
     for root in roots:
         try:
@@ -169,7 +161,7 @@ def _inside(text: str, roots: Sequence[Path], column: str) -> Path | None:
             elif path.is_file():
                 return path
         except (OSError, ValueError, RuntimeError):
-            continue  # (A name too long, a zero byte, a circle of links: no file.)
+            continue  # (A name too long, a zero byte or a circle of links)
     if leads_out:
         raise InputError(
             f"{short(repr(text))} in '{column}' leads out of '{roots[0]}', the folder of the "

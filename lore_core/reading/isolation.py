@@ -1,7 +1,7 @@
 """Child process that parses untrusted files, with limits on memory, time and answer.
 
-Its parent is the fork server of :mod:`multiprocessing`, which has imported the readers and sees no
-file. What it answers is JSON and plain arrays: nothing that it says is unpickled.
+Forked from :mod:`multiprocessing`'s fork server, which sees no file. It answers in JSON and plain
+arrays: nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -48,26 +48,24 @@ if sys.platform == "linux":
 
 Kind = TypeVar("Kind")
 
-#: Environment variable: GiB of memory a child may take, instead of what the files' size allows.
+#: Environment variable: GiB of memory a child may take, whatever the files' size.
 MEMORY_VARIABLE = "LORE_READ_GIB"
-#: Whether this system enforces the limits; elsewhere files are parsed where they are asked for.
+#: Whether this system enforces the limits; elsewhere files are parsed in the caller.
 IS_POSSIBLE = sys.platform == "linux"
 
 _MIB = 2**20
 _MAX_PERCENT_OF_MEMORY = 60
 _MAX_CHILDREN = 2
-#: Seconds that may pass on a busy machine for every second of work that is allowed.
 _WALL_SECONDS_PER_SECOND = 6.0
-#: Seconds after which a child is killed that has not ended when its time was over.
+#: Seconds of grace before a child that is out of time is killed.
 _GRACE_SECONDS = 10.0
 _READERS = "lore_core.reading.loading"
-#: Errors that a child can raise here, and the types of their arguments.
+#: Errors a child can raise here, and the types of their arguments.
 _ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
     "doubt": (DoubtfulDataError, tuple[Check, str]),
     "tables": (SeveralTablesError, tuple[str, str, tuple[str, ...]]),
     "text": (InputError, tuple[str]),
 }
-#: What a child answers.
 _ANSWER = archive_files.Kind(
     "lore-answer",
     "what was read",
@@ -81,31 +79,30 @@ _ANSWER = archive_files.Kind(
     ),
     has_checksum=False,
 )
-#: Bytes of an answer that are read at a time.
 _PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
-#: Held while a child is started or waited for: of two threads one would miss how it ended.
+#: Held while a child is started or waited for: with two threads one would miss its end.
 _process_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one child may take."""
+    """Limits of one child."""
 
-    memory: int  #: Bytes, beyond what Python itself takes; also of its answer
+    memory: int  #: Bytes beyond Python itself; also of the answer
     seconds: float  #: Of processor time
 
     @property
     def wall_seconds(self) -> float:
-        """Seconds that may pass on a busy machine."""
+        """Wall-clock seconds."""
         return _WALL_SECONDS_PER_SECOND * self.seconds
 
     @classmethod
     def of(cls, n_bytes: int) -> Limits:
         """Return the limits for files of so many bytes.
 
-        Ordinary files took up to 10 times their size and 0.3 s a megabyte (docs/decisions.md);
-        short ones of thousands of columns up to 2 ms a column.
+        Ordinary files took up to 10 times their size and 0.3 s/MB, short files of thousands of
+        columns up to 2 ms a column (docs/decisions.md).
         """
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         try:
@@ -115,7 +112,7 @@ class Limits:
         return cls(memory, 12.0 + n_bytes / _MIB)
 
     def apply(self) -> None:
-        """Bound what this process may take from here on; files are written nowhere."""
+        """Limit this process from here on; it can write no files."""
         for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
             resource.setrlimit(kind, (0, 0))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -127,11 +124,11 @@ class Limits:
 
 
 def start_server() -> None:
-    """Start the process that children are forked from, where there is none yet."""
+    """Start the fork server if it is not running."""
     if IS_POSSIBLE:
         multiprocessing.set_forkserver_preload([_READERS])
-        resource_tracker.ensure_running()  # as the other does; it would let SIGINT through again
-        # A Ctrl-C in a terminal reaches the new process, too, which would tell where it was.
+        resource_tracker.ensure_running()  # else the server starts it and unblocks SIGINT
+        # A Ctrl-C in a terminal reaches the new process, too, which would print a traceback.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             forkserver.ensure_running()
@@ -146,11 +143,10 @@ def parse(
     *arguments: Any,
     isolate: bool,
 ) -> Kind:
-    """Return ``function(raws, *arguments)``; with ``isolate`` it is computed in a child process.
+    """Return ``function(raws, *arguments)``; with ``isolate`` computed in a child process.
 
-    Not where there are no limits, nor of a table in memory, which is the caller's. ``kind``: the
-    type of the result. Raises InputError as the function does, where the child takes more than it
-    may, dies, or answers anything else.
+    Not for tables in memory, nor on systems without limits. ``kind``: type of the result. Raises
+    InputError as the function does, or if the child exceeds a limit, dies or answers anything else.
     """
     in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
@@ -186,14 +182,14 @@ def parse(
 def _answer_of(
     function: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
 ) -> tuple[dict[str, Any], archive_files.Arrays] | int:
-    """Return what a child answers, or the signal that ended it before it did."""
+    """Return a child's answer, or the signal that ended it."""
     start_server()
     context = multiprocessing.get_context("forkserver")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(
         target=_run, args=(sender, limits, function, raws, arguments), daemon=True
     )
-    # (The child has an alarm of its own, which what it reads could turn off.)
+    # (The child's own alarm could be turned off by what it reads.)
     deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
     with receiver:
         try:
@@ -213,19 +209,19 @@ def _answer_of(
             if len(content) <= limits.memory:
                 return _ANSWER.unpack(content)
         except InputError:
-            pass  # it has ended early, or answers more than it may
+            pass  # ended early, or answers more than it may
         finally:
             deadline.cancel()
             child.kill()
     with _process_lock:
         child.join()
-    # (One that ends by itself without an answer had no memory left to give it.)
+    # (One that ends by itself without an answer ran out of memory.)
     return -child.exitcode if child.exitcode and child.exitcode < 0 else signal.SIGKILL
 
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide the caller's script, which a child would run again to find what it defines."""
+    """Hide the caller's script, which a child would run again."""
     with _process_lock:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = types.ModuleType("__main__")
@@ -238,15 +234,15 @@ def _without_main() -> Iterator[None]:
 def _run(
     sender: Connection, limits: Limits, function: Any, raws: Sequence[RawFile], arguments: Any
 ) -> None:
-    """Compute and send the answer; this runs in the child."""
+    """Compute and send the answer, in the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
     warnings.simplefilter("ignore")
-    gc.freeze()  # looking through what was imported would copy its pages
+    gc.freeze()  # collecting would copy the server's pages
     # Threads and memory pools reserve address space, which counts as memory.
     pa.set_memory_pool(pa.system_memory_pool())
     pa.set_cpu_count(1)
-    spare = bytearray(_MIB)  # to say that there is no memory left
+    spare = bytearray(_MIB)  # to report that memory is exhausted
     limits.apply()
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
@@ -259,7 +255,7 @@ def _run(
 
 
 def _end_with_parent() -> None:
-    """Let a signal end this process when its parent ends, whatever is running here."""
+    """Have the kernel end this process with its parent."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
@@ -269,7 +265,6 @@ def _end_with_parent() -> None:
 def _error_content(
     error: BaseException, raws: Sequence[RawFile], limits: Limits
 ) -> dict[str, tuple[Any, ...]]:
-    """Return the name and the arguments of an error, as :data:`_ERRORS` has them."""
     if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
         return {"text": (_end_in_words(raws, signal.SIGKILL, limits),)}
     if isinstance(error, DoubtfulDataError):
@@ -278,7 +273,7 @@ def _error_content(
         return {"tables": (error.file, error.what, error.tables)}
     if isinstance(error, InputError):
         return {"text": (str(error),)}
-    # A damaged file raises whatever the byte that flipped leads to.
+    # A damaged file raises almost anything.
     reason = short(f"{type(error).__name__}: {error}")
     return {"text": (f"'{raws[0].name}' is damaged and cannot be read ({reason}). Save it again.",)}
 
@@ -295,7 +290,6 @@ def _size(raw: RawFile) -> int:
 
 
 def _end_in_words(raws: Sequence[RawFile], by: int, limits: Limits) -> str:
-    """Say why there is no answer, by the signal that ended the child."""
     files = " and ".join(f"'{raw.name}'" for raw in raws[:3])
     if by in (signal.SIGXCPU, signal.SIGALRM):
         return (

@@ -1,4 +1,4 @@
-"""JSON: records, one a line or columns; logs of lm-evaluation-harness and of Inspect."""
+"""JSON: records, lines or columns; logs of lm-evaluation-harness and of Inspect."""
 
 from __future__ import annotations
 
@@ -22,29 +22,27 @@ from lore_core.reading import npz
 from lore_core.reading.columns import Columns, columns_of_records, refusing_damage
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
-#: How half of a character beyond the first 65,536 is written; two of them are one.
+#: Half of a surrogate pair; two of them are one character.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-#: Keys of lm-evaluation-harness.
 _RESPONSES, _TARGET = "filtered_resps", "target"
-#: Prompts, hashes and what the responses were made from: no news about a row.
+#: Keys of prompts, hashes and inputs, which tell nothing about a row.
 _UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
 _CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
-#: How scorers write what is right and what is wrong (inspect_ai.scorer: CORRECT, INCORRECT).
+#: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
 _SCORES = {"C": 1, "I": 0}
-#: How a zip archive calls Zstandard, and what stands before each of its parts.
+#: Zstandard's number in zip archives, and the header of each member.
 _ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
 _ATTACHED = "attachment://"
-#: Parts of an archive: a sample each, and those that say how many there are.
+#: Members of an archive: one a sample, and those that count them.
 _SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
 _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
 
 
 def open_json(raw: RawFile) -> Columns:
-    """Open JSON or JSON Lines; what is nested becomes columns such as ``metrics.acc``.
+    """Open JSON or JSON Lines; nested values become columns such as ``metrics.acc``.
 
-    Read are a list of objects, one object a line, columns of equal length (``{"label": [0, 1],
-    …}``), and ``{"columns": […], "data": [[…], …]}``. Lists of as many numbers in every row are a
-    matrix. A sample log of lm-evaluation-harness and a log of Inspect are read as what they hold.
+    A list of objects, one object a line, columns of equal length (``{"label": [0, 1], …}``),
+    ``{"columns": […], "data": [[…], …]}``, or a log. Lists of one length are a matrix.
     """
     with raw.open() as stream:
         try:
@@ -74,18 +72,17 @@ def open_json(raw: RawFile) -> Columns:
 
 
 def _whole_log(text: str) -> dict[str, Any] | None:
-    """Return a log of Inspect, as ``inspect log convert --to json`` writes it, if it is one."""
+    """Return a log that ``inspect log convert --to json`` wrote, or None."""
     if '"samples"' not in text or '"eval"' not in text:
         return None
     try:
         parsed = json.loads(text)
-    except (ValueError, RecursionError):  # lines, or damaged, which is said below
+    except (ValueError, RecursionError):  # lines or damaged: found later
         return None
     return parsed if isinstance(parsed, dict) and {"eval", "samples"} <= set(parsed) else None
 
 
 def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield one object a row."""
     lines = text.splitlines()
     if _is_one_a_line(lines):
         for number, line in enumerate(lines, start=1):
@@ -111,17 +108,16 @@ def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_one_a_line(lines: Sequence[str]) -> bool:
-    """Whether each line is an object, by the first."""
     try:
         head = json.loads(next((line for line in lines if line.strip()), ""))
-    except (ValueError, RecursionError):  # said of the whole
+    except (ValueError, RecursionError):
         return False
     several = sum(bool(line.strip()) for line in lines) > 1
     return isinstance(head, dict) and (several or not _is_table(head))
 
 
 def _is_table(found: Mapping[str, Any]) -> bool:
-    """Whether an object holds whole columns and not one row."""
+    """Return whether an object holds whole columns, not one row."""
     if {"columns", "data"} <= set(found):
         return True
     lengths = {len(cells) if isinstance(cells, list) else -1 for cells in found.values()}
@@ -150,8 +146,8 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
 def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
     """Return the rows of a sample log of lm-evaluation-harness; None if it is none.
 
-    With as many choices everywhere: ``probs`` and ``label``, the right choice. Else ``confidence``,
-    that of the most likely choice, and ``correct``.
+    With equally many choices everywhere ``probs`` and ``label``, the right choice; else
+    ``confidence`` of the most likely choice and ``correct``.
     """
     known = []
     for record in records:
@@ -170,10 +166,7 @@ def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
-    """Return the softmax of the log-likelihoods of choices, and which is right; None without.
-
-    As ``lm_eval --log_samples`` writes them: ``"filtered_resps": [["-1.2", "False"], …]``.
-    """
+    """Return the softmax of ``"filtered_resps": [["-1.2", "False"], …]`` and the right choice."""
     pairs = record.get(_RESPONSES)
     if not isinstance(pairs, list) or len(pairs) < 2:
         return None
@@ -187,7 +180,7 @@ def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
 
 
 def open_eval(raw: RawFile) -> Columns:
-    """Open an ``.eval`` log: a zip of one JSON file a sample."""
+    """Open an ``.eval`` log: a zip with one JSON file a sample."""
     with (
         refusing_damage(raw.name, "Inspect log", *npz.DAMAGE, pa.ArrowException),
         raw.open() as stream,
@@ -213,7 +206,7 @@ def open_eval(raw: RawFile) -> Columns:
 
 
 def _count_logged(about: object) -> int:
-    """Return how many samples were logged, by a log's header or its summaries; 0 if by none."""
+    """Return the number of samples by a log's header or summaries, else 0."""
     if isinstance(about, list):
         items = [item for item in about if isinstance(item, dict)]
         return len({(str(item.get("id")), str(item.get("epoch"))) for item in items})
@@ -223,11 +216,10 @@ def _count_logged(about: object) -> int:
 
 
 def _columns_of_samples(raw: RawFile, samples: object, n_logged: int) -> Columns:
-    """Return the columns of a log's samples: ``input, target, answer, correct`` and metadata.
+    """Return columns of a log's samples: ``input, target, answer, correct`` and metadata.
 
-    What a sample's own metadata and its score's metadata hold becomes columns by the names there:
-    that is where a confidence stands, for Inspect has no field for it. ``n_logged``: how many
-    samples the log says that it holds, at least.
+    Metadata of samples and scores become columns; Inspect has no other field for a confidence.
+    ``n_logged``: least number of samples by the log itself.
     """
     if not isinstance(samples, list) or not samples:
         raise InputError(f"'{raw.name}' holds no sample. Save the log when the run has ended.")
@@ -251,7 +243,7 @@ def _columns_of_samples(raw: RawFile, samples: object, n_logged: int) -> Columns
 
 
 def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
-    """Return a part's bytes; Inspect packs them by Zstandard, which Python's zipfile lacks."""
+    """Return a member's bytes; Inspect compresses with Zstandard, which zipfile lacks."""
     if part.compress_type != _ZSTANDARD:
         return archive.read(part)
     stream.seek(part.header_offset)
@@ -289,7 +281,7 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
 
 
 def _attached(text: str | None, sample: Mapping[str, Any]) -> str | None:
-    """Return a text that stands among the attachments, as long ones do."""
+    """Return a text, looked up among the attachments if it stands there."""
     attachments = sample.get("attachments")
     if text is None or not text.startswith(_ATTACHED) or not isinstance(attachments, dict):
         return text
@@ -298,7 +290,7 @@ def _attached(text: str | None, sample: Mapping[str, Any]) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    """Return what was asked: a text, or the texts of messages one after the other."""
+    """Return the question: a text, or the joined texts of messages."""
     if not isinstance(value, list):
         return None if value is None else str(value)
     contents = (m.get("content", m.get("text")) if isinstance(m, dict) else m for m in value)

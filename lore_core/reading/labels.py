@@ -1,4 +1,4 @@
-"""From labels as people write them (names, 0-based, 1-based, true/false, −1/+1) to 0 … K−1."""
+"""Labels as written (names, 0- or 1-based, true/false, −1/+1) to class indices 0 … K−1."""
 
 from __future__ import annotations
 
@@ -14,48 +14,43 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError, repeated
 
-#: From here on neighbouring whole numbers may be one float.
+#: From here on adjacent whole numbers may be one float.
 _LONGEST = 1e15
-#: Words for class 1 and class 0.
 _OPPOSITES = (("yes", "no"), ("true", "false"), ("pos", "neg"), ("positive", "negative"))
 
 
-#: Position of a value to the words for its column and row.
+#: Position of a value to words for its column and row.
 Where = Callable[[int], tuple[str, str]]
-#: Class indices, the class names if they are known, K, and what was done, in plain sentences.
+#: Class indices, class names if known, K, and notes.
 Decoded = tuple[Ints, tuple[str, ...] | None, int, list[str]]
 
 
 @dataclass(frozen=True)
 class Classes:
-    """What is known of the classes before the labels are read."""
+    """What is known of the classes before labels are read."""
 
-    names: tuple[str, ...] | None = None  #: Class names in class order
-    count: int | None = None  #: K; None where only a confidence is given
-    #: Names stem from columns (``p_3``): the label 3 is that class, not the fourth one.
+    names: tuple[str, ...] | None = None
+    count: int | None = None  #: K; None where only a confidence is known
+    #: Names stem from columns (``p_3``): label 3 is that class, not the fourth one.
     by_name: bool = False
-    positive: str | None = None  #: Name of the one class whose probability is given
+    positive: str | None = None  #: Name of the one class whose probability is known
 
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Labels and predictions as they are written."""
-
     texts: pd.Categorical
-    numbers: Floats | None  #: The same as numbers, where all of them are
+    numbers: Floats | None  #: The texts as numbers, if all are
     where: Where
 
     @property
     def distinct(self) -> tuple[str, ...]:
-        """The different texts, sorted."""
         return tuple(self.texts.categories)
 
     def positions_in(self, names: tuple[str, ...]) -> Ints:
-        """Return which of the names each text is."""
         return self._of_each([names.index(text) for text in self.distinct])
 
     def matched(self, names: tuple[str, ...]) -> Ints | None:
-        """Return which of the names each text means, or None where one means none."""
+        """Return the index of the name each text means; None if one means none."""
         for form in (str.strip, str.casefold, _number):
             positions = {form(name): index for index, name in enumerate(names)}
             indices = [positions.get(form(text), -1) for text in self.distinct]
@@ -69,12 +64,12 @@ class _Values:
 
 
 def decode(values: pd.Series[Any], classes: Classes, where: Where) -> Decoded:
-    """Turn labels and predictions, as in the files and none missing, into class indices."""
+    """Turn labels and predictions, none missing, into class indices."""
     return _indices(_Values(*_forms(values), where), classes)
 
 
 def _forms(values: pd.Series[Any]) -> tuple[pd.Categorical, Floats | None]:
-    """Return every value as text, and as a number where all of them are numbers."""
+    """Return values as texts, and as numbers if all are numbers."""
     if pd.api.types.is_bool_dtype(values.dtype):
         flags = values.to_numpy(dtype=bool)
         return _texts(flags.astype(np.int64), ["False", "True"]), flags.astype(np.float64)
@@ -93,7 +88,7 @@ def _forms(values: pd.Series[Any]) -> tuple[pd.Categorical, Floats | None]:
 
 
 def _texts(codes: NDArray[np.integer[Any]], names: list[str]) -> pd.Categorical:
-    """Return the texts of codes; names that are equal become one, those without a code none."""
+    """Return texts of codes; equal names are merged, unused ones dropped."""
     distinct = sorted({names[code] for code in np.unique(codes)})
     rank = {text: index for index, text in enumerate(distinct)}
     positions = np.array([rank.get(text, 0) for text in names], dtype=np.int64)
@@ -155,7 +150,7 @@ def _check_whole(numbers: Floats, where: Where) -> None:
 
 
 def _number(text: str) -> str:
-    """Return ``"1"`` for ``"01"`` and ``"1.0"``, anything else as it is."""
+    """Return ``"1"`` for ``"01"`` and ``"1.0"``, else the text itself."""
     try:
         value = float(text)
     except ValueError:
@@ -164,7 +159,7 @@ def _number(text: str) -> str:
 
 
 def _yes(names: tuple[str, ...] | None) -> int | None:
-    """Return which of two classes is plainly the positive one, where the words say so."""
+    """Return which of two classes the words show as positive, or None."""
     words = [name.strip().casefold() for name in names or ()]
     for yes, no in _OPPOSITES:
         if sorted(words) == sorted((yes, no)):

@@ -1,4 +1,4 @@
-"""Load, inspect and report on files of predictions: the functions that callers use."""
+"""Loading, inspecting and reporting on files of predictions, as callers do."""
 
 from __future__ import annotations
 
@@ -45,23 +45,21 @@ def load(
     ----------
     source : path, file-like, data frame, a sequence of these, or a directory
         One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
-        .duckdb``) or data frame (pandas, Polars, Arrow, DuckDB), or two: ``*_cal`` and ``*_test``
-        become the calibration and evaluation rows of one dataset. A further ``.npz`` that holds
-        only images is attached to the file with as many rows. A directory may hold one file or one
-        pair, or what Hugging Face's ``save_to_disk`` wrote.
+        .duckdb``) or data frame (pandas, Polars, Arrow, DuckDB); or two, ``*_cal`` and ``*_test``
+        for calibration and evaluation. A further ``.npz`` of images alone goes with the file of as
+        many rows. A directory holds one file, one pair, or a saved Hugging Face dataset.
     mapping : ColumnMapping or dict, optional
-        Which column plays which role; what it leaves open is guessed by name.
+        Which column plays which role; what it leaves open is guessed.
     name : str, optional
         How pages and errors call the data; by default the file name.
     isolate : bool
-        Parse in a child process with limits on memory and time, as the dashboard does: for
-        untrusted files. A file that ends that process is an InputError here. (On Linux; elsewhere
-        it changes nothing.)
+        For untrusted files: parse in a child process with limits on memory and time (Linux only).
+        A file that ends that process raises InputError.
 
     Returns
     -------
     Dataset
-        With a split for two files or where a ``split`` column tells; else ``split`` is None.
+        With a split if there are two files or a ``split`` column.
 
     Raises
     ------
@@ -88,9 +86,8 @@ def load_runs(
     Parameters
     ----------
     source : path of a directory, or a sequence of paths and file-likes
-        Other files of a directory are left alone, unless it holds no pair at all: then each file
-        is a run, whose rows a ``split`` column tells apart. Files given one by one are all read,
-        in pairs or alone. A run stored in several formats is read once: ``.npz`` before
+        Of a directory with pairs only these are read; otherwise a file without a partner is a run,
+        with a ``split`` column. A run stored in several formats is read once: ``.npz`` before
         ``.parquet``, ``.feather`` and ``.csv``.
     mapping : ColumnMapping or dict, optional
         Which column plays which role, in every file.
@@ -120,9 +117,8 @@ def load_runs(
 def inspect(source: Sources, *, mapping: _Given = None, isolate: bool = False) -> FileOverview:
     """Look at a file before reading it: its columns in plain words and their guessed roles.
 
-    Of several files the first one that holds more than images is described. Nothing but a damaged
-    or unreadable file is an error here: open roles stay None in the mapping. ``isolate``: as in
-    :func:`load`.
+    Of several files the first with more than images. Open roles stay None; only a damaged or
+    unreadable file raises InputError. ``isolate``: as in :func:`load`.
     """
     raws, given = sources_of(source), as_mapping(mapping)
     return parse(FileOverview, inspect_files, raws, given, isolate=isolate)
@@ -143,7 +139,7 @@ def read(
 ) -> Reading:
     """Read as :func:`load` does, and report on it; with ``overview`` of what the file holds, too.
 
-    The overview is that of :func:`inspect` with the guessed roles, without parsing the file again.
+    The overview is that of :func:`inspect`, without parsing the file again.
     """
     raws, given = sources_of(sources), as_mapping(mapping)
     parsed = parse(Reading, read_files, raws, given, name, overview, isolate=isolate)
@@ -151,10 +147,7 @@ def read(
 
 
 def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) -> Reading:
-    """Make thumbnails of the files that a column names, where there are no images yet.
-
-    Of a child process each file counts for the memory and the time that may be taken.
-    """
+    """Make thumbnails of files that a column names, if there are no images; one child for all."""
     named = reading.mapping.images
     if reading.dataset.images is not None or named == "":
         return reading
@@ -173,7 +166,7 @@ def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) ->
 
 
 def _with_text(found: Reading) -> Reading:
-    """Make features of a text column, where it was named and there are none."""
+    """Make features of the text column, if one was named and there are no features."""
     report, column = found.report, found.mapping.text
     if found.dataset.features is not None or not column:
         return found
@@ -189,7 +182,7 @@ def _with_text(found: Reading) -> Reading:
 
 
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
-    """Describe the first of several files that holds more than images."""
+    """Describe the first file that holds more than images."""
     return _described([open_columns(raw, given.table, given.query) for raw in raws], given)
 
 
@@ -201,7 +194,7 @@ def _described(opened: Sequence[Columns], given: ColumnMapping) -> FileOverview:
 def read_files(
     raws: list[RawFile], given: ColumnMapping, name: str | None, overview: bool
 ) -> Reading:
-    """Read all that the files hold; what is made of their texts, and files they name, is not."""
+    """Read the files, but neither texts as features nor image files they name."""
     opened = [open_columns(raw, given.table, given.query) for raw in raws]
     image_files = {columns: images for columns in opened if (images := _images_alone(columns))}
     files = [columns for columns in opened if columns not in image_files]
@@ -257,7 +250,6 @@ def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:
 
 
 def _parts(files: Sequence[Columns], given: ColumnMapping, notes: list[str]) -> list[FileRows]:
-    """Return the rows of one file, or of two halves."""
     halves = _halves([columns.file for columns in files], notes)
     runs = [half_of(columns.file).run for columns in files]
     if len(set(runs)) > 1:
@@ -275,7 +267,7 @@ def _parts(files: Sequence[Columns], given: ColumnMapping, notes: list[str]) -> 
 
 
 def _halves(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Return which half each of two files is, by its name; alone a file is neither."""
+    """Return which half each of two files is, by its name; ``""`` for a single file."""
     if len(names) == 1:
         return [""]
     one, two = (half_of(name).split for name in names)
@@ -293,7 +285,7 @@ def _halves(names: Sequence[str], notes: list[str]) -> list[str]:
 
 
 def _in_half(part: FileRows, half: str, notes: list[str]) -> FileRows:
-    """Return the rows of a half; a split column of their own comes first."""
+    """Assign rows to a half unless they have a split column of their own."""
     named = half or half_of(part.columns.file).split
     if part.split is None:
         split = np.full(len(part), half, dtype="<U11") if half else None
@@ -309,7 +301,7 @@ def _in_half(part: FileRows, half: str, notes: list[str]) -> FileRows:
 def _without_absent(
     given: ColumnMapping, columns: Columns, files: Sequence[Columns]
 ) -> ColumnMapping:
-    """Leave out optional columns that only the other file holds: images of one half, say."""
+    """Leave out optional columns that only the other file holds, such as images."""
     elsewhere = {name for file in files for name in (*file.shapes, *file.parents.values())}
     absent = elsewhere - {*columns.shapes, *columns.parents.values()}
     changes: dict[str, Any] = {}
@@ -339,7 +331,7 @@ def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> Colum
 
 
 def _images_alone(columns: Columns) -> str | None:
-    """Return the array of images of an archive that holds no predictions; None of other files."""
+    """Return the image array of an archive without predictions, else None."""
     if columns.format != "NPZ":
         return None
     mapping = guess(columns, ColumnMapping())
@@ -347,7 +339,6 @@ def _images_alone(columns: Columns) -> str | None:
 
 
 def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[FileRows]:
-    """Give the images of an image file to the part with as many rows."""
     mapping = guess(columns, ColumnMapping())
     count = columns.shapes[str(mapping.images)][0]
     fitting = [part for part in parts if len(part.is_read) == count and part.images is None]

@@ -1,4 +1,4 @@
-"""Which column plays which role: the mapping a user can give, see and edit."""
+"""Which column plays which role."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from lore_core.data.errors import listed
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns
 
-#: What the probability columns hold.
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "correct")
-#: Classes of answers of which is known only whether they are right.
+#: Classes of answers that are only known to be right or wrong.
 WRONG_OR_RIGHT = ("wrong", "right")
 _SINGLE = ("label", "prediction", "split", "images", "row_id", "text", "weight")
 #: Roles that take several names.
 SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
-#: Of these, what names no columns.
+#: Of these, those that name no columns.
 _NO_COLUMNS = ("class_names", "accept")
 _PREFIX = re.compile(
     r"(?:probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score)[_\-. ]?",
@@ -32,50 +31,49 @@ _PREFIX = re.compile(
 class ColumnMapping:
     """Which column (of a table) or array (of an ``.npz``) plays which role.
 
-    ``None`` means *guess*; an empty string or an empty tuple means *none of them*. A name ending in
-    ``*`` stands for every column that starts so, in file order: ``features="f_*"``.
+    ``None`` means *guess*, an empty string or tuple *none*. A name ending in ``*`` stands for every
+    column that starts so, in file order: ``features="f_*"``.
 
     Parameters
     ----------
     label : str, optional
         True classes, as indices or names.
     probabilities : str or sequence of str, optional
-        One column a class, in class order; or one array (n, K); or the single column that
-        ``probability_kind`` tells.
+        One column a class, in class order; an array (n, K); or a single column of
+        ``probability_kind``.
     probability_kind : {"probabilities", "logits", "confidence", "positive", "correct"}, optional
-        ``confidence`` is the probability of the predicted class and needs ``prediction``;
-        ``positive`` is P(y = 1) of a binary problem; a single ``logits`` column is its logit;
-        ``correct`` is the confidence in an answer, and ``label`` says whether it is right.
+        ``confidence`` is that of the predicted class and needs ``prediction``; ``positive`` is
+        P(y = 1) of a binary problem; a single ``logits`` column is its logit; ``correct`` is the
+        confidence in an answer, and ``label`` says whether it is right.
     prediction : str, optional
         Predicted classes.
     features : str or sequence of str, optional
         What "similar rows" means.
     split : str, optional
-        Says which rows are for calibration and which for evaluation.
+        Which rows are for calibration and which for evaluation.
     groups : str or sequence of str, optional
         Columns that name a group of each row.
     metadata : str or sequence of str, optional
-        Anything else worth reading beside a row; by default every column without a role.
+        Other columns to show; by default every column without a role.
     images : str, optional
         Array of uint8 thumbnails; or a column of names of image files, below the table's folder.
     row_id : str, optional
-        The rows' own identifiers; kept as the first metadata column.
+        The rows' own identifiers; the first metadata column.
     text : str, optional
-        A column of texts, kept as metadata. Where there are no features, they are made of its words
+        A column of texts, kept as metadata; the features, if there are no others
         (:class:`~lore_core.data.texts.TextFeatures`). Never guessed.
     weight : str, optional
-        What each row counts for, 0 or more; rows of weight 0 are left out. A column called
-        ``weight`` alone is not guessed: it may be a weight in kilograms.
+        Weights of rows; rows of weight 0 are left out. The name ``weight`` is not guessed: it may
+        be in kilograms.
     table : str, optional
-        Of a workbook the sheet, of a database the table; by default the first, or the only one.
+        Sheet of a workbook or table of a database; by default the first, or the only one.
     query : str, optional
-        Of a database (SQLite, DuckDB) an SQL query whose result is read, in place of a table.
+        SQL query to a database (SQLite, DuckDB), instead of a table.
     class_names : sequence of str, optional
         The names themselves, in class order.
     accept : str or sequence of str, optional
-        Of "class order", "scale", "overlap", "incomplete" and "confidence" those checks whose
-        doubt you have looked into: data are read that would else be refused because another reading
-        is more likely, or rows may be missing.
+        Checks that would refuse the data and that you have looked into: "class order", "scale",
+        "overlap", "incomplete", "confidence".
     """
 
     label: str | None = None
@@ -118,7 +116,7 @@ class ColumnMapping:
 
 
 def as_mapping(mapping: ColumnMapping | Mapping[str, Any] | None) -> ColumnMapping:
-    """Return a mapping from a mapping, from a dict of its fields, or from nothing."""
+    """Return a mapping from a mapping, a dict of its fields, or None."""
     if mapping is None:
         return ColumnMapping()
     if isinstance(mapping, ColumnMapping):
@@ -133,7 +131,7 @@ def as_mapping(mapping: ColumnMapping | Mapping[str, Any] | None) -> ColumnMappi
 
 
 def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
-    """Replace ``prefix*`` by the columns it stands for and check that every name exists."""
+    """Replace ``prefix*`` by its columns and check that every name exists."""
     replaced: dict[str, Any] = {}
     for role, names in mapping.columns().items():
         meant: list[str] = []
@@ -143,7 +141,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
                 continue
             starts = name[:-1] if name.endswith("*") else None
             fitting = [column for column in columns.names if starts and column.startswith(starts)]
-            # The array that was taken apart into columns may be named as a whole, too.
+            # An array that was split into columns may be named as a whole, too.
             fitting += [column for column, parent in columns.parents.items() if parent == name]
             if not fitting:
                 raise InputError(
@@ -177,10 +175,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
 
 
 def class_suffixes(probabilities: Sequence[str]) -> tuple[str, ...]:
-    """Return the class names that probability columns carry: ``p_cat`` is ``cat``.
-
-    Columns that do not all start like probabilities name their classes themselves.
-    """
+    """Return class names from probability columns: ``p_cat`` is ``cat``, other names stay."""
     starts = [_PREFIX.match(name) for name in probabilities]
     suffixes = [
         name[match.end() :] for name, match in zip(probabilities, starts, strict=True) if match

@@ -1,4 +1,4 @@
-"""NumPy archives: every header is checked before a single array is read; nothing is unpickled."""
+"""NumPy archives: all headers are checked before any array is read; nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -30,25 +30,23 @@ from lore_core.reading.columns import (
 )
 from lore_core.reading.raw_file import RawFile
 
-#: An archive that declares more than this is refused before anything is read (a zip bomb).
+#: Largest declared size that is read (against zip bombs).
 MAX_BYTES = 8 * 2**30
-#: 2-D arrays of more columns than this do not become metadata columns.
+#: Wider arrays do not become metadata columns.
 MAX_EXPANDED = 100
 
-#: The last record of a zip archive, and what it counts where there are more entries than it can.
+#: Last record of a zip archive, and its count where there are too many entries for it.
 _END, _END_SIGNATURE, _MANY = struct.Struct("<4s4H2LH"), b"PK\x05\x06", 0xFFFF
 _LONGEST_COMMENT = 2**16
 
-#: What a damaged archive leads to when it is read.
 DAMAGE: tuple[type[Exception], ...] = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, TypeError),
     *(SyntaxError, OverflowError, tokenize.TokenError),
-    RuntimeError,  # zipfile: a member that is encrypted or compressed in an unknown way
+    RuntimeError,  # zipfile: an encrypted member or unknown compression
     LookupError,  # zipfile: a name in an unknown encoding
 )
-#: Shape and dtype of each array.
 _Headers = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
-#: 2-D arrays whose columns are columns of the data, with what they are called without names.
+#: 2-D arrays whose columns are columns of the data, and the prefix of unnamed ones.
 _EXPANDED = {"groups": "group", "inputs": "input"}
 
 
@@ -57,7 +55,7 @@ def open_npz(raw: RawFile) -> Columns:
     headers = _headers(raw)
     class_names, feature_names = _class_names(raw, headers), _feature_names(raw, headers)
     companions = {"class_names"} | ({"feature_names"} if feature_names is not None else set())
-    expanded: dict[str, tuple[str, int]] = {}  # columns of arrays, by their names
+    expanded: dict[str, tuple[str, int]] = {}
     for array, single in _EXPANDED.items():
         if array not in headers or len(headers[array][0]) not in (1, 2):
             continue
@@ -143,11 +141,7 @@ def _headers(raw: RawFile) -> _Headers:
 
 
 def check_entries(stream: BinaryIO, archive: zipfile.ZipFile) -> None:
-    """Check that an archive's directory is whole: a damaged one hides entries without a sign of it.
-
-    Raises BadZipFile if it lists fewer entries than it counts, or calls one otherwise than the
-    entry itself does.
-    """
+    """Raise BadZipFile if a damaged directory silently hides entries or misnames one."""
     entries = archive.infolist()
     size = stream.seek(0, io.SEEK_END)
     stream.seek(max(0, size - _END.size - _LONGEST_COMMENT))
@@ -182,7 +176,6 @@ def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
 
 
 def _texts(raw: RawFile, name: str) -> tuple[str, ...]:
-    """Return an array of names, whatever its shape."""
     return tuple(map(str, _vector(raw, name, np.atleast_1d(_read(raw, name)).ravel())))
 
 
@@ -201,7 +194,6 @@ def _class_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
 
 
 def _feature_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
-    """Return the names of the columns of ``features``, where there is one a column."""
     if "feature_names" not in headers or "features" not in headers:
         return None
     shape, shape_of_names = headers["features"][0], headers["feature_names"][0]

@@ -1,4 +1,4 @@
-"""A file on disk, an upload or a table in memory, before anyone knows what is in it."""
+"""A file on disk, an upload or a table in memory, not yet parsed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ import pyarrow as pa
 
 from lore_core.data.errors import InputError, as_path, short
 
-#: Bytes of a text in which its last line break is looked for.
+#: Bytes at the end of a text that are searched for its last line break.
 _ENDING_BYTES = 64
-#: A file that says which part of how many it is, as Hugging Face names them.
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
 
 
 @dataclass(frozen=True, eq=False)
 class RawFile:
-    """A file on disk, the bytes of an upload or a table, with the name to call it by."""
+    """A file on disk, or the bytes of an upload or a table, with its name."""
 
     name: str
     content: Path | bytes | pa.Table
@@ -51,16 +50,14 @@ class RawFile:
 
 @runtime_checkable
 class Table(Protocol):
-    """A table of any library that lends its columns as Arrow: pandas, Polars, DuckDB."""
+    """A table of any library that exports Arrow: pandas, Polars, DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a capsule with a stream of record batches."""
         ...
 
 
-#: One file or table.
 Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | RawFile"
-#: One file, several, or a directory.
 Sources: TypeAlias = "Source | Sequence[Source]"
 
 
@@ -91,7 +88,7 @@ def raw_file(source: Source) -> RawFile:
 
 
 def missing_line_break(raw: RawFile) -> tuple[str, ...]:
-    """Say that the last line of a text does not end: nothing else may tell that it was cut off."""
+    """Return a note if the last line of a text does not end: it may be cut off."""
     with raw.open() as stream:
         stream.seek(max(0, stream.seek(0, io.SEEK_END) - _ENDING_BYTES))
         if stream.read().rstrip(b" \t\0")[-1:] in (b"\n", b"\r"):
@@ -104,10 +101,7 @@ def missing_line_break(raw: RawFile) -> tuple[str, ...]:
 def check_parts(
     where: str, names: Sequence[str], fix: str = "Add it, or name each file that is to be read."
 ) -> None:
-    """Check that no part is missing that names such as ``test-00000-of-00003.parquet`` count.
-
-    ``where``: how a sentence calls what holds them.
-    """
+    """Refuse a missing shard as of ``test-00000-of-00003.parquet``; ``where``: in errors."""
     found: dict[tuple[str, str], set[int]] = {}
     for name in names:
         match = _PART.match(name)
@@ -123,12 +117,12 @@ def check_parts(
 
 
 def is_saved_dataset(folder: Path) -> bool:
-    """Whether a folder is one dataset, as Hugging Face's ``save_to_disk`` writes it."""
+    """Return whether Hugging Face's ``save_to_disk`` wrote a folder, as one dataset."""
     return (folder / "state.json").is_file()
 
 
 def _as_table(source: Table) -> pa.Table:
-    """Return the columns of a data frame; an index that is only a numbering is left out."""
+    """Return a data frame's columns, without an index that is only a numbering."""
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -19,7 +19,7 @@ from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.roles import can_be_group, guess
 
-#: Distinct numbers are counted in so many rows; a million would tell no more.
+#: Rows in which distinct numbers are counted.
 _SAMPLE = 10_000
 _WORDS = {
     "whole": "whole number",
@@ -29,16 +29,14 @@ _WORDS = {
     "date": "date",
     "other": "not readable as values",
 }
-#: Groups of fewer rows than this are warned of.
 SMALL_GROUP = 30
 #: In fewer rows all may be right, or certain, by chance.
 _FEWEST = 20
-#: What is said where there are none.
 NO_FEATURES = (
     "No feature columns: everything global works; add features to see where the confidence is "
     "wrong."
 )
-#: Accuracy within this of the majority share says that the classifier learnt little.
+#: Accuracy within this of the majority class's share gets a warning.
 _MAJORITY_MARGIN = 0.01
 
 
@@ -50,25 +48,24 @@ class ColumnOverview:
     #: ``"whole number"``, ``"number"``, ``"text"``, ``"true or false"``, ``"date"``, or for an
     #: array ``"100 columns of numbers"``.
     kind: str
-    #: Distinct values; of fractional numbers in the first 10,000 rows; None for arrays.
+    #: Distinct values; of fractions in the first 10,000 rows; None for arrays.
     n_distinct: int | None
-    n_missing: int  #: Missing values
+    n_missing: int
     examples: tuple[str, ...]  #: The first few distinct values
-    role: str  #: Guessed role, a field of :class:`ColumnMapping`, or ``"not used"``
-    can_be_group: bool  #: Whether few enough distinct values could name groups
+    role: str  #: Guessed field of :class:`ColumnMapping`, or ``"not used"``
+    can_be_group: bool  #: Whether the distinct values are few enough to name groups
 
 
 @dataclass(frozen=True)
 class FileOverview:
     """A file as the mapping panel shows it."""
 
-    #: Its name and format.
     file: str
     format: str
-    n_rows: int  #: Rows
-    columns: tuple[ColumnOverview, ...]  #: Every column, in file order
+    n_rows: int
+    columns: tuple[ColumnOverview, ...]  #: In file order
     mapping: ColumnMapping  #: The guess; open roles are None
-    class_names: tuple[str, ...] | None  #: Class names as far as the file or its column names tell
+    class_names: tuple[str, ...] | None  #: As far as the file or its column names tell
     notes: tuple[str, ...]  #: What was done while opening the file
 
     @property
@@ -87,7 +84,7 @@ class FileOverview:
 
 
 def overview_of(columns: Columns, given: ColumnMapping) -> FileOverview:
-    """Return the overview of an open file under what the user has mapped so far."""
+    """Describe an open file under a partial mapping."""
     mapping = guess(columns, given)
     roles: dict[str, str] = {}
     for role, names in mapping.columns().items():
@@ -157,20 +154,20 @@ class FileFacts:
 class ReadingReport:
     """Plain facts about what was read."""
 
-    files: tuple[FileFacts, ...]  #: The files read, with their rows before any were dropped
-    rows: int  #: Rows of the dataset
+    files: tuple[FileFacts, ...]  #: With their rows before any were dropped
+    rows: int
     split_rows: Mapping[str, int]  #: Rows per split; ``{"all": n}`` without one
     class_counts: Mapping[str, int]  #: Class name to rows with that label, in class order
     accuracy: Mapping[str, float]  #: Accuracy per split; ``{"all": a}`` without one
-    n_features: int  #: Feature columns; 0 where there are none
+    n_features: int
     #: Group column to the rows of each group, among the evaluation rows.
     groups: Mapping[str, Mapping[str, int]]
-    metadata: tuple[str, ...]  #: Metadata columns
+    metadata: tuple[str, ...]  #: Column names
     images: str | None  #: Size and number of the images
     dropped: tuple[str, ...]  #: Which rows were dropped and why
     notes: tuple[str, ...]  #: What was done to the data on the way
     warnings: tuple[str, ...]  #: What to be careful about
-    checks: tuple[Check, ...] = ()  #: What was looked for, and what was found
+    checks: tuple[Check, ...] = ()  #: What was checked, with findings
 
     @property
     def sentences(self) -> list[str]:
@@ -239,7 +236,7 @@ def report_on(
     notes: tuple[str, ...],
     checks: tuple[Check, ...],
 ) -> ReadingReport:
-    """Return the report on a dataset that was just read."""
+    """Report on a dataset that was just read."""
     parts = {
         name: mask
         for name in (CALIBRATION, EVALUATION)
@@ -278,7 +275,7 @@ def report_on(
 
 
 def images_in_words(dataset: Dataset) -> str | None:
-    """Say how large the images are, and which rows have one; None without any."""
+    """Return the images' size and which rows have one, as words; None without images."""
     if dataset.images is None:
         return None
     _, height, width, *colours = dataset.images.shape

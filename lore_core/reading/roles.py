@@ -1,4 +1,4 @@
-"""Roles of columns: guessed by name, shape and, for groups, values; what is left over is noted."""
+"""Guesses of columns' roles by name, shape and, for groups, values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from lore_core.data.errors import InputError, short
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
-#: Cells of a column that are looked at.
 _SAMPLE_CELLS = 1000
-#: A column of more distinct values than this is no group.
 MAX_GROUP_VALUES = 20
 #: Split word to split; training rows belong to neither.
 SPLIT_WORDS = {
@@ -47,7 +45,7 @@ _PREDICTION = _words(
     "predicted_class prediction_label pred_label pred_class"
 )
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
-#: Not "weight" alone, which may be one in kilograms: `check_unused_columns` speaks of that.
+#: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
 _WEIGHT = tuple(
     f"{what}_{word}"
     for what in ("sample", "row", "case", "instance", "survey", "design", "importance")
@@ -61,12 +59,12 @@ _POSITIVE = _words(
     "p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive p prob proba probability y_prob "
     "y_proba probs probabilities positive_probability"
 )
-#: Names that may be P(y = 1) or the confidence of a prediction: the values tell.
+#: Names for P(y = 1) or the confidence of a prediction: the values tell.
 _EITHER = ("p", "prob", "proba", "probability", "probs", "probabilities")
 _SCORE = ("score", "scores", "y_score")
-#: A single probability with such a name needs no word.
+#: A single probability with such a name needs no note.
 _PLAIN = (*_EITHER, "p_1")
-#: Names that may be those of weights of rows, and of anything else that weighs.
+#: Names of row weights, or of anything else that weighs.
 _MAYBE_WEIGHTS = ("weight", "weights", "w")
 _FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
 _PROBABILITY_FAMILY = re.compile(
@@ -81,7 +79,7 @@ _NAMED_FEATURE = re.compile(r"(?:f|feat|feature|emb|embedding)_.+", re.IGNORECAS
 
 
 class _Free:
-    """The columns that no role has yet."""
+    """Columns without a role yet."""
 
     def __init__(self, columns: Columns, taken: Iterable[str]) -> None:
         self.columns = columns
@@ -102,10 +100,10 @@ class _Free:
 
 
 def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
-    """Fill what ``given`` leaves open (``None``) by guesses; roles nobody fits stay ``None``.
+    """Guess what ``given`` leaves open (``None``); roles no column fits stay ``None``.
 
-    What the user said is checked against the file and never overruled. Features, groups and
-    metadata are tuples (perhaps empty) in the result.
+    What the user said is checked against the file, never overruled. Features, groups and
+    metadata are tuples in the result.
     """
     mapping = given = expand(given, columns)
     # A column given only as a group can still have a role of its own.
@@ -149,7 +147,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
 
 
 def can_be_group(columns: Columns, name: str, values: pd.Series[Any]) -> bool:
-    """Tell whether a column's few distinct values can name groups."""
+    """Return whether a column's distinct values are few enough to name groups."""
     if len(columns.shapes[name]) != 1 or columns.kinds[name] not in ("text", "bool", "whole"):
         return False
     try:
@@ -181,11 +179,7 @@ def _images(free: _Free) -> str | None:
 
 
 def _label(free: _Free, given: ColumnMapping) -> str | None:
-    """Return the column of true classes; of answers the one that says which are right.
-
-    A log of answers may hold the right answer (``target``) as well: that is a class only where
-    probabilities of classes, or predictions, go with it.
-    """
+    """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
     correct = free.named(_CORRECT) if free.named(_CONFIDENCE) else None
     if label is None or correct is None:
@@ -252,7 +246,7 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
 
 
 def _is_confidence(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
-    """Tell the confidence of a prediction from P(y = 1), where a name may mean either."""
+    """Tell the confidence of a prediction from P(y = 1), where the name may mean either."""
     if not mapping.prediction or not mapping.label or _key(name) not in _EITHER:
         return False
     if len(columns.shapes[mapping.label]) != 1:
@@ -292,11 +286,11 @@ def _features(free: _Free) -> tuple[str, ...]:
 
 
 def _rest(free: _Free, mapping: ColumnMapping) -> list[str]:
-    """Return the columns left for metadata: one value a row, and as many rows as the labels."""
+    """Return the columns left for metadata: one value a row, as many rows as labels."""
     columns = free.columns
     used = {name for names in mapping.columns().values() for name in names}
     used -= {*(mapping.groups or ()), *(mapping.metadata or ()), mapping.text or ""}
-    # Unused probabilities in another form, and their names, are no news about a row.
+    # Unused probabilities in another form, and their names, tell nothing about a row.
     unused_family = {
         name for name in free.names if _LOGIT_FAMILY.fullmatch(name) or _key(name) in _LOGITS
     }
@@ -313,7 +307,7 @@ def _rest(free: _Free, mapping: ColumnMapping) -> list[str]:
 
 
 def _groups(columns: Columns, rest: list[str]) -> tuple[str, ...]:
-    """Return the arrays' own groups, and text columns with few values that repeat."""
+    """Return arrays of groups, and text columns with few, repeated values."""
     chosen = []
     for name in rest:
         parent = columns.parents.get(name)
@@ -330,7 +324,7 @@ def _groups(columns: Columns, rest: list[str]) -> tuple[str, ...]:
 
 
 def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
-    """Note what was taken for P(y = 1), and which columns that look like features are none."""
+    """Return notes on what was taken for P(y = 1), and on unused columns like features."""
     used = {name for names in mapping.columns().values() for name in names}
     used -= {*(mapping.metadata or ()), *(mapping.groups or ())}
     _check_classes(columns, mapping, used)
@@ -366,7 +360,7 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
 
 
 def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:
-    """Refuse a column of one more class that is no numbers: without it the others mean less."""
+    """Refuse a non-numeric column of a further class: without it the others mean less."""
     of_used = [found for name in mapping.probabilities or () if (found := _class_column(name))]
     families = {family for family, _ in of_used}
     numbered = all(suffix.isdecimal() for _, suffix in of_used)
@@ -397,13 +391,13 @@ def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> 
 
 
 def _class_column(name: str) -> tuple[str, str] | None:
-    """Return the family and the class of a column of probabilities or logits: ``p``, ``cat``."""
+    """Return the family and class of a probability or logit column: ``p``, ``cat``."""
     match = _PROBABILITY_FAMILY.fullmatch(name) or _LOGIT_FAMILY.fullmatch(name)
     return (match[1].lower(), match[2] or match[3]) if match else None
 
 
 def _says_the_same(columns: Columns, one: str, other: str) -> bool:
-    """Whether two columns divide the rows alike: numbers of classes and their names, say."""
+    """Return whether two columns divide the rows alike, such as class numbers and their names."""
     if not (columns.flat(one) and columns.flat(other)):
         return False
     first, second = (pd.factorize(columns.series(n).astype(str))[0] for n in (one, other))
@@ -411,7 +405,7 @@ def _says_the_same(columns: Columns, one: str, other: str) -> bool:
 
 
 def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:
-    """Return the first cell that is a number with signs, if most cells are numbers or such."""
+    """Return row and cell of the first number with signs (``%``, ``,``) in a numeric column."""
     cells = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
     if cells.empty:
         return None

@@ -1,4 +1,4 @@
-"""Datasets of Hugging Face: folders that ``save_to_disk`` writes, and class names."""
+"""Hugging Face datasets: folders of ``save_to_disk``, and class names."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from lore_core.data.validation import InputError
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
 
-#: Files that say that a folder is a dataset, or several, by the names of their splits.
+#: Files that mark a folder as a dataset, or as a dict of datasets by split.
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
-#: Key of a schema's metadata under which the kinds of columns stand.
+#: Key of a schema's metadata for the columns' kinds.
 _KINDS = b"huggingface"
-#: Bytes of the marker that ends an Arrow stream.
 _END_BYTES = 8
 
 
 def is_saved_dict(folder: Path) -> bool:
-    """Whether a folder holds datasets by the names of their splits."""
+    """Return whether a folder holds datasets by split."""
     return (folder / _SPLITS).is_file()
 
 
 def splits_of(folder: Path) -> list[RawFile]:
-    """Return the calibration and the evaluation split of a folder, or the one there is."""
+    """Return a folder's calibration and evaluation split, or the only one."""
     names = _json(folder / _SPLITS).get("splits")
     known = [str(name) for name in names] if isinstance(names, list) else []
     chosen: dict[str, list[str]] = {CALIBRATION: [], EVALUATION: []}
@@ -56,10 +55,7 @@ def splits_of(folder: Path) -> list[RawFile]:
 
 
 def read_stream(source: pa.NativeFile | BinaryIO) -> tuple[pa.Table, bool]:
-    """Return the table of an Arrow stream, and whether its end is marked where the source ends.
-
-    Where it is not, the stream may have been cut off between two of its batches.
-    """
+    """Read an Arrow stream; False if no marker ends it: it may be cut off between two batches."""
     with pa.ipc.open_stream(source) as reader:
         batches = []
         while True:
@@ -72,7 +68,7 @@ def read_stream(source: pa.NativeFile | BinaryIO) -> tuple[pa.Table, bool]:
 
 
 def parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
-    """Read a folder: name and rows of the Arrow streams that its state names, in its order."""
+    """Read name and rows of the Arrow streams in a folder, in the order of its state file."""
     folder = raw.content
     assert isinstance(folder, Path)
     files = _json(folder / _STATE).get("_data_files")
@@ -97,7 +93,7 @@ def parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
 
 
 def class_names_in(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
-    """Return column to class names, where a schema says that it holds numbers of classes."""
+    """Return column to class names, for columns of class numbers by the schema."""
     try:
         kinds = json.loads((schema.metadata or {})[_KINDS])["info"]["features"]
         found = {
@@ -111,7 +107,7 @@ def class_names_in(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
 
 
 def holds_images(kind: pa.DataType) -> bool:
-    """Whether a column holds encoded images, ``{bytes, path}``."""
+    """Return whether a column holds encoded images, ``{bytes, path}``."""
     if not pa.types.is_struct(kind) or kind.num_fields != 2:
         return False
     names = {kind.field(k).name: kind.field(k).type for k in range(2)}

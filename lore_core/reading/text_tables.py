@@ -1,4 +1,4 @@
-"""CSV and its relatives: delimiter, byte-order mark, decimal comma and encoding are found out."""
+"""Delimited text: delimiter, byte-order mark, decimal comma and encoding are detected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAMPLE_BYTES = 2**20
 _SAMPLE_LINES = 50
 _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
-#: Cells read as missing. "None" is not among them: it is a fine class name.
+#: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
 
@@ -72,7 +72,7 @@ def open_text(raw: RawFile) -> Columns:
 
 
 def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
-    """Return the delimiter under which header and rows agree best, and the first rows."""
+    """Return the delimiter with the best agreement of header and rows, and the first rows."""
     lines = sample.splitlines(keepends=True)
     if not is_complete and len(lines) > 1:
         lines = lines[:-1]
@@ -160,11 +160,11 @@ def _parse(
 
 
 def _cut_line(raw: RawFile, names: list[str], delimiter: str, encoding: str) -> str:
-    """Say that the last line ends too early, if it does; empty where it does not."""
+    """Return what is wrong if the last line ends too early, else ``""``."""
     with raw.open() as stream:
         stream.seek(max(0, stream.seek(0, io.SEEK_END) - _SAMPLE_BYTES))
         last = stream.read().rpartition(b"\n")[2]
-    # (Where a break may be in quotes, or is written otherwise, the last line is not known.)
+    # (With quotes or other line breaks the last line cannot be told.)
     known = last.strip() and b'"' not in last and b"\r" not in last
     n_values = last.count(delimiter.encode()) + 1
     if not known or encoding.startswith("utf-16") or n_values >= len(names):

@@ -1,10 +1,9 @@
-"""Taking a fitted recalibrator elsewhere: one file without pickle, and what applies it.
+"""Fitted recalibrators elsewhere: one file without pickle, and what applies it.
 
 >>> from lore_core.shipping import Predictor
 >>> Predictor.load("m.lore").predict(probabilities, features)   # doctest: +SKIP
 
-Importing this package takes numpy alone (and numba, where it is installed): a service that only
-predicts needs neither scikit-learn nor pandas.
+Importing it takes numpy alone, and numba where installed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a saved file holds, in plain words, and whether single calibration rows can be read."""
+"""What a saved file holds, and whether single calibration rows can be read from it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Held:
     """One thing in a file."""
 
     what: str  #: In words
-    shape: tuple[int, ...]  #: Of the array; empty for a few numbers or names
-    n_bytes: int  #: How large it is, not counting names and settings
-    single_rows: bool  #: Whether a single row of the data can be read from it
+    shape: tuple[int, ...]  #: Empty for a few numbers or names
+    n_bytes: int  #: Without names and settings
+    single_rows: bool  #: Whether a single row of the data can be read
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class FileContents:
 
     label: str  #: What tables call the method
     calibration_rows: int  #: Rows it was fitted on
-    smallest_cell: int | None  #: Rows of the smallest cell, where it holds means over cells
-    held: tuple[Held, ...]  #: All of it
+    smallest_cell: int | None  #: Rows of the smallest cell; None without means over cells
+    held: tuple[Held, ...]
 
     @property
     def single_rows(self) -> bool:
@@ -79,8 +79,8 @@ class FileContents:
 def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
     """List what a file that ``Recalibrator.save`` wrote holds.
 
-    ``source``: the file, its content, or something open for reading. Raises InputError if it is
-    damaged, changed, of another kind or of another schema.
+    ``source``: path, content or open file. Raises InputError if it is damaged, changed, or of
+    another kind or schema.
     """
     method = load_recalibrator(source)
     on = method.fitted_on_
@@ -128,7 +128,6 @@ class _Who:
 
 
 def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
-    """List what a method and its parts hold."""
     state = method.state()
     if isinstance(method, GroupWise):
         sizes = method.sizes_.values()
@@ -138,7 +137,7 @@ def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
         yield Held(f"{inside}{method.numbers_in_words}", (), 0, False)
     listed: list[NDArray[Any]] = []
     for name, array in _arrays(state):
-        # Without a base, what is left over are the outcomes; and nothing is listed once.
+        # Without a base the rest are outcomes; and nothing is listed once.
         if not any(_is_same(array, other) for other in listed):
             listed.append(array)
             what, single = _disclosed(name, array, state, method)
@@ -158,7 +157,7 @@ def _is_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 def _arrays(value: Any, name: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """Find the arrays of a state by their names; not those of its parts, nor its one table."""
+    """Yield a state's arrays by name, without those of its parts and its one table."""
     if isinstance(value, np.ndarray):
         yield name, value
     elif isinstance(value, Mapping):
@@ -174,7 +173,7 @@ def _disclosed(
     name: str, array: NDArray[Any], state: Mapping[str, Any], method: Recalibrator
 ) -> tuple[str, bool]:
     """Return what an array is, and whether single rows can be read from it."""
-    # One that nothing is said of is taken for values of rows.
+    # An undescribed array counts as values of rows.
     words = words_of(method.state_type).get(name, f"{name} of {{who}}")
     who = _Who.of(method)
     cuts = smallest = ""
@@ -191,7 +190,6 @@ def _disclosed(
 
 
 def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
-    """List what a feature map holds."""
     name, n_features = embedding.name.title, embedding.n_features
     of_all = "from sums over all rows the map was made of"
     scale = embedding.scale_factors

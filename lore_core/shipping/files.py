@@ -1,4 +1,4 @@
-"""Files through a saved recalibrator: of any length by chunks, many by several processes."""
+"""Files through a saved recalibrator: in chunks, many by several processes."""
 
 from __future__ import annotations
 
@@ -26,19 +26,15 @@ from lore_core.shipping.predictor import Predictor
 from lore_core.shipping.tables import numbers, open_table, texts, with_columns
 
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
-#: Under which name a file says what it was made of.
+#: Key of a file's metadata that says what it was made of.
 _MADE_OF = "lore_lens_recalibrated"
-#: What the probability of the second of two classes may be called where it is the only one.
+#: Names for P(second class) where that is the only column.
 _ALONE = ("p", "prob", "proba", "probability")
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Which columns of a file are what.
-
-    ``probabilities`` holds one column a class, or only that of the ``second`` of two classes; where
-    it is empty, the file has the confidence of the predicted class alone.
-    """
+    """Columns by role; ``probabilities``: one a class, that of ``second``, or none."""
 
     probabilities: tuple[str, ...]
     second: int | None
@@ -64,20 +60,19 @@ def recalibrate_file(
     model : Predictor, Recalibrator, str or Path
         A saved recalibrator, or a fitted one.
     source : str or Path
-        ``.parquet`` or ``.csv`` with the columns ``p_<class>`` (of two classes one is enough, that
-        of the second also as ``p``, ``prob``, ``proba`` or ``probability``) or ``confidence`` and
-        ``prediction``, the features by their names and the group columns, where the model needs
-        them. ``prediction``, if it is there, says which class was predicted.
+        ``.parquet`` or ``.csv`` with ``p_<class>`` (of two classes that of the second is enough,
+        also as ``p``, ``prob``, ``proba`` or ``probability``) or ``confidence`` and ``prediction``,
+        and the features and group columns that the model needs. ``prediction`` is optional beside
+        ``p_<class>``.
     target : str or Path
-        Where to, of the same kind; an existing file is replaced at the end, at once. If anything
-        fails, or the process is killed, it is what it was.
+        Where to, of the same kind; an existing file is replaced at the end, or stays if anything
+        fails.
     chunk_rows : int
         Rows in memory at a time.
     suffix : str
-        Added to the names of the new columns ``p_<class>`` and ``confidence``; without one they
-        take the place of the old.
+        Added to the new columns ``p_<class>`` and ``confidence``; without one they replace the old.
     metadata : mapping of str to str, optional
-        What a Parquet file is to say of itself, beside its columns.
+        Metadata for a Parquet file.
     progress : callable, optional
         Called with the share done and a short message; may raise to stop.
 
@@ -89,13 +84,12 @@ def recalibrate_file(
     Raises
     ------
     InputError
-        If a column is missing or a value is not what it must be; the message says in which row,
-        counted from 0.
+        If a column is missing or a value is invalid, with its row, counted from 0.
 
     Notes
     -----
-    The predicted class stays, even where another one becomes more probable. Where the file does not
-    say it, a column ``prediction`` is added.
+    The predicted class stays, even where another one becomes more probable. A column ``prediction``
+    is added where there is none.
     """
     chunk_rows = check_integer(chunk_rows, "chunk_rows")
     predictor = _as_predictor(model)
@@ -243,7 +237,7 @@ def _finite(chunk: pa.Table, name: str) -> Floats:
 
 
 def _counted_on(message: str, start: int) -> str:
-    """Count the rows a message names from the start of the file, not of the chunk."""
+    """Count rows in a message from the start of the file, not of the chunk."""
     return re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + start}", message)
 
 
@@ -253,7 +247,7 @@ class RecalibratedFiles:
 
     n_rows: int  #: In files written now
     n_written: int
-    n_kept: int  #: Files that a former run had written
+    n_kept: int  #: Files that an earlier run had written
 
 
 def recalibrate_files(
@@ -266,29 +260,11 @@ def recalibrate_files(
     suffix: str = "",
     progress: Progress | None = None,
 ) -> RecalibratedFiles:
-    """Recalibrate every file into one of the same name in a directory.
+    """Recalibrate Parquet files, no two of one name, into files of the same names in a directory.
 
-    Parameters
-    ----------
-    model : str or Path
-        A saved recalibrator.
-    sources : sequence of Path
-        Parquet files, no two of one name.
-    directory : str or Path
-        Where to; made if need be. A file that is there and was made of the same source, by the same
-        model and with the same ``suffix``, is not made again; another is replaced.
-    n_workers : int
-        Processes at work, each with ``chunk_rows`` rows in memory.
-    chunk_rows, suffix
-        See :func:`~lore_core.shipping.files.recalibrate_file`.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read or written, or a value breaks a rule; the message names the file.
-        What other files became is kept, each as a whole or not at all.
+    A file made of the same source, model and ``suffix`` is kept, another replaced. ``chunk_rows``:
+    rows in memory for each of ``n_workers`` processes. Raises InputError, naming the file; files
+    that were finished stay.
     """
     import joblib  # type: ignore[import-untyped]
 
@@ -334,7 +310,6 @@ def _stamp(path: Path) -> str:
 
 
 def _made_of(path: Path) -> str | None:
-    """Return what a written file says it was made of; None where it says nothing."""
     try:
         about = pa.parquet.read_schema(path).metadata or {}
     except (OSError, pa.ArrowException):

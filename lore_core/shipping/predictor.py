@@ -1,4 +1,4 @@
-"""A saved recalibrator at work: arrays in, probabilities out, with numpy alone."""
+"""A saved recalibrator as a function of arrays, with numpy alone."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from lore_core.recalibration.saved import load_recalibrator
 class Predictor:
     """Applies a saved recalibrator to new rows.
 
-    Neither scikit-learn, pandas nor scipy is imported. With numba kernel sums are as fast as in
-    the library; without it they are computed by numpy over all pairs, to the same 1e-12.
+    Imports neither scikit-learn, pandas nor scipy. Without numba, kernel sums are computed by numpy
+    over all pairs: slower, and equal to 1e-12.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class Predictor:
     feature_names : tuple of str
         In the order of the features.
     group_columns : tuple of str
-        Group columns the rows must have; empty where groups are not looked at.
+        Group columns the rows must have; may be empty.
     needs_features, needs_groups : bool
-        What :meth:`predict` must be given beside probabilities.
+        What :meth:`predict` needs beside probabilities.
 
     Examples
     --------
@@ -107,13 +107,13 @@ class Predictor:
         probabilities : array-like of shape (n, K) or (n,)
             The classifier's; a vector is P(y = 1) of two classes.
         features : array-like of shape (n, p), optional
-            For local methods: the features the map was fitted on, in that order.
+            For local methods: in the order of ``feature_names``.
         groups : array-like of shape (n,) or (n, g), or dict or DataFrame, optional
             For group-wise methods: group names, in the order of ``group_columns`` or by column.
         predictions : array-like of shape (n,), optional
             Predicted classes, where they are not the most probable ones.
         coordinates : array-like of shape (n, d), or dict of those by name, optional
-            In place of ``features``: the rows' places on the map the method was fitted on.
+            Instead of ``features``: on the map the method was fitted on.
 
         Returns
         -------
@@ -171,7 +171,7 @@ class Predictor:
         return as_group_labels(array if array.shape[1] > 1 else array[:, 0])
 
     def _places(self, features: Any, coordinates: Any, n: int) -> Place:
-        """Return what gives the rows' coordinates on a map by its name, each computed once."""
+        """Return the function from a map's name to coordinates, each computed once."""
 
         @cache
         def place(name: str | None, dimensions: int) -> Floats:

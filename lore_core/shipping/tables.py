@@ -1,4 +1,4 @@
-"""Tables read and written a chunk at a time: Parquet by record batches, CSV by lines."""
+"""Tables read and written in chunks: Parquet by record batches, CSV by lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from lore_core.reading.columns import refusing_damage
 
 _SUFFIXES = (".parquet", ".csv")
 _SEPARATORS = (",", ";", "\t", "|")
-#: What stands in a Parquet file's columns and can be computed with.
 _NUMBERS = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_floating)
 
 
@@ -30,8 +29,8 @@ class TableFile:
     """A file of rows, read from its beginning to its end."""
 
     path: Path
-    columns: list[str]  #: In their order
-    separator: str | None = None  #: Of CSV, all of whose columns are read as text; None: Parquet
+    columns: list[str]
+    separator: str | None = None  #: Of CSV, all of it read as text; None: Parquet
 
     @property
     def name(self) -> str:
@@ -39,7 +38,7 @@ class TableFile:
         return self.path.name
 
     def chunks(self, size: int) -> Iterator[tuple[pa.Table, float]]:
-        """Yield so many rows at a time, and the share of the file that is read."""
+        """Yield tables of ``size`` rows, and the share of the file that is read."""
         with _refusing_damage(self.path):
             yield from self._parquet(size) if self.separator is None else self._csv(size)
 
@@ -54,7 +53,7 @@ class TableFile:
     def _csv(self, size: int) -> Iterator[tuple[pa.Table, float]]:
         n_bytes = max(self.path.stat().st_size, 1)
         with self.path.open("rb") as file:
-            # All as text, so that what is not touched comes out as it went in.
+            # All as text, so that other columns are copied unchanged.
             reader = pd.read_csv(
                 file,
                 sep=self.separator,
@@ -66,17 +65,14 @@ class TableFile:
             )
             for frame in reader:
                 table = pa.Table.from_pandas(frame, preserve_index=False)
-                # (Not what pandas says of its columns: some are going to be numbers.)
+                # (Not pandas' metadata: some columns become numbers.)
                 yield table.replace_schema_metadata(None), min(file.tell() / n_bytes, 1.0)
 
     @contextmanager
     def writer(
         self, target: Path, metadata: Mapping[str, str]
     ) -> Iterator[Callable[[pa.Table], None]]:
-        """Open a file of the same kind, and give what writes chunks to it.
-
-        ``metadata``: what Parquet is to say of itself.
-        """
+        """Open a file of the same kind for writing in chunks; ``metadata`` is for Parquet."""
         with ExitStack() as stack:
             out: Any = None
 
@@ -102,10 +98,7 @@ def _refusing_damage(path: Path) -> AbstractContextManager[None]:
 
 
 def open_table(path: Path) -> TableFile:
-    """Open a .parquet or .csv file.
-
-    Raises InputError if it cannot be read, is of another kind, or has two columns of one name.
-    """
+    """Open a .parquet or .csv file; InputError if unreadable or with repeated names."""
     if path.suffix.lower() not in _SUFFIXES:
         raise InputError(
             f"'{path.name}' must be a .parquet or .csv file to be read in chunks; got "
@@ -135,10 +128,7 @@ def _open_csv(path: Path) -> TableFile:
 
 
 def numbers(table: pa.Table, name: str) -> Floats:
-    """Return a column of numbers; missing ones are NaN.
-
-    Raises InputError if a value is no number; its row is counted from the start of the chunk.
-    """
+    """Return a column of numbers, missing ones as NaN; InputError naming the row in the chunk."""
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -166,7 +156,7 @@ def texts(table: pa.Table, name: str) -> NDArray[np.object_]:
 
 
 def with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
-    """Put columns of numbers or texts into a table: in place of those of their names, or behind."""
+    """Put columns of numbers or texts into a table, replacing those of their names."""
     for name, values in new.items():
         column = pa.array(values, pa.float64() if values.dtype.kind == "f" else pa.string())
         index = table.schema.get_field_index(name)
@@ -178,7 +168,7 @@ def with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
 
 
 def _of_size(batches: Iterator[Any], size: int) -> Iterator[Any]:
-    """Join the small batches that small row groups make."""
+    """Join the small batches of small row groups."""
     held: list[Any] = []
     for batch in batches:
         held.append(batch)
