@@ -65,7 +65,7 @@ class State(TypedDict):
 
 @dataclass(frozen=True)
 class LocalAccuracy:
-    """Calibration accuracy around each row."""
+    """What LoRe found around each row."""
 
     #: (n,); kernel-weighted calibration accuracy in the row's bin; NaN where the bin is empty.
     accuracy: Floats
