@@ -18,11 +18,9 @@ from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.data.weights import effective_rows
 from lore_core.embedding.result import Embedding
 
-#: What a number can depend on besides the rows.
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
-#: Rows up to which curves have every bandwidth of the sliders.
+#: Above this, curves skip bandwidths of the sliders.
 _MOST_ROWS_AT_EVERY_STEP = 300_000
-#: Targets that are no single class.
 _IN_WORDS: dict[str | int, str] = {TOP_LABEL: TOP_LABEL, ALL_CLASSES: "all classes"}
 ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "seed")
 
@@ -64,15 +62,12 @@ class View:
     """
 
     dataset: Dataset  #: All rows, with their split
-    #: What is being calibrated: the top label, a class, or all classes (of which only the
-    #: functions of the whole vector say anything).
+    #: The top label, a class, or all classes (only for functions of the whole vector).
     target: str | int = TOP_LABEL
     gamma: float = GAMMA  #: Bandwidth γ > 0
-    #: Confidence bins.
     n_bins: int = N_BINS
     binning: Binning = "equal-width"
-    #: All rows on feature maps, by name; the kernel works on the first. Empty: only what is global
-    #: can be said.
+    #: All rows on feature maps, by name; the kernel works on the first. Empty: global only.
     maps: Mapping[str, Embedding] = field(default_factory=dict)
     seed: int = 0  #: Of simulations and halves
 
@@ -138,8 +133,7 @@ class View:
     def points(self, split: str = EVALUATION, *, on: Embedding | None = None) -> Floats:
         """Coordinates of the rows of one split, shape (n_split, d).
 
-        ``on``: another map of all rows than the one the kernel works on. Raises InputError if there
-        is none.
+        ``on``: by default the kernel's map; InputError if there is none.
         """
         embedding = self.embedding if on is None else on
         return embedding.coordinates[as_block(self.dataset.in_split(split))]
@@ -175,7 +169,7 @@ class View:
     def gammas(self) -> Floats:
         """Bandwidths of curves, shape (g,): the steps of the sliders, and its own.
 
-        Above 300,000 rows every third step: a curve at all of them would take minutes.
+        Above 300,000 rows every third step.
         """
         every = 1 if len(self.evaluation) <= _MOST_ROWS_AT_EVERY_STEP else 3
         return np.array(sorted({*ROUND_GAMMAS[::every], self.gamma}))
