@@ -29,16 +29,9 @@ from lore_core.recalibration import Recalibrator
 class Benchmark:
     """What each method did to the evaluation rows of each dataset.
 
-    Notes
-    -----
-    Values are compared within a dataset, by rank and by their ratio to the lowest: means over
-    unlike datasets are decided by those of large errors. Each method is compared with the one of
-    the lowest mean rank by Wilcoxon's signed-rank test over the datasets, p-values adjusted by
-    Holm. Nemenyi's critical difference would depend on which other methods took part.
-
-    References
-    ----------
-    Demšar, JMLR 7, 2006. Benavoli, Corani, Mangili, JMLR 17, 2016.
+    Values are compared within datasets, as ranks and ratios to the lowest: means over unlike
+    datasets are decided by large errors. Tests are pairwise, not Nemenyi's of mean ranks, which
+    depends on the other methods (Demšar, JMLR 7, 2006; Benavoli, Corani, Mangili, JMLR 17, 2016).
     """
 
     values: RunsComparison  #: The datasets as runs
@@ -137,9 +130,9 @@ def benchmark(
 ) -> Benchmark:
     """Fit every recalibrator on each dataset's calibration rows and measure it on the others.
 
-    ``sets``: datasets with a split, or a directory (:func:`~lore_core.load_runs`). The rest is as
-    in :func:`~lore_core.comparison.runs.compare_runs`, but PCA has at most the dataset's number of
-    features, and the worst cell is of the first group column or the predicted classes.
+    ``sets``: with a split, or a directory. The rest:
+    :func:`~lore_core.comparison.runs.compare_runs`, but PCA has at most a dataset's number of
+    features, and groups are the first column's or the predicted classes.
     """
     prepared = prepare_runs(
         sets,

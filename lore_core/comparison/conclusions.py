@@ -114,8 +114,8 @@ _NAMED = 3
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
     """Say which groups are off beyond chance, and what brings the worst of them near to zero.
 
-    ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the
-    first is what the others are compared with. ``min_group_size``: smaller groups do not count.
+    ``reports``: :func:`~lore_core.comparison.groups.group_report` by method, of the same rows;
+    others are compared with the first.
 
     Where every confidence is right, at most 5 % of such sentences call a group off, or a method
     harmful: all rests on the joint 95 % intervals of all groups (Clopper–Pearson, Bonferroni). A
@@ -152,7 +152,6 @@ def _group(table: pd.DataFrame, number: int) -> str:
 
 
 def _gaps(table: pd.DataFrame) -> NDArray[np.float64]:
-    """Gaps of groups with their intervals, shape (groups, 3)."""
     return table[["gap", "gap_low", "gap_high"]].to_numpy(np.float64)
 
 
@@ -244,7 +243,6 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
 
 
 def _best(result: Comparison, by: Metric, among: list[str]) -> str | None:
-    """Name the lowest of the methods that are significantly lower than the first, if any is."""
     better = [name for name in among if result.difference(by)["high"][name] < 0]
     return None if not better else str(result.table.loc[better, by.name].idxmin())
 
@@ -423,6 +421,5 @@ def retraining_in_subgroup(losses: LossParts | None) -> str:
 
 
 def _points(share: float) -> str:
-    """Write a gain in points; small ones with two decimals."""
     value = share * HUNDREDTHS
     return decimal(value, 1 if value >= 10 else 2)

@@ -34,10 +34,9 @@ def try_worst_parts(
 ) -> pd.DataFrame:
     """Compare the worst subgroups before each method, and those that are worst after it.
 
-    One row a method but the first, a maximum, and whether it is the one "before" or "after": the
-    subgroup, its held-out rows, their gaps with 95 % Wilson intervals, and ``change``: "nearer" to
-    zero, "further" or "open". The difference of two maxima has no valid interval; a subgroup found
-    on other rows is one set of rows with the same outcomes before and after.
+    One row a method but the first, a maximum, and "before" or "after": the subgroup, its held-out
+    rows, their gaps with 95 % Wilson intervals, and ``change``: "nearer" to zero, "further" or
+    "open". The difference of the two maxima themselves has no valid interval.
     """
     (first, before), *others = summaries.items()
     records: list[dict[str, Any]] = []
@@ -87,9 +86,8 @@ def closer_to_zero(
 def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
     """Compare the most probable class of each row with the predicted one, one row a method.
 
-    ``changed``: share of rows in which it is another; ``accuracy`` of the most probable classes;
-    its ``difference`` to that of the predicted ones with joint 95 % ends ``low``, ``high``
-    (Agresti, Min, Statistics in Medicine 24, 2005; Bonferroni).
+    ``changed``: share of such rows; ``accuracy`` of the most probable classes, its ``difference``
+    with joint 95 % ends (Agresti, Min, Statistics in Medicine 24, 2005; Bonferroni).
     """
     z = stats.norm.ppf(1 - 0.025 / max(len(datasets), 1))
 

@@ -69,7 +69,7 @@ class Comparison:
         """Mean difference of every method to one of them, row by row.
 
         ``metric``: a mean of rows (``is_paired``); others have no valid interval. ``to``: a method;
-        by default the first. One row a method but ``to``: ``difference, low, high, p_value``, joint
+        by default the first. Joint ``difference, low, high, p_value`` of each other method
         (:func:`~lore_core.metrics.joint_intervals`), the last three NaN of a single row.
         """
         against = next(iter(self.summaries)) if to is None else to
@@ -80,7 +80,6 @@ class Comparison:
 
     @cached_property
     def _known_differences(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Differences that were asked for, by metric and method."""
         return {}
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
@@ -119,7 +118,6 @@ class Comparison:
         return self._with_the_known(summaries=summaries)
 
     def _with_the_known(self, **changed: Any) -> Comparison:
-        """Return the same with some fields changed, and the known differences."""
         made = dataclasses.replace(self, **changed)
         _ = self.differences
         for name in ("_known_differences", "worst_parts", "most_probable"):

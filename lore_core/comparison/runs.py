@@ -253,7 +253,6 @@ def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
 
 
 def _names(datasets: list[Dataset]) -> list[str]:
-    """Names of the runs, numbered where two share one."""
     names = [dataset.name for dataset in datasets]
     if len(set(names)) == len(names):
         return names

@@ -27,10 +27,8 @@ from lore_core.metrics.measured import Measured, WorstPart, worst_parts
 class Summary:
     """Metrics of one dataset at one setting."""
 
-    #: In the order of the catalogue: ``accuracy, mean_confidence, ECE, MCE``, where known ``NLL,
-    #: Brier``, with an embedding ``MLCE supported, ALCE, MLCE``, with groups ``max group gap, max
-    #: cell gap, max group-wise MCE``; and on the other half of the rows ``ECE held out, ALCE held
-    #: out``.
+    #: In the order of the catalogue, as far as known: proper scores need probabilities, local
+    #: metrics an embedding, maxima over groups their names.
     values: pd.Series
     details: pd.Series  #: ``ECE debiased``, which says more about these rows but compares nothing
     reliability: ReliabilityTable  #: The bins behind ECE and MCE

@@ -82,10 +82,7 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 
 
 def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """Check gaps of subgroups, on held-out rows, against the largest allowed in either direction.
-
-    One row as of :func:`check_metrics`, for the subgroup whose gap has the bound furthest from 0.
-    """
+    """Check the held-out gap with the bound furthest from 0 against a limit; one row."""
     if not len(subgroups):
         rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]
         return pd.DataFrame(rows, columns=_COLUMNS)

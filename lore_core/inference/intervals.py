@@ -84,15 +84,12 @@ def calibration_intervals(
 
     Notes
     -----
-    The true error of row i is taken to be t·e_i with a pattern e and an unknown size t ≥ 0;
-    outcomes are drawn from c_i − t·e_i. The interval holds the metric of t·e for every t for which
-    the observed value lies in the middle ``level`` of the draws. It covers several patterns: the
-    observed gaps (of the bins for ECE and MCE, SLCE for ALCE and MLCE) times max(0, 1 − b·SE²/gap²)
-    with b = 0 and 4; for ECE and MCE also gaps of one size with the observed signs; for MCE also
-    the largest gap alone. Confidences and coordinates are taken as given. For ECE and MCE, the
-    number of right rows in bins of 5,000 rows or more is drawn as a normal number with the mean,
-    variance and skewness of the sum. Where the truth is 0, 97.5 % of 95 % intervals hold it.
-    Measured coverage: ``docs/trust.md``.
+    Tests are inverted, see docs/method.md ("Intervals"): the true error is taken to be t·e with one
+    of several patterns e, and the interval covers all t·e for which the observed value lies in the
+    middle ``level`` of the draws. Confidences and coordinates are taken as given. For ECE and MCE,
+    the number of right rows in bins of 5,000 rows or more is drawn as a normal number with the
+    mean, variance and skewness of the sum. Where the truth is 0, 97.5 % of 95 % intervals hold it.
+    Measured coverage: docs/trust.md.
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))

@@ -1,8 +1,4 @@
-"""Significance of local errors, row by row, against the null model "each confidence is right".
-
-Moments of S = Σ k (c − a) / Σ k are kernel sums, as k_γ^m = k_{γ/m}: variance Σ k² c(1 − c) / (Σ
-k)², third Σ k³ c(1 − c)(2c − 1) / (Σ k)³; with weights, of w k.
-"""
+"""Significance of local errors, row by row, against the null model "each confidence is right"."""
 
 from __future__ import annotations
 
@@ -76,12 +72,10 @@ def local_significance(
 
     Notes
     -----
-    *p-values.* A few rare mistakes make S skewed, so the tails are those of distributions with the
-    same first three moments: gamma (Pearson's type III) on the heavy side, Poisson on the light
-    one. The two-sided p-value is Blaker's (2000): the observed tail plus the largest tail on the
-    other side that is no likelier, if there is one. A quarter of the step 1/n_eff by which one
-    outcome of average weight moves S is the continuity correction; half would ignore the finer
-    steps of unequal weights. For how often calibrated rows get p ≤ 0.05 see ``docs/trust.md``.
+    *p-values* are Blaker's (2000), with tails of the same first three moments as S: gamma on the
+    heavy side, Poisson on the light one, since a few rare mistakes make S skewed. A quarter of the
+    step 1/n_eff of one outcome is the continuity correction. Formulas: docs/method.md; how often
+    calibrated rows get p ≤ 0.05: docs/trust.md.
 
     *Many rows* share neighbours, so the false discovery rate is controlled after Benjamini and
     Yekutieli (2001), which holds under any dependence.
@@ -136,10 +130,7 @@ def local_significance(
 def two_sided_p_value(
     value: Floats, standard_error: Floats, skewness: Floats, effective_size: ArrayLike
 ) -> Floats:
-    """Return p-values of values of mean 0 that come from few and skewed outcomes, shape (n,).
-
-    Without variance only 0 is possible. See :func:`local_significance`.
-    """
+    """Return p-values of few and skewed outcomes of mean 0, (n,); without variance only 0 has 1."""
     size = np.maximum(np.abs(value) - _STEP / np.maximum(effective_size, 1.0), 0.0)
     with np.errstate(all="ignore"):
         t = size / standard_error

@@ -1,7 +1,4 @@
-"""Parametric bootstrap of calibrated models: MLCE, ALCE and the CDF of LCE of a ~ Bernoulli(c).
-
-The draws are weight columns of one kernel sum.
-"""
+"""Parametric bootstrap of calibrated models: MLCE, ALCE and the CDF of LCE of a ~ Bernoulli(c)."""
 
 from __future__ import annotations
 
@@ -97,7 +94,6 @@ class NullBand:
             return np.asarray((values - mean) / deviation)
 
     def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
-        """Return the draws, and their mean and standard deviation at every bandwidth."""
         draws: Floats = getattr(self, metric)
         return draws, draws.mean(axis=0), draws.std(axis=0, ddof=1)
 
@@ -284,10 +280,7 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
 
 
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
-    """Say how much of the ECE is chance.
-
-    ``null``: of the same confidences and bins, for a p-value.
-    """
+    """Say how much of the ECE is chance."""
     ece = reliability.expected_calibration_error
     left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
     text = (

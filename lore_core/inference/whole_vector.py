@@ -102,10 +102,9 @@ def vector_chance(
 
     Notes
     -----
-    True classes are drawn from the probabilities, which stay, as do neighbours. The data are one
-    more draw, so p = (1 + draws at least as large) / (1 + draws) is exact. Rows are compared with
-    the largest of all rows: each squared error over its root mean square among draws and data,
-    beyond the 95 % point of its maximum. So are classes, by the mean of their squared errors.
+    See docs/method.md ("The whole vector"). Rows are compared with the largest of all rows: each
+    squared error over its root mean square among draws and data, beyond the 95 % point of its
+    maximum. So are classes, by the mean of their squared errors.
     """
     known, z = errors.supported(), as_coordinates(embedding)
     n_classes = dataset.n_classes
@@ -187,10 +186,7 @@ def _drawn_squares(
 
 
 def _own_and_furthest(values: Floats) -> tuple[Floats, Floats]:
-    """Divide columns (b, m) by their root mean square; return the first row, and others' largest.
-
-    Some columns at a time: of a million rows, all at once take 1.3 GB.
-    """
+    """Divide columns (b, m) by their root mean square; return first row, and others' largest."""
     own, furthest = np.empty(values.shape[1]), np.full(len(values) - 1, -np.inf)
     edges = np.linspace(0, len(own), -(-values.size // _AT_ONCE) + 1).astype(int)
     for first, end in pairwise(edges):
@@ -246,7 +242,6 @@ class VectorBand:
         return np.asarray(apart[0] > _limit(apart))
 
     def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
-        """Return mean, standard deviation, and how many of these each curve lies above the mean."""
         values = self.mean_squared if metric == "average" else self.largest_squared
         mean, deviation = values.mean(axis=0), values.std(axis=0)
         apart = np.divide(values - mean, deviation, out=np.zeros_like(values), where=deviation > 0)
@@ -346,10 +341,7 @@ def class_table(
 
 
 def describe_classes(table: pd.DataFrame) -> str:
-    """Say which class to mend first.
-
-    ``table``: from :func:`class_table`, with what chance shows.
-    """
+    """Say which class to mend first."""
     if table["p_value"].isna().all():
         return ""
     among = f"all {len(table)} classes taken together"

@@ -179,7 +179,7 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
 
 
 def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
-    """Mean and population standard deviation over the first axis without NaN; NaN if all are."""
+    """Return mean and population standard deviation over the first axis without NaN."""
     known = np.ma.masked_invalid(values)
     mean, sd = known.mean(axis=0), known.std(axis=0)
     return np.ma.filled(mean, np.nan)[()], np.ma.filled(sd, np.nan)[()]

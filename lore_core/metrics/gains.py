@@ -1,8 +1,4 @@
-"""Gains of squared error and reward, by recalibration and by features.
-
-Perez-Lebel et al., "Beyond calibration", ICLR 2023; "Decision from suboptimal classifiers", AISTATS
-2025.
-"""
+"""Gains of squared error and reward by recalibration and by features, after Perez-Lebel et al."""
 
 from __future__ import annotations
 
@@ -232,13 +228,8 @@ def reward_parts(
 
     Notes
     -----
-    An answer instead of "unsure" gains ratio · (a − t) units of u, t = 1 − 1/ratio, so a policy
-    gains over another the mean of that over the rows on which they differ. The best possible
-    recalibration and model gain at least as much as the fitted two (Perez-Lebel et al. 2025,
-    section 3).
-
-    The upper bound is max_s (mean(s) + q e(s)) over thresholds s, e(s) the standard error, q the 95
-    % quantile of the largest standardised deviation of normal draws.
+    See docs/method.md ("Recalibrate, or retrain?"). The best possible recalibration and model gain
+    at least as much as the fitted two (Perez-Lebel et al. 2025, section 3).
     """
     c, a = as_rows(confidence, outcome)
     g, f = as_confidence(recalibrated, "recalibrated"), as_confidence(improved, "improved")

@@ -194,10 +194,7 @@ def gap_table(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats]:
-    """Return Clopper and Pearson's interval of a share (1934): it holds with ``level`` at least.
-
-    Of trials with unlike probabilities it holds their mean (Hoeffding, 1956).
-    """
+    """Return Clopper and Pearson's interval; it also holds the mean of unlike trials."""
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(count, dtype=np.float64)
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):

@@ -364,10 +364,9 @@ def vector_errors(
 
     Notes
     -----
-    The local mean of p − onehot(y) holds the SLCE of every class. Its length is what the multiclass
-    local calibration of Barbera and others (arXiv 2510.26566, AISTATS 2026) holds small, here the
-    Euclidean one, of which noise can be taken off: rows' products with themselves, which are kernel
-    sums at γ/2. Formulas: docs/method.md, "The whole vector".
+    The local mean of p − onehot(y) holds the SLCE of every class. Its Euclidean length, less its
+    noise (docs/method.md, "The whole vector"), is what the multiclass local calibration of Barbera
+    and others (arXiv 2510.26566, AISTATS 2026) bounds.
     """
     z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
     h = scaled_bandwidth(gamma, z.shape[1])

@@ -51,11 +51,10 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
 
     Notes
     -----
-    Gaffke's bounds (2005; Learned-Miller, Thomas, arXiv:1905.06208, 2019), see docs/method.md:
-    5,000 random weightings of the rows and the worst possible one. For values of 0 and 1 they are
-    Clopper and Pearson's; skewed means are covered too. Each end of each column has the same tail,
-    which leaves 2.5 % of the draws outside any column: less than Bonferroni's where columns vary
-    together. More than 1,000 rows are averaged in random blocks.
+    Gaffke's bounds (2005; Learned-Miller, Thomas, arXiv:1905.06208, 2019), see docs/method.md. They
+    cover skewed means too; of values 0 and 1 they are Clopper and Pearson's. Each end of each
+    column has the same tail, which leaves 2.5 % of the draws outside any column: less than
+    Bonferroni's where columns vary together.
     """
     known = values.dropna().to_numpy(np.float64)
     n, m = known.shape
@@ -110,10 +109,7 @@ def difference_range(
 
 
 def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
-    """Return the limits between which a further draw lies with probability ``level``.
-
-    At (b + 1)(1 ± level)/2 of the b draws along ``axis`` (Weibull).
-    """
+    """Return limits that hold a further draw with chance ``level``: at (b + 1)(1 ± level)/2."""
     tail = (1 - check_share(level, "level")) / 2
     low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")
     return np.asarray(low), np.asarray(high)

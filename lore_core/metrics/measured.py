@@ -174,10 +174,7 @@ class Measured:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """Cells of :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS`: ``group, bin, rows, gap``.
-
-        Of groups of ``min_group_size`` rows or more.
-        """
+        """``group, bin, rows, gap`` of the groups and cells that are large enough; needs groups."""
         names = self._group_names.astype(str)
         frame = pd.DataFrame(
             {"group": names, "bin": self.bin_index, "gap": self.confidence - self.outcome}

@@ -1,7 +1,4 @@
-"""A metric besides its value: name, unit, digits, direction, words.
-
-Nothing heavy is imported here or in the catalogue: the command's help reads both.
-"""
+"""What is known about a metric besides its value; light, as the command's help reads it."""
 
 from __future__ import annotations
 

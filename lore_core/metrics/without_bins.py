@@ -88,8 +88,7 @@ def isotonic_reliability(
     Notes
     -----
     CORP (Dimitriadis, Gneiting, Jordan, PNAS 118, 2021): the frequencies are the isotonic
-    regression of outcomes on confidences, of which the score has three parts, none of which depends
-    on a choice of bins; see docs/method.md.
+    regression of outcomes on confidences, which split the score in three; see docs/method.md.
 
     The band is of consistency, not of confidence: a calibrated model leaves it in one of twenty
     cases *at each level*, and somewhere more often. For miscalibration as a whole see its p-value.
@@ -171,9 +170,8 @@ def smooth_calibration_error(
 
     Notes
     -----
-    Błasiok, Nakkiran, "Smooth ECE", ICLR 2024: the σ* at which smECE_σ* = σ*, with smECE_σ = ∫₀¹
-    |1/n Σ (a_i − c_i) K_σ(t, c_i)| dt and K_σ the normal density reflected at 0 and 1, on a grid of
-    2,000 steps.
+    Błasiok, Nakkiran, "Smooth ECE", ICLR 2024: after reflected Gaussian smoothing with the
+    bandwidth σ* that is the error itself, on a grid of 2,000 steps. See docs/method.md.
     """
     c, a = as_rows(confidence, outcome)
     # Middles of cells, so that the reflection at 0 and 1 is that of the cosine transform.

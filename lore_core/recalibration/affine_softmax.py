@@ -134,8 +134,7 @@ class MatrixScaling(AffineSoftmax):
     With more than 64 classes M sees x along its 32 principal directions only. The most probable
     class can change.
 
-    ε is 0 unless temperature scaling fits the calibration rows better with more: as where classes
-    get no probability at all.
+    ε is 0 unless temperature scaling fits better with more: where classes get no probability.
 
     A row of weight 2 is not two rows, see :class:`~lore_core.recalibration.VectorScaling`.
 

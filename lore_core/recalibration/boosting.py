@@ -198,10 +198,10 @@ class BoostingRecalibration(Recalibrator):
     Notes
     -----
     Each tree is one Newton step of the NLL of "the prediction is right" on Platt's smoothed targets
-    a: (a − p) / h fitted by least squares of weights h = p (1 − p), 0.001 at least. A leaf has v =
-    Σ (a − p) / (Σ h + 1), within ±4, and 20 calibration rows or more; η = 0.1. Columns are cut at
-    63 quantiles at most, and each cut is looked for in eight random columns, with a fixed seed. Of
-    more than 20,000 rows each tree is grown on other 20,000, and its leaves take all.
+    a: (a − p) / h fitted by least squares of weights h = p (1 − p). A leaf has v = Σ (a − p) / (Σ h
+    + 1), within ±4, and 20 calibration rows or more; η = 0.1. Cuts are at 63 quantiles at most,
+    each looked for in eight random columns, with a fixed seed. Of more than 20,000 rows each tree
+    is grown on other 20,000.
 
     The smallest number of trees whose left-out NLL is within one standard error of the lowest
     (paired by rows, on at most 8,000) is taken; with 0 the method is the logistic regression. The

@@ -44,8 +44,7 @@ def check_edges(edges: Floats, name: str) -> None:
 def cells_of(points: Floats, apart: Ints, size: int = CELL_SIZE) -> Ints:
     """Put rows into cells of ``size`` to 2·size − 1 neighbours, shape (n,); −1: in none.
 
-    Rows of unlike ``apart`` (n,) never share a cell. Cut in halves across the widest dimension, as
-    in LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006.
+    Rows of unlike ``apart`` (n,) never share a cell. Cuts: Mondrian (LeFevre et al., ICDE 2006).
     """
     cell = np.full(len(points), -1, dtype=np.int64)
     found = 0

@@ -379,13 +379,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 self.features_ = clone(self.features).fit(X)
 
     def _columns(self, X: Any) -> Any:
-        """Return what map and recalibrator see of rows: a DataFrame or an array."""
         if self.features_ is not None:
             X = getattr(self.features_, "transform", self.features_)(X)
         return feature_columns(X)
 
     def _features(self, X: Any) -> Floats:
-        """Return the features of new rows in the order of ``fit``, shape (n, p)."""
         columns, names = self._columns(X), self._feature_names
         if names is not None and hasattr(columns, "columns"):
             missing = [name for name in names if name not in columns.columns]

@@ -144,10 +144,7 @@ class GroupWise(Recalibrator):
         return {"columns": self.columns, "everyone": everyone, "groups": groups}
 
     def fallback(self, evaluation: Dataset) -> pd.DataFrame:
-        """Which groups get the method fitted on all rows: ``group, rows, calibration_rows``.
-
-        Largest first; ``calibration_rows`` is 0 for a group that is new.
-        """
+        """Which groups get the method fitted on all rows: ``group, rows, calibration_rows``."""
         import pandas as pd
 
         fitted, sizes = self.by_group_, self.sizes_
@@ -190,7 +187,6 @@ class GroupWise(Recalibrator):
 
 
 def _of_rows(embedding: OnMaps, rows: NDArray[np.bool_]) -> Any:
-    """Select rows of one embedding, or of several by name."""
     taken = {}
     for name, item in maps_by_name(embedding).items():
         points = np.asarray(getattr(item, "coordinates", item))

@@ -193,8 +193,8 @@ def _state(values: Floats, right: Floats, count: Ints) -> VennAbersState:
 def added(right: Floats, count: Ints, outcome: float) -> Floats:
     """Return isotonic regression at one more row of an ``outcome``, shape (2m + 1,).
 
-    At positions as in :class:`VennAbersState`; ``right``, ``count`` (m,): right rows, and rows, of
-    each confidence. Fits from either end (pool adjacent violators) are joined at the new row.
+    ``right``, ``count`` (m,): right rows, and rows, of each confidence; 2m + 1 as in
+    :class:`VennAbersState`.
     """
     m = len(count)
     sums = np.concatenate([[0.0], np.cumsum(right)]).tolist()

@@ -107,8 +107,8 @@ class LoRe(Recalibrator):
     weight underflows.
 
     With s, p' = (Σ k a_j + s·acc(B)) / (Σ k + s). With a base b, p' = b(x) + Σ k (a_j − b_j) / (Σ k
-    + s), clipped to [0, 1] or, with the floor, [1/K, 1]; a bin without calibration rows keeps b(x).
-    Bins are always of the classifier's own confidence.
+    + s), clipped to [0, 1] or [1/K, 1]. An empty bin keeps the confidence or b(x). Bins are always
+    of the classifier's own confidence.
 
     A row of weight 2 is two rows where bins are of equal width and s is 0 or infinite: equal-mass
     bins hold as many rows each, whatever these weigh, and a pseudo-row counts as a row does on
@@ -268,7 +268,6 @@ def _bins(state: State) -> ConfidenceBins:
 
 
 def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
-    """Average a value of the calibration rows around each row, in its confidence bin."""
     d, count = state["points"].shape[1], state["count"]
     return laplacian_means(
         rows.place(state["feature_map"], d),

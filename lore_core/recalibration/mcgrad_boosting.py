@@ -153,7 +153,6 @@ def _frame(features: Floats, confidence: Floats) -> tuple[pd.DataFrame, list[str
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence its remarks on every fold."""
     log = logging.getLogger("mcgrad")
     before = log.level
     log.setLevel(logging.ERROR)

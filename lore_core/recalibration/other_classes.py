@@ -26,12 +26,8 @@ _BOUNDS = (0.05, 20.0)
 class OtherClasses:
     """Shares of the other classes, softened so that they fit the wrong rows.
 
-    Notes
-    -----
-    With ŷ the predicted class and c its confidence, a vector is c and, for k ≠ ŷ, (1 − c)·q_k,
-    whose likelihood is a product of one in c and one in q. So q is fitted on wrong rows alone: q_k
-    = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T} minimises −Σ_{wrong} log q_y + ρ (log T)²/2. The
-    last term is a normal prior for few wrong rows, narrower for recalibrated shares.
+    q_k = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T} minimises −Σ_{wrong} log q_y + ρ (log T)²/2, a
+    normal prior for few wrong rows. The confidence is another factor of the likelihood.
     """
 
     temperature: Annotated[float, POSITIVE] = 1.0  #: T; above 1 the shares become more alike
@@ -69,10 +65,7 @@ class OtherClasses:
         return np.asarray(np.exp(log_softmax(logs / self.temperature)))
 
     def complete(self, rows: Rows, confidence: Floats) -> Rows:
-        """Give the predicted classes new confidences (n,), and the others their shares of the rest.
-
-        ``rows``: with the classifier's own probabilities.
-        """
+        """Give the predicted classes new confidences, and the others their shares of the rest."""
         return rows.with_probabilities(
             by_blocks(self._completed, rows.probabilities, rows.predicted, confidence)
         )

@@ -140,25 +140,15 @@ class SmoothLoRe(Recalibrator):
 
     Notes
     -----
-    *First.* b is the probability of the predicted class after matrix scaling. A second base, where
-    rows have features, is a logistic regression of the outcome on log-odds of b, predicted class
-    and features. Both are cross-fitted in five parts.
-
-    *Corrections* of each base, logit p' = logit b + δ,
-
-        δ = Σ_j k_γ(x, x_j) (a_j − b_j) / (Σ_j k_γ(x, x_j) b_j (1 − b_j) + s),
-
-    over calibration rows x_j in a confidence bin with x, or of its predicted class: one Newton
-    step, from 0, of a local logistic regression with offset logit b and penalty s δ²/2. Beside
-    them, where a base is too far off for a step, the paper's LoRe with pseudo-rows.
-
-    *Average.* Candidates are weighed by stacking on leave-one-out corrections of calibration rows
-    (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`; one step for 50 rows, 20 at
-    least), and the average is put on a line
-    (:func:`~lore_core.recalibration.smooth_tuning.global_line`).
-
-    *The other classes* share the rest 1 − p' as after matrix scaling, softened by
-    :class:`~lore_core.recalibration.other_classes.OtherClasses`, log T with standard deviation 0.2.
+    Steps and formulas: docs/method.md ("LoRe smooth"). Matrix scaling, and a regression on top of
+    it where rows have features, are cross-fitted in five parts. Each is corrected by one Newton
+    step, from 0, of a local logistic regression of the outcome with the offset logit b; beside
+    them, where a base is too far off for a step, stands the paper's LoRe with pseudo-rows.
+    Candidates are weighed by stacking on leave-one-out corrections
+    (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`), and the average is put on a
+    line (:func:`~lore_core.recalibration.smooth_tuning.global_line`). The other classes share the
+    rest as after matrix scaling, softened by
+    :class:`~lore_core.recalibration.other_classes.OtherClasses`.
 
     A row of weight 2 is not two rows: of two equal rows each would correct the other. Penalties and
     pseudo-rows are of rows of weight 1 on average.

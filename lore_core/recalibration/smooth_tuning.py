@@ -111,9 +111,8 @@ def corrected_confidence(
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
     """Fit the global methods that local corrections start from, on 50,000 rows at most.
 
-    Returns matrix scaling; a logistic regression on top of it, where there are features; and
-    cross-fitted on :func:`parts`, rows with the probabilities of the first and confidences of both,
-    (n, 1 + len(more)). Penalties are chosen once, on all rows.
+    Returns matrix scaling; a logistic regression on it, where there are features; and,
+    cross-fitted, rows with probabilities of the first and confidences of both, (n, 1 + len(more)).
     """
     first = MatrixScaling().fit(_some(calibration))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
@@ -276,10 +275,7 @@ _SMALLEST_SPREAD = 1e-9
 
 
 def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
-    """Return pseudo-BMA+ weights (n_candidates,) from leave-one-out log-likelihoods of rows.
-
-    ``log_likelihood`` (n_candidates, n). ``rows`` (n,): weights of mean 1.
-    """
+    """Return pseudo-BMA+ weights (n_candidates,); ``rows`` (n,): weights of mean 1."""
     n = log_likelihood.shape[1]
     rng = np.random.default_rng(0)
     draws = rng.standard_exponential((n, _N_RESAMPLES))
@@ -293,8 +289,7 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
 def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
     """Return weights (n_candidates,) of candidates whose *average* predicts left-out rows well.
 
-    Stacking maximises Σ_i log Σ_m w_m p_m(i) by EM. ``n_steps`` from half pseudo-BMA+ and half
-    equal weights stay near both: run to the end, the weights would overfit.
+    Few steps of EM stay near half pseudo-BMA+ and half equal weights: run to the end, they overfit.
     """
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
@@ -309,8 +304,7 @@ def global_line(
 ) -> tuple[float, float]:
     """Return slope α and intercept β of a logistic curve through left-out confidences (n,).
 
-    Minimises the NLL plus 5·((α − 1)² + β²), a normal prior around the identity. It corrects the
-    bias of an average, a clip at 1/K or a base of the wrong shape.
+    It corrects what an average, a clip at 1/K or a base of the wrong shape is biased by.
     """
     from scipy.optimize import minimize
 

@@ -160,10 +160,7 @@ def classes_of(
 
 
 def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:
-    """Return average and largest local error of the whole vector over γ.
-
-    Of as many evaluation rows as can be simulated within half a minute.
-    """
+    """Return errors of the whole vector over γ, of rows that half a minute suffices to simulate."""
     dataset, points = _curve_rows(view)
     return vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins, progress=progress)
 

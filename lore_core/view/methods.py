@@ -59,10 +59,7 @@ def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]
 def grouping_of(
     dataset: Dataset, column: str | None = None, min_group_size: int | None = None
 ) -> Grouping | None:
-    """Return the groups of the maximum group-wise MCE; None without groups.
-
-    By default the first column, and groups of 30 rows or more; where all are smaller, the largest.
-    """
+    """Return the groups of the maximum group-wise MCE, by default the first column's, or None."""
     frame = dataset.evaluation.groups
     if frame is None:
         return None
@@ -90,10 +87,7 @@ def summary_of(
     errors: LocalErrors | None = None,
     progress: Progress | None = None,
 ) -> Summary:
-    """Return every metric of the evaluation rows; the local ones where there is a map.
-
-    ``n_draws``: of intervals of calibration errors, 0 for none; by default what takes some seconds.
-    """
+    """Return every metric of the evaluation rows; ``n_draws``: 0 for no simulated intervals."""
     simulating = simulating_of(view)
     if n_draws is not None:
         simulating = {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
@@ -174,10 +168,7 @@ def intervals_of(
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
 ) -> dict[str, pd.DataFrame] | None:
-    """Simulate the intervals of calibration errors that can be waited for; None where none can.
-
-    ``confidences``: of the evaluation rows, by method.
-    """
+    """Simulate the intervals of calibration errors that can be waited for; None where none can."""
     simulating = simulating_of(view, n_methods=len(confidences), on=measured_on)
     if not simulating["n_draws"]:
         return None

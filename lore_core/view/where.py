@@ -89,11 +89,7 @@ def curve_of(
     confidence: Floats | None = None,
     on: Embedding | None = None,
 ) -> BandwidthCurve:
-    """Return MLCE and ALCE of the evaluation rows over γ.
-
-    ``confidence`` (n,): by default the target's. ``on``: map to measure on, by default the
-    kernel's.
-    """
+    """Return MLCE and ALCE over γ, by default of the target's confidence on the kernel's map."""
     if isinstance(view, SumsView):
         return bandwidth_curve_of_sums(view.sums, progress=part_of(progress, 0.8, 1.0))
     rows = view.target_rows if confidence is None else view.evaluation
@@ -170,10 +166,7 @@ def subgroups_of(
     halves: Halves | None = None,
     progress: Progress | None = None,
 ) -> SubgroupSearch:
-    """Find where the confidence of the evaluation rows is worse than on average.
-
-    Without a map only columns are searched. ``halves``: from :func:`view_halves`, if known.
-    """
+    """Find subgroups of evaluation rows; without a map only columns are searched."""
     halves = view_halves(view, against=against) if halves is None else halves
     return halves.search(view.points_if_any, gamma=view.gamma, progress=progress)
 
@@ -222,7 +215,7 @@ def retraining_words(subgroup: Subgroup, known: GainEstimate | None) -> str:
 def outlines_of(
     search: SubgroupSearch, points: Floats, most: int | None = None
 ) -> list[tuple[str, Outline]]:
-    """Outline the first subgroups on a map, by number, but scattered ones."""
+    """Outline the first subgroups on a map, by number, except scattered ones."""
     drawn = []
     for number, subgroup in enumerate(search.subgroups[:most]):
         outline = rows_outline(points, search.mask(number))
