@@ -101,10 +101,7 @@ class Comparison:
             return joint_intervals(apart, list(threads.map(range_to, others)))
 
     def with_simulated(self, simulated: Mapping[str, pd.DataFrame]) -> Comparison:
-        """Return the same with the intervals of the calibration errors.
-
-        ``simulated``: by method, of :func:`~lore_core.inference.intervals.calibration_intervals`.
-        """
+        """Return the same with simulated intervals of calibration errors, by method."""
         summaries = {
             label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()
         }
@@ -139,18 +136,12 @@ class Comparison:
 
     @cached_property
     def worst_parts(self) -> pd.DataFrame:
-        """Places where maxima lie, on held-out rows, before and after each method.
-
-        See :func:`~lore_core.comparison.effects.try_worst_parts`.
-        """
+        """See :func:`~lore_core.comparison.effects.try_worst_parts`."""
         return try_worst_parts(self.summaries, self.datasets)
 
     @cached_property
     def most_probable(self) -> pd.DataFrame:
-        """Whether the most probable class of rows is another one than the predicted one.
-
-        See :func:`~lore_core.comparison.effects.most_probable_classes`.
-        """
+        """See :func:`~lore_core.comparison.effects.most_probable_classes`."""
         return most_probable_classes(self.datasets)
 
     def to_dict(self) -> dict[str, Any]:

@@ -38,20 +38,14 @@ class GainEstimate:
         return np.clip(self.recalibrated + self.explained, 0.0, 1.0)
 
     def losses(self, rows: Mask | Ints | slice = slice(None)) -> LossParts | None:
-        """Split the squared error of some rows; None where they are too few to tell.
-
-        The outcomes of ``rows`` must have had no part in choosing them.
-        """
+        """Split the squared error of ``rows`` chosen without outcomes; None of too few."""
         c, a = self.confidence[rows], self.outcome[rows]
         if not are_enough(a):
             return None
         return loss_parts(c, a, self.recalibrated[rows], self.explained[rows])
 
     def rewards(self, ratio: float, rows: Mask | Ints | slice = slice(None)) -> RewardParts | None:
-        """Measure gains of some rows at the costs w/u = ``ratio``; None where they are too few.
-
-        ``rows``: as of :meth:`losses`.
-        """
+        """Measure gains of ``rows`` at costs w/u = ``ratio``, as :meth:`losses`."""
         c, a = self.confidence[rows], self.outcome[rows]
         if not are_enough(a):
             return None

@@ -121,10 +121,7 @@ class RunsComparison:
         return pd.DataFrame.from_dict(records, orient="index", columns=columns)
 
     def correlation(self, of: str = MAX_GROUPWISE) -> pd.Series:
-        """Pearson correlation of every metric with one of them, over all runs and methods.
-
-        NaN for one that does not vary; InputError for an unknown one (Luo et al. 2022, table 2).
-        """
+        """Pearson correlation of every metric with one of them over all runs and methods."""
         metrics = self.runs.drop(columns=["run", "method"])
         self._check_metric(of, "of")
         varies = metrics.columns[metrics.nunique() > 1]

@@ -45,10 +45,7 @@ class Summary:
     worst_parts: dict[str, WorstPart]
 
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
-        """Return the same with the intervals of the calibration errors.
-
-        ``simulated``: from :func:`~lore_core.inference.intervals.calibration_intervals`.
-        """
+        """Return the same with simulated intervals of calibration errors."""
         limits = pd.concat([self.intervals, simulated[["low", "high"]]])
         known = [metric.name for metric in COMPARED if metric.name in limits.index]
         return dataclasses.replace(self, intervals=limits.loc[known])

@@ -1,7 +1,4 @@
-"""Confidence intervals of ECE, MCE, ALCE and both MLCE by test inversion.
-
-Chance makes these metrics larger and resampling does once more, so a bootstrap gets them wrong.
-"""
+"""Confidence intervals of ECE, MCE, ALCE and both MLCE by test inversion: a bootstrap is biased."""
 
 from __future__ import annotations
 

@@ -224,10 +224,7 @@ class VectorBand:
         return len(self.mean_squared) - 1
 
     def band(self, metric: CurveKey) -> tuple[Floats, Floats]:
-        """Return the band that 95 % of curves of a model that is right stay in as a whole.
-
-        Low (0) and high, shape (g,); NaN where no row has ten effective neighbours.
-        """
+        """Return 0 and the 95 % level of whole curves of right models, (g,), perhaps NaN."""
         mean, deviation, apart = self._spread(metric)
         high = np.asarray(positive_root(mean + _limit(apart) * deviation))
         return np.where(np.isnan(high), np.nan, 0.0), high

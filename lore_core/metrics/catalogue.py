@@ -1,7 +1,7 @@
 """Catalogue of every metric of one set of predictions: what all tables, pages and files ask.
 
-A new metric is a function in a module of its own and one entry here. Whatever needs numpy is
-imported by the functions: the command's help reads this module.
+A new metric is a function in its own module and one entry here. No numpy at import, for the
+command's help.
 """
 
 from __future__ import annotations

@@ -101,10 +101,7 @@ def describe_gaps(
     *,
     gamma: float,
 ) -> str:
-    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
-
-    ``signed``: of rows with enough effective neighbours; ``left_out``: share of the others.
-    """
+    """Say mean confidence and accuracy of rows, and the range of ``signed`` errors over the map."""
     start = f"{name}: {n_rows:,} rows, promised {percent(confidence)}, got {percent(accuracy)}"
     if not len(signed):
         return (

@@ -186,10 +186,7 @@ class AffineProblem:
         return np.asarray(found)
 
     def fit(self, start: Floats, penalties: Penalties, *, tolerance: float = 1e-7) -> Floats:
-        """Minimise from a start; ``tolerance``: share of the loss a step has to gain.
-
-        Steps are in units of the curvature: the loss is a narrow valley of W otherwise.
-        """
+        """Minimise in units of curvature; ``tolerance``: share of the loss a step has to gain."""
         k = self.logs.shape[1]
         if np.isfinite(penalties.rest) and len(start) == 2 * k:
             start = np.concatenate([start, np.zeros(self.directions.size or k * k)])

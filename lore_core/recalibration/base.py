@@ -179,10 +179,7 @@ class Recalibrator(ABC):
         return params | nested
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters, nested ones as ``base__bounds=…``; InputError if one is invalid.
-
-        What was fitted stays until ``fit`` is called again.
-        """
+        """Change parameters, nested ones as ``base__bounds=…``, but not what was fitted."""
         settings = self.get_params(deep=False)
         own_label = self.label != type(self)(**settings).label
         # The outer ones first: a nested name means the new recalibrator.
@@ -252,10 +249,7 @@ class Recalibrator(ABC):
 
     @staticmethod
     def in_cells(state: Any, size: int) -> tuple[Any, NDArray[np.int64] | None]:
-        """Return a state that no single calibration row can be read from, and the rows' cells.
-
-        It holds means over at least ``size`` rows. Cells (n,): −1 for none; None: it held no rows.
-        """
+        """Return a state of means over ``size`` rows or more, and cells of rows (n,), −1: none."""
         return state, None
 
     def without_rows(self, cell_size: int = CELL_SIZE) -> Self:
@@ -294,10 +288,7 @@ class Recalibrator(ABC):
 
     @staticmethod  # noqa: B027 - few need it
     def check_state(state: Any, name: str, sizes: Sizes) -> None:
-        """Refuse a state from a file whose parts, each valid, do not fit together.
-
-        ``name``: how errors call the method. ``sizes``: lengths, and ``calibration_rows``.
-        """
+        """Refuse a state whose parts do not fit together; ``name``: the method's in errors."""
 
     def check_restored(self, n_classes: int, n_features: int) -> None:
         """Refuse a recalibrator from a file, or a part of it, whose state is none of its method."""

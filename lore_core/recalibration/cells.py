@@ -42,10 +42,7 @@ def check_edges(edges: Floats, name: str) -> None:
 
 
 def cells_of(points: Floats, apart: Ints, size: int = CELL_SIZE) -> Ints:
-    """Put rows into cells of ``size`` to 2·size − 1 neighbours, shape (n,); −1: in none.
-
-    Rows of unlike ``apart`` (n,) never share a cell. Cuts: Mondrian (LeFevre et al., ICDE 2006).
-    """
+    """Put neighbours alike in ``apart`` into Mondrian cells of ``size`` to 2·size − 1; −1: none."""
     cell = np.full(len(points), -1, dtype=np.int64)
     found = 0
     waiting = [np.flatnonzero(apart == one) for one in np.unique(apart)]

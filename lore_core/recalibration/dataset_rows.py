@@ -76,10 +76,7 @@ class FittedOn:
         return {name: item for name, item in given.items() if name in meant}
 
     def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
-        """Return the maps a method uses, ``name`` and ``map``, in the order of ``fit``.
-
-        ``maps``: whether they are wanted; or the maps, where ``fit`` got only their coordinates.
-        """
+        """Return ``name`` and ``map`` of a method's maps; ``maps``: whether wanted, or given."""
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
         kinds = [type(item.projection) for item in found.values() if item is not None]
         other = [kind.__name__ for kind in kinds if not issubclass(kind, MAPS)]

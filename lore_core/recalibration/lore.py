@@ -301,10 +301,7 @@ def corrected(
 
 
 def _pulled(mean: Floats, mass: Floats, toward: Floats, prior_strength: float) -> Floats:
-    """Return (Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
-
-    ``toward`` where the mean is NaN; with s = 0 the mean, also where the mass underflows.
-    """
+    """Return (Σ k v + s·toward) / (Σ k + s): ``toward`` where the mean is NaN, mean if s = 0."""
     if prior_strength == 0:
         return np.where(np.isnan(mean), toward, mean)
     share = mass / (mass + prior_strength)

@@ -198,10 +198,7 @@ class SmoothTrial:
     weights: Floats | None  #: (n,) what each row counts for; None: all alike
 
     def table(self, names: Mapping[str, Sequence[str]], weight: Floats) -> dict[str, Any]:
-        """Return the columns of a table of all candidates, best first.
-
-        ``names``: of the partitions (``within``) and bases (``base``). ``weight``: (n_candidates,).
-        """
+        """Return columns of a table of all candidates, best first; ``weight`` (n_candidates,)."""
         loss = -np.average(self.log_likelihood, axis=1, weights=self.weights)
         order = np.argsort(loss, kind="stable")
         ordered = [self.candidates[number] for number in order]
@@ -302,10 +299,7 @@ def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = 
 def global_line(
     confidence: Floats, outcome: Floats, rows: Floats | None = None
 ) -> tuple[float, float]:
-    """Return slope α and intercept β of a logistic curve through left-out confidences (n,).
-
-    It corrects what an average, a clip at 1/K or a base of the wrong shape is biased by.
-    """
+    """Return slope and intercept of a logistic curve through left-out confidences (n,)."""
     from scipy.optimize import minimize
 
     odds = logit(confidence_within(confidence))
@@ -329,10 +323,7 @@ def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:
 
 
 def confidence_levels(confidence: Floats, n_levels: int) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into at most so many levels of equal weight; return the mean of each, too.
-
-    A row weighs √(p(1 − p)), or most levels would lie between 0.99 and 1.
-    """
+    """Cut confidences into levels of equal Σ √(p(1 − p)); return the means of levels, too."""
     ordered = np.sort(confidence)
     weight = np.cumsum(np.sqrt(ordered * (1.0 - ordered)) + _SMALLEST_SPREAD)
     shares = weight[-1] * np.arange(1, n_levels) / n_levels
@@ -351,10 +342,7 @@ def most_levels(n_rows: int) -> int:
 
 
 def fewest_levels(confidence: Floats, price: float) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into as few levels, 0.8·∛n at most, as cost a share ``price`` of their NLL.
-
-    Confidences q cost H(q) / H(c) − 1, with H(q) = −Σ c log q + (1 − c) log(1 − q).
-    """
+    """Cut confidences into as few levels, 0.8·∛n at most, as cost ``price`` of their NLL."""
     lowest = _expected_nll(confidence, confidence)
     most = most_levels(len(confidence))
     for n_levels in range(1, most):

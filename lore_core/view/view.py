@@ -131,10 +131,7 @@ class View:
         )
 
     def points(self, split: str = EVALUATION, *, on: Embedding | None = None) -> Floats:
-        """Coordinates of the rows of one split, shape (n_split, d).
-
-        ``on``: by default the kernel's map; InputError if there is none.
-        """
+        """Coordinates of a split on a map, by default the kernel's; InputError if there is none."""
         embedding = self.embedding if on is None else on
         return embedding.coordinates[as_block(self.dataset.in_split(split))]
 
@@ -143,10 +140,7 @@ class View:
         return embedding.rows(self.dataset.in_split(CALIBRATION))
 
     def as_new(self, embedding: Embedding, chosen: slice = slice(None)) -> Embedding:
-        """Return evaluation rows on a map, where a saved method will place rows like them.
-
-        ``embedding``: all rows. ``chosen``: which of the evaluation rows.
-        """
+        """Return evaluation rows of a map where a saved method would place rows like them."""
         calibration, evaluation = map(self.dataset.in_split, (CALIBRATION, EVALUATION))
         return embedding.as_new(np.flatnonzero(evaluation)[chosen], among=calibration)
 
@@ -167,10 +161,7 @@ class View:
 
     @property
     def gammas(self) -> Floats:
-        """Bandwidths of curves, shape (g,): the steps of the sliders, and its own.
-
-        Above 300,000 rows every third step.
-        """
+        """Bandwidths of curves, (g,): the sliders' steps (many rows: a third) and its own."""
         every = 1 if len(self.evaluation) <= _MOST_ROWS_AT_EVERY_STEP else 3
         return np.array(sorted({*ROUND_GAMMAS[::every], self.gamma}))
 
@@ -220,10 +211,7 @@ class View:
         }
 
     def key(self, *parts: Part) -> tuple[Hashable, ...]:
-        """Name what is looked at, for caches: equal only where every number is.
-
-        ``*parts``: what the number depends on besides the rows; all of it by default.
-        """
+        """Key for caches of what depends on ``parts`` of the view, by default on all."""
         maps = tuple((name, embedding.digest) for name, embedding in self.maps.items())
         values = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)
         return (self.dataset.digest, *values)
