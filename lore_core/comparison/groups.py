@@ -93,12 +93,11 @@ def compare_groups(
     Returns
     -------
     DataFrame
-        One row a method. Of the :func:`~lore_core.metrics.global_metrics.counted_groups` the one of
-        the largest |gap|: ``furthest_group, furthest_rows, gap, gap_low, gap_high``, with joint
-        intervals. Of cells of group and bin with :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS`
-        rows the largest |gap|: ``cell_gap`` (signed; NaN without one), ``cell``, ``cell_rows``. The
-        paper's maximum over all cells (Luo et al. 2022, table 1): ``max_group_mce``,
-        ``worst_group``, ``worst_rows``.
+        One row a method. ``furthest_group, furthest_rows, gap, gap_low, gap_high`` (joint
+        intervals) of the largest |gap| of :func:`~lore_core.metrics.global_metrics.counted_groups`;
+        ``cell_gap`` (signed; NaN without one), ``cell, cell_rows`` of the largest of cells with
+        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows; ``max_group_mce, worst_group,
+        worst_rows`` of the paper's maximum over all cells (Luo et al. 2022, table 1).
     """
     records: dict[str, dict[str, Any]] = {}
     for label, dataset in datasets.items():

@@ -68,8 +68,8 @@ def loss_parts(
     Calibration and grouping loss, and intervals, as in docs/method.md ("Recalibrate, or retrain?").
     Rows are cut into bins of equal number by confidence, and these into parts of equal number by
     ``predicted``. Both estimates are unbiased for these cells. Cells see less than all there is, so
-    the grouping loss is at least as large (Perez-Lebel et al., section 4.2; what they subtract as
-    induced by bins is not there, as g − a hardly depends on c).
+    the grouping loss is at least as large (Perez-Lebel et al., "Beyond calibration", ICLR 2023,
+    section 4.2, whose term induced by bins is not there: g − a hardly depends on c).
     """
     c, a = as_rows(confidence, outcome)
     g = as_confidence(recalibrated, "recalibrated")
@@ -229,7 +229,8 @@ def reward_parts(
     Notes
     -----
     See docs/method.md ("Recalibrate, or retrain?"). The best possible recalibration and model gain
-    at least as much as the fitted two (Perez-Lebel et al. 2025, section 3).
+    at least as much as the fitted two (Perez-Lebel et al., "Decision from suboptimal classifiers",
+    AISTATS 2025, section 3).
     """
     c, a = as_rows(confidence, outcome)
     g, f = as_confidence(recalibrated, "recalibrated"), as_confidence(improved, "improved")

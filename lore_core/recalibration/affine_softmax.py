@@ -80,7 +80,7 @@ class VectorScaling(AffineSoftmax):
     Attributes
     ----------
     diagonal_, bias_ : ndarray of shape (K,)
-        w and b; where all of w are 1 and all of b are 0 nothing changes.
+        w and b; 1 and 0 change nothing.
 
     Notes
     -----
@@ -190,8 +190,7 @@ class DirichletCalibration(AffineSoftmax):
 
     References
     ----------
-    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, "Beyond temperature scaling: obtaining
-    well-calibrated multiclass probabilities with Dirichlet calibration", NeurIPS 2019.
+    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, NeurIPS 2019.
     """
 
     label = "Dirichlet calibration"

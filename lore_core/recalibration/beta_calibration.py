@@ -44,8 +44,7 @@ class BetaCalibration(Recalibrator):
 
     References
     ----------
-    Kull, Silva Filho, Flach, "Beta calibration: a well-founded and easily implemented improvement
-    on logistic calibration for binary classifiers", AISTATS 2017.
+    Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017.
     """
 
     label = "Beta calibration"

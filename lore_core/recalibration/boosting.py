@@ -212,8 +212,7 @@ class BoostingRecalibration(Recalibrator):
 
     References
     ----------
-    Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics,
-    2001. Chen, Guestrin, "XGBoost: a scalable tree boosting system", KDD 2016.
+    Friedman, Annals of Statistics, 2001. Chen, Guestrin, "XGBoost", KDD 2016.
     """
 
     label = "Boosting"

@@ -46,8 +46,7 @@ class IsotonicRegression(Recalibrator):
 
     References
     ----------
-    Zadrozny, Elkan, "Transforming classifier scores into accurate multiclass probability
-    estimates", KDD 2002.
+    Zadrozny, Elkan, "Transforming classifier scores", KDD 2002.
     """
 
     label = "Isotonic regression"
@@ -133,8 +132,7 @@ class VennAbers(Recalibrator):
 
     References
     ----------
-    Vovk, Petej, Fedorova, "Large-scale probabilistic predictors with and without guarantees of
-    validity", NeurIPS 2015.
+    Vovk, Petej, Fedorova, "Large-scale probabilistic predictors", NeurIPS 2015.
     """
 
     label = "Venn–Abers"

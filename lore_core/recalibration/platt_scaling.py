@@ -44,9 +44,7 @@ class PlattScaling(Recalibrator):
 
     References
     ----------
-    Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
-    likelihood methods", 1999. Lin, Lin, Weng, "A note on Platt's probabilistic outputs for support
-    vector machines", Machine Learning 68, 2007.
+    Platt, "Probabilistic outputs", 1999. Lin, Lin, Weng, Machine Learning 68, 2007.
     """
 
     label = "Platt scaling"

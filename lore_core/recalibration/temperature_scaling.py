@@ -115,8 +115,7 @@ def maximum_mean_calibration_error(
 
     References
     ----------
-    Kumar, Sarawagi, Jain, "Trainable calibration measures for neural networks from kernel mean
-    embeddings", ICML 2018, eq. 5.
+    Kumar, Sarawagi, Jain, "Trainable calibration measures", ICML 2018, eq. 5.
     """
     c, a = as_rows(confidence, outcome)
     return float(np.sqrt(_squared(c, a, as_weights(weights, len(c)))))
