@@ -38,7 +38,7 @@ class GainEstimate:
         return np.clip(self.recalibrated + self.explained, 0.0, 1.0)
 
     def losses(self, rows: Mask | Ints | slice = slice(None)) -> LossParts | None:
-        """Split the squared error of ``rows`` chosen without outcomes; None of too few."""
+        """Split the squared error of ``rows`` chosen without their outcomes; None if too few."""
         c, a = self.confidence[rows], self.outcome[rows]
         if not are_enough(a):
             return None

@@ -342,7 +342,7 @@ def most_levels(n_rows: int) -> int:
 
 
 def fewest_levels(confidence: Floats, price: float) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into as few levels, 0.8·∛n at most, as cost ``price`` of their NLL."""
+    """Cut confidences into as few levels, 0.8·∛n at most, as cost a share ``price`` of NLL."""
     lowest = _expected_nll(confidence, confidence)
     most = most_levels(len(confidence))
     for n_levels in range(1, most):
