@@ -29,31 +29,19 @@ from lore_core.recalibration import Recalibrator
 class Benchmark:
     """What each method did to the evaluation rows of each dataset.
 
-    Notes
-    -----
-    Means over unlike datasets say little: one on which all errors are large decides them. So values
-    are compared within a dataset, by rank and by their ratio to the lowest.
-
-    Two methods are compared by Wilcoxon's signed-rank test over the datasets, each method with the
-    one of the lowest mean rank, p-values adjusted by Holm. Not by Nemenyi's critical difference of
-    mean ranks: whether that tells two methods apart depends on which others took part.
-
-    References
-    ----------
-    Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
-    Benavoli, Corani, Mangili, "Should we really use post-hoc tests based on mean-ranks?", JMLR 17,
-    2016.
+    Values are compared within datasets, as ranks and ratios to the lowest: means over unlike
+    datasets are decided by large errors. Tests are pairwise, not Nemenyi's of mean ranks, which
+    depends on the other methods (Demšar, JMLR 7, 2006; Benavoli, Corani, Mangili, JMLR 17, 2016).
     """
 
     values: RunsComparison  #: The datasets as runs
-    #: One row a dataset, method and metric whose rows are paired: ``run, method, metric``, the
-    #: ``difference`` to the method that is lowest there with its interval ``low, high``, 95 % for
-    #: all methods of a dataset at once. Bounds are NaN for that method itself.
+    #: ``run, method, metric`` of paired rows, and ``difference, low, high`` to the lowest method
+    #: there: joint 95 % intervals of a dataset, NaN for that method itself.
     behind: pd.DataFrame
 
     @property
     def metrics(self) -> list[str]:
-        """Names of the metrics of which less is better, known of every method on some dataset."""
+        """Names of error metrics that are known of every method on some dataset."""
         lower = filter(less_is_better, self.values.metrics)
         return [name for name in lower if not self.ranks(name).empty]
 
@@ -62,7 +50,7 @@ class Benchmark:
         return self.values.values(metric).dropna().rank(axis=1)
 
     def any_difference(self, metric: str) -> float:
-        """Return Friedman's p-value that ranks differ, of two methods Wilcoxon's."""
+        """Return Friedman's p-value that ranks differ; of two methods Wilcoxon's."""
         wide = self.values.values(metric).dropna()
         if len(wide) < 2 or wide.shape[1] < 2:
             return float("nan")
@@ -73,11 +61,10 @@ class Benchmark:
     def ranking(self, metric: str) -> pd.DataFrame:
         """Rank the methods by one metric over all datasets, from best to worst.
 
-        Returns one row a method: ``mean_rank``; ``ratio``, the geometric mean of its value over the
-        lowest of the dataset (NaN where a lowest is 0 or below); ``best``, on how many datasets it
-        is lowest; ``near``, on how many its interval to the lowest holds 0 or it is that one (NaN
-        for a metric without paired rows); ``p_value``, that it differs from the method of the
-        lowest mean rank, adjusted by Holm (NaN for that one).
+        One row a method: ``mean_rank``; ``ratio``, the geometric mean of its value over the lowest
+        (NaN where a lowest is 0 or below); ``best``, on how many datasets it is lowest; ``near``,
+        on how many it is or its interval to the lowest holds 0 (NaN without paired rows);
+        ``p_value``, adjusted by Holm (NaN for the lowest mean rank).
         """
         ranks = self.ranks(metric)
         if ranks.empty:
@@ -118,10 +105,7 @@ class Benchmark:
         }
 
     def frame(self) -> pd.DataFrame:
-        """Everything in one long table: ``set, method, metric, value, rank``, and ``behind``.
-
-        With the last, ``behind_low`` and ``behind_high``; see :attr:`behind`.
-        """
+        """Long table: ``set, method, metric, value, rank, behind, behind_low, behind_high``."""
         values = self.values.runs.melt(["run", "method"], var_name="metric", value_name="value")
         lower = values["metric"].map(less_is_better)
         ranks = values[lower].groupby(["run", "metric"])["value"].rank()
@@ -146,10 +130,9 @@ def benchmark(
 ) -> Benchmark:
     """Fit every recalibrator on each dataset's calibration rows and measure it on the others.
 
-    ``sets``: datasets with a split, or a directory as :func:`~lore_core.load_runs` reads it. The
-    rest is as in :func:`~lore_core.comparison.runs.compare_runs`, but PCA has no more dimensions
-    than a dataset has features, and the worst cell is of the first group column, or of the
-    predicted classes.
+    ``sets``: with a split, or a directory. The rest:
+    :func:`~lore_core.comparison.runs.compare_runs`, but PCA has at most a dataset's number of
+    features, and groups are the first column's or the predicted classes.
     """
     prepared = prepare_runs(
         sets,
@@ -175,7 +158,7 @@ def benchmark(
 
 
 def _taken(result: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Take the metrics, and the differences to the method that is lowest by each paired one."""
+    """Return the metrics, and the differences to the method that is lowest by each paired one."""
     apart = []
     for metric in result.paired:
         if not less_is_better(metric.name):

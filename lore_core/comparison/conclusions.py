@@ -40,7 +40,7 @@ from lore_core.regions.subgroups.verdict import name_of_subgroup
 class Conclusion:
     """What a page comes to."""
 
-    #: The most important thing that is true; more than one sentence where one does not do.
+    #: The most important true finding; seldom more than one sentence.
     sentence: str
     is_significant: bool = False  #: Whether anything is said to be beyond chance
 
@@ -63,14 +63,12 @@ def conclude_bandwidths(
 ) -> Conclusion:
     """Say at which γ local errors stand clear of chance the most.
 
-    That is the supported MLCE, or the average error of the whole vector.
+    ``curve``: of the data; judged is the supported MLCE, or the average error of the whole vector.
+    ``chance``: what calibrated data with the same confidences show at the same bandwidths; None
+    where that was not simulated. ``on``: the feature map.
 
-    ``curve``: of the data. ``chance``: what calibrated data with the same confidences show at the
-    same bandwidths; None where that was not simulated. ``on``: the feature map.
-
-    The curve is compared with the band that a whole curve of a calibrated model stays in with 95 %
-    (:meth:`~lore_core.inference.simulation.NullBand.band`), so where every confidence is right at
-    most 5 % of such sentences say that it stands clear.
+    Where every confidence is right, at most 5 % of such sentences say that it stands clear
+    (:meth:`~lore_core.inference.simulation.NullBand.band`).
     """
     of_vector = isinstance(curve, VectorCurve)
     key: CurveKey = "average" if of_vector else "mlce_supported"
@@ -110,21 +108,19 @@ def conclude_bandwidths(
     )
 
 
-#: Groups that are named.
 _NAMED = 3
 
 
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
     """Say which groups are off beyond chance, and what brings the worst of them near to zero.
 
-    ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the
-    first is what the others are compared with. ``min_group_size``: smaller groups do not count.
+    ``reports``: :func:`~lore_core.comparison.groups.group_report` by method, of the same rows;
+    others are compared with the first.
 
-    The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything
-    rests on them: a group is off where its interval leaves out 0, a method is surely nearer (or
-    further off) than another where the whole interval of the accuracy is; where several are left
-    that may be the nearest, they are named as such. So where every confidence is right, at
-    most 5 % of such sentences call a group off, or a method harmful, that is not.
+    Where every confidence is right, at most 5 % of such sentences call a group off, or a method
+    harmful: all rests on the joint 95 % intervals of all groups (Clopper–Pearson, Bonferroni). A
+    group is off where its interval leaves out 0; a method is nearer than another where the whole
+    interval of the accuracy is.
     """
     first, *others = reports
     before = reports[first].set_index("group")
@@ -156,7 +152,6 @@ def _group(table: pd.DataFrame, number: int) -> str:
 
 
 def _gaps(table: pd.DataFrame) -> NDArray[np.float64]:
-    """Gaps of groups with their intervals, shape (groups, 3)."""
     return table[["gap", "gap_low", "gap_high"]].to_numpy(np.float64)
 
 
@@ -200,7 +195,7 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
     )
 
 
-#: A gain of NLL that is less, as a share of it, is not worth a method.
+#: Gains below this share of the NLL are not worth a method.
 SMALL_GAIN = 0.02
 
 
@@ -210,13 +205,10 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
     ``result``: the first method is what the others are compared with. ``search``: subgroups of the
     same rows, of the top label; the first is spoken of.
 
-    A method helps where its mean NLL is lower than that of the first by paired intervals that hold
-    for all methods at once; of several the lowest is spoken of. Where there is none, one helps
-    whose Brier score is lower so and whose NLL reads lower. Either score calls a method better
-    that is not in at most 2.5 %. "Leave it" takes intervals that rule out a gain of 2 % of the NLL.
-
-    The subgroup was tested by itself; its gap is that of its held-out rows, before and after, with
-    one Wilson interval of their accuracy, which no method changes.
+    A method helps where its NLL or, if none, its Brier score is lower than the first's by joint
+    paired intervals; either score errs in at most 2.5 %. "Leave it" takes intervals that rule out a
+    gain of 2 % of the NLL. The subgroup's gap is that of its held-out rows, with one Wilson
+    interval of their accuracy, which no method changes.
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:
@@ -251,7 +243,6 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
 
 
 def _best(result: Comparison, by: Metric, among: list[str]) -> str | None:
-    """Name the lowest of the methods that are significantly lower than the first, if any is."""
     better = [name for name in among if result.difference(by)["high"][name] < 0]
     return None if not better else str(result.table.loc[better, by.name].idxmin())
 
@@ -264,7 +255,7 @@ def _none_better(scores: list[Metric], others: list[str], first: str) -> str:
 
 
 def _at_most(result: Comparison, by: Metric, none: str, *, leave: bool) -> str:
-    """Say how large a gain may have been missed; where that is little, that may be to leave it."""
+    """Say how large a gain may have been missed, and perhaps to leave it."""
     before, gain = float(result.table[by.name].iloc[0]), -result.difference(by)["low"].min()
     start = "No significant improvement found"
     if gain <= SMALL_GAIN * before and leave:
@@ -324,7 +315,6 @@ def _in_subgroup(
     def is_closer(name: str, than: str) -> bool:
         return bool(closer_to_zero(low, high, confidence[than], confidence[name]) > 0)
 
-    # (A name may quote words.)
     name = name_of_subgroup(subgroup).replace("“", "‘").replace("”", "’")
     where = "the first region of the map" if subgroup.is_region else f"“{name}”"
     on = f"On the {n:,} held-out rows of {where}"
@@ -360,10 +350,9 @@ def conclude_retraining(
 
     ``losses, rewards``: of the same rows; None where they are too few. ``unsure_cost``: the cost u
     of being unsure, in the reader's unit. ``has_features``: whether trees saw features, or the
-    predicted class alone. ``weighted``: whether rows have weights, so that nothing was looked at.
+    predicted class alone. ``weighted``: whether rows have weights, so that nothing was estimated.
 
-    "At most" is the upper end of a 95 % interval (of the reward a one-sided bound), "at least" the
-    lower end of one.
+    "At most" and "at least" are ends of a 95 % interval (of the reward a one-sided bound).
     """
     if weighted:
         return Conclusion(
@@ -400,7 +389,6 @@ def conclude_retraining(
 
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
-    """Say the same of the reward."""
     most, improved = rewards.at_most * u, rewards.improved
     text = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
     if math.isnan(improved.low):
@@ -415,10 +403,7 @@ def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
 
 
 def retraining_in_subgroup(losses: LossParts | None) -> str:
-    """Say what can be gained on the held-out rows of a subgroup; "" where they are too few.
-
-    ``losses``: of the rows of the subgroup that had no part in finding it.
-    """
+    """Say what can be gained on the held-out rows of a subgroup; "" where they are too few."""
     if losses is None:
         return ""
     most, least = losses.calibration.high, losses.grouping.low
@@ -436,6 +421,5 @@ def retraining_in_subgroup(losses: LossParts | None) -> str:
 
 
 def _points(share: float) -> str:
-    """Write a gain in points; small ones with two decimals."""
     value = share * HUNDREDTHS
     return decimal(value, 1 if value >= 10 else 2)

@@ -63,10 +63,9 @@ def confidence_difference(
 ) -> ConfidenceDifference:
     """Compare what is shipped with the method itself, both as a file applies them.
 
-    ``exact, shipped``: fitted, with their feature maps;
-    :meth:`~lore_core.Recalibrator.without_rows` gives the second. ``rows``: what to apply them to.
-    ``embedding`` (n, d): their coordinates, for the ALCE. ``local``: ``gamma, n_bins, binning``, as
-    :func:`~lore_core.comparison.summary.summarize` takes them.
+    ``exact, shipped``: fitted, with their feature maps. ``embedding`` (n, d): coordinates of
+    ``rows``, for the ALCE. ``local``: ``gamma, n_bins, binning`` of
+    :func:`~lore_core.comparison.summary.summarize`.
     """
     before, after = (
         rows.with_probabilities(

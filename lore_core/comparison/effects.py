@@ -22,9 +22,9 @@ from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.rewards import RewardCurve, reward_curves
 
-#: Another class must be ahead by this much: ties are no change.
+#: Another class must be more probable by this much.
 _TIE = 1e-9
-#: Changes of a gap by less are of no consequence, however sure.
+#: Changes of a gap by less are of no consequence.
 MATTERS = 0.01
 COLUMNS = ["metric", "worst", "place", "rows", "before", "after", "low", "high", "change"]
 
@@ -32,15 +32,11 @@ COLUMNS = ["metric", "worst", "place", "rows", "before", "after", "low", "high",
 def try_worst_parts(
     summaries: Mapping[str, Summary], datasets: Mapping[str, Dataset]
 ) -> pd.DataFrame:
-    """Compare the worst places before each method, and those that are worst after it.
+    """Compare the worst subgroups before each method, and those that are worst after it.
 
-    The first of the ``summaries`` is what the others are compared with. Returns one row a method
-    but the first, a maximum, and what it was the maximum of ("before" or "after"): the place, how
-    many of its rows were held out, their gaps with a 95 % interval (Wilson), and whether the
-    ``change`` is surely "nearer" to zero or "further" off, or "open".
-
-    The difference of two maxima has no interval that holds: each is the luckiest of many. A place
-    that was found on other rows is one set of rows, with the same outcomes before and after.
+    One row a method but the first, a maximum, and "before" or "after": the subgroup, its held-out
+    rows, their gaps with 95 % Wilson intervals, and ``change``: "nearer" to zero, "further" or
+    "open". The difference of the two maxima themselves has no valid interval.
     """
     (first, before), *others = summaries.items()
     records: list[dict[str, Any]] = []
@@ -78,9 +74,8 @@ def closer_to_zero(
 ) -> NDArray[np.int64]:
     """Return whether a confidence is significantly nearer to the accuracy, 1, or further off, −1.
 
-    The accuracy is nearer to the one on whose side of their middle it lies; 0 where that is open or
-    the gap changes by less than a point. As all methods are compared with one accuracy, its
-    interval is right about all of them at once: their number needs no correction.
+    0 where the middle of both confidences is in the accuracy's interval or the gap changes by less
+    than a point. One interval serves all methods, so their number needs no correction.
     """
     low, high, old, new = map(np.asarray, (accuracy_low, accuracy_high, before, after))
     middle, change = (old + new) / 2, new - old
@@ -91,10 +86,8 @@ def closer_to_zero(
 def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
     """Compare the most probable class of each row with the predicted one, one row a method.
 
-    ``changed``: share of rows in which it is another; ``accuracy`` of the most probable classes;
-    its ``difference`` to that of the predicted ones, from ``low`` to ``high``: with b rows set
-    right and c wrong (b − c)/(n + 2) ± z √(b + c + 1 − (b − c)²/(n + 2)) / (n + 2) (Agresti, Min,
-    Statistics in Medicine 24, 2005), for all methods at once with 95 % (Bonferroni).
+    ``changed``: share of such rows; ``accuracy`` of the most probable classes, its ``difference``
+    with joint 95 % ends (Agresti, Min, Statistics in Medicine 24, 2005; Bonferroni).
     """
     z = stats.norm.ppf(1 - 0.025 / max(len(datasets), 1))
 
@@ -116,7 +109,7 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
 
 
 def about_predictions(table: pd.DataFrame) -> str:
-    """Say whether the most probable class is another one than the predicted one."""
+    """Say whether the most probable class differs from the predicted one."""
     changed = table["changed"]
     if not (changed > 0).any():
         return "No method changes a row's most probable class, so the accuracy stays."
@@ -146,10 +139,9 @@ def compare_rewards(
 ) -> dict[str, RewardCurve]:
     """Reward of every method over cost ratios, and its gain over the first.
 
-    ``datasets``: the same evaluation rows as each method left them; the first is what the others
-    are compared with. ``ratios`` (r,): cost ratios w/u ≥ 1; by default
-    :func:`~lore_core.metrics.rewards.default_ratios`. ``rows`` (n,): mask of the rows that count;
-    by default all.
+    ``datasets``: the same evaluation rows as each method left them. ``ratios`` (r,): cost ratios
+    w/u ≥ 1; by default :func:`~lore_core.metrics.rewards.default_ratios`. ``rows`` (n,): mask of
+    the rows that count.
     """
     counted: Mask | slice = slice(None) if rows is None or rows.all() else rows
     first = next(iter(datasets.values()))

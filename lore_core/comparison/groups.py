@@ -42,18 +42,17 @@ def group_report(
     ``confidence``, ``outcome`` (n,), ``weights`` (n,), ``n_bins``, ``binning``: see
     :func:`~lore_core.metrics.global_metrics.reliability_table`; bins are chosen once on all rows.
     ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken.
-    ``small``: groups with fewer rows are marked, as their numbers are mostly noise. ``n_draws``:
-    simulations for each true error tried by the intervals of ECE and MCE, at least 39
-    (:func:`~lore_core.inference.intervals.calibration_intervals`); 0 for none. ``random_state``:
-    their seed.
+    ``small``: groups with fewer rows are marked. ``n_draws``: simulations for each true error tried
+    (:func:`~lore_core.inference.intervals.calibration_intervals`), at least 39; 0 for no intervals
+    of ECE and MCE.
 
     Returns
     -------
     DataFrame
         One row a group, largest first: those of
         :func:`~lore_core.metrics.global_metrics.groupwise_calibration_error`, then ``ece_low,
-        ece_high, mce_low, mce_high`` (NaN without; of the true error, so that the value, to which
-        chance adds, may lie above) and ``small``.
+        ece_high, mce_low, mce_high`` (of the true error, so the value, to which chance adds, may
+        lie above) and ``small``.
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     names = as_group_labels(groups).astype(str)
@@ -61,7 +60,6 @@ def group_report(
     frame = groupwise_calibration_error(c, a, names, n_bins=n_bins, binning=binning, weights=w)
     bounds = np.full((len(frame), 4), np.nan)
     if n_draws:
-        # Binned by the edges of all rows, not anew inside each group.
         bins = confidence_bins(c, n_bins, binning)
         for row, name in enumerate(frame["group"]):
             own = names == name
@@ -90,18 +88,16 @@ def compare_groups(
     """Name the group furthest off under every method, and the worst cells.
 
     ``datasets``: the same evaluation rows as each method left them. ``groups``, ``n_bins``,
-    ``binning``: see :func:`group_report`. ``min_group_size``: smaller groups are left out.
+    ``binning``: see :func:`group_report`.
 
     Returns
     -------
     DataFrame
-        One row a method. The group of the largest |gap|, of groups that count
-        (:func:`~lore_core.metrics.global_metrics.counted_groups`): ``furthest_group,
-        furthest_rows, gap, gap_low, gap_high``, the intervals of all groups at once. Then the cell
-        of group and bin of the largest |gap|, of cells of
-        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows or more: ``cell_gap`` (signed; NaN
-        without one), ``cell``, ``cell_rows``. Then the paper's maximum over all cells, however few
-        their rows (Luo et al. 2022, table 1): ``max_group_mce``, ``worst_group``, ``worst_rows``.
+        One row a method. ``furthest_group, furthest_rows, gap, gap_low, gap_high`` (joint
+        intervals) of the largest |gap| of :func:`~lore_core.metrics.global_metrics.counted_groups`;
+        ``cell_gap`` (signed; NaN without one), ``cell, cell_rows`` of the largest of cells with
+        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows; ``max_group_mce, worst_group,
+        worst_rows`` of the paper's maximum over all cells (Luo et al. 2022, table 1).
     """
     records: dict[str, dict[str, Any]] = {}
     for label, dataset in datasets.items():

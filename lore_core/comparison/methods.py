@@ -31,7 +31,7 @@ from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
 _Found = TypeVar("_Found")
-#: Differences of a row's score that are no more than rounding.
+#: Smaller differences of a row's score are rounding.
 _ROUNDING = 1e-9
 
 
@@ -47,7 +47,7 @@ class Comparison:
     recalibrators: dict[str, Recalibrator]
     datasets: dict[str, Dataset]
     summaries: dict[str, Summary]
-    #: By method label: how tables name it, with a remark where its fit did nothing.
+    #: By method label: its name in tables, with a remark where its fit did nothing.
     names: dict[str, str]
 
     @property
@@ -68,10 +68,9 @@ class Comparison:
     def difference(self, metric: Metric, to: str | None = None) -> pd.DataFrame:
         """Mean difference of every method to one of them, row by row.
 
-        ``metric``: a mean of rows (``is_paired``): the differences of the others have no interval
-        that holds what it promises. ``to``: a method; by default the first. Returns one row a
-        method but ``to``: ``difference, low, high, p_value``, for all methods at once
-        (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN of a single row.
+        ``metric``: a mean of rows (``is_paired``); others have no valid interval. ``to``: a method;
+        by default the first. Joint ``difference, low, high, p_value`` of each other method
+        (:func:`~lore_core.metrics.joint_intervals`), the last three NaN of a single row.
         """
         against = next(iter(self.summaries)) if to is None else to
         key = metric.name, against
@@ -81,7 +80,6 @@ class Comparison:
 
     @cached_property
     def _known_differences(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Differences that were asked for, by metric and method: they take all rows."""
         return {}
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
@@ -103,11 +101,7 @@ class Comparison:
             return joint_intervals(apart, list(threads.map(range_to, others)))
 
     def with_simulated(self, simulated: Mapping[str, pd.DataFrame]) -> Comparison:
-        """Return the same with the intervals of the calibration errors.
-
-        ``simulated``: by method label, from
-        :func:`~lore_core.inference.intervals.calibration_intervals`.
-        """
+        """Return the same with simulated intervals of calibration errors, by method."""
         summaries = {
             label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()
         }
@@ -116,15 +110,11 @@ class Comparison:
         )
 
     def without_row_values(self) -> Comparison:
-        """Return the same, but of differences only those to the first and what was asked before.
-
-        A fifth of what many rows take in memory is there for the others.
-        """
+        """Return the same, in less memory: of differences those to the first and those known."""
         summaries = {label: item.without_row_values() for label, item in self.summaries.items()}
         return self._with_the_known(summaries=summaries)
 
     def _with_the_known(self, **changed: Any) -> Comparison:
-        """Return the same with some fields changed; what all rows were asked for stays known."""
         made = dataclasses.replace(self, **changed)
         _ = self.differences
         for name in ("_known_differences", "worst_parts", "most_probable"):
@@ -139,25 +129,19 @@ class Comparison:
     @property
     def differences(self) -> dict[str, pd.DataFrame]:
         """Differences to the first method, by the name of each metric of :attr:`paired`."""
-        _ = self._known_differences  # (made once, by one thread)
+        _ = self._known_differences  # made once, by one thread
         with ThreadPoolExecutor(thread_count(None)) as threads:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
     @cached_property
     def worst_parts(self) -> pd.DataFrame:
-        """Places where maxima lie, on held-out rows, before and after each method.
-
-        See :func:`~lore_core.comparison.effects.try_worst_parts`.
-        """
+        """See :func:`~lore_core.comparison.effects.try_worst_parts`."""
         return try_worst_parts(self.summaries, self.datasets)
 
     @cached_property
     def most_probable(self) -> pd.DataFrame:
-        """Whether the most probable class of rows is another one than the predicted one.
-
-        See :func:`~lore_core.comparison.effects.most_probable_classes`.
-        """
+        """See :func:`~lore_core.comparison.effects.most_probable_classes`."""
         return most_probable_classes(self.datasets)
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,10 +161,8 @@ class Comparison:
     def frame(self, methods: list[str] | None = None) -> pd.DataFrame:
         """Everything in one long table, as it is saved; ``methods`` are in the order of the rows.
 
-        One row a method and metric: ``method, metric, unit, value``, the ``difference`` to the
-        first method, both with their intervals: ``low, high, difference_low, difference_high``, the
-        ``p_value`` of the difference (:meth:`difference`; NaN where it has none), and ``rows``, how
-        many all of it rests on.
+        ``method, metric, unit, value, low, high``, the ``difference`` to the first method (NaN
+        without one) with ``difference_low, difference_high, p_value``, and the number of ``rows``.
         """
         apart = {
             name: pd.DataFrame({metric: item[name] for metric, item in self.differences.items()})
@@ -228,23 +210,20 @@ def compare(
     calibration, evaluation : Dataset
         Rows to fit on, and other rows to measure on.
     recalibrators : sequence of Recalibrator
-        Methods, not yet fitted. The first is the one the others are compared with; by default
-        no recalibration.
+        Methods, not yet fitted, to compare with the first; by default no recalibration.
     calibration_embedding, evaluation_embedding : Embedding, array-like or dict, optional
-        Coordinates of both sets of rows, for local methods and metrics. With several maps by name,
-        ``LoRe(feature_map=...)`` says which it uses, LoRe smooth weighs them all, and the first is
-        the one measured on.
+        Coordinates of both sets of rows, for local methods and metrics. Of several maps by name,
+        ``LoRe(feature_map=...)`` uses the one it names, LoRe smooth weighs all, and metrics use the
+        first.
     metric_embedding : Embedding or array-like, optional
-        Coordinates of the evaluation rows for the local metrics, where they should differ from
-        those the methods used.
+        Coordinates of the evaluation rows for the local metrics, if other than the methods'.
     gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state
-        See :func:`~lore_core.comparison.summary.summarize`. Rows are binned anew by their new
-        confidence.
+        See :func:`~lore_core.comparison.summary.summarize`.
     progress : callable, optional
         Called with the share done and the method at work.
     map_array : callable, optional
-        Called with each array of what a method made of the rows, as soon as it was measured;
-        returns an equal one that takes its place, say one that lies in a file.
+        Called with each array of the recalibrated rows once it is measured; returns an equal one to
+        keep in its place, say a file's.
 
     Raises
     ------
@@ -315,7 +294,7 @@ def _side_by_side(
                 one.result()
                 left = [method.label for found, method in begun.items() if not found.done()]
                 tell(progress, done / len(methods), left[0] if left else "done")
-        finally:  # who cancels does not wait for what has not begun
+        finally:  # a cancelled call does not wait for what has not begun
             pool.shutdown(wait=False, cancel_futures=True)
     return [one.result() for one in reversed(begun)]
 

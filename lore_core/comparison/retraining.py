@@ -14,11 +14,11 @@ from lore_core.data.validation import InputError
 from lore_core.metrics.gains import LossParts, RewardParts, are_enough, loss_parts, reward_parts
 from lore_core.recalibration.beta_calibration import BetaCalibration
 
-#: Calibration rows that trees are fitted on, and features looked at in each split, at most.
+#: At most so many calibration rows for the trees, and features in each split.
 _MOST_ROWS, _MOST_FEATURES = 20_000, 64
-#: Rows that the trees say something of at a time.
+#: Rows that the trees predict at a time.
 _BLOCK = 2**15
-#: What can be done, in the order of :func:`retraining_frame`.
+#: Steps, in the order of :func:`retraining_frame`.
 STEPS = ("a curve of the confidence", "class and features beyond it", "both")
 
 
@@ -29,7 +29,7 @@ class GainEstimate:
     confidence: Floats
     outcome: Floats
     recalibrated: Floats  #: A curve of the confidence (beta calibration)
-    #: What trees on the features and the predicted class say of outcome − ``recalibrated``.
+    #: Trees on the features and the predicted class, of outcome − ``recalibrated``.
     explained: Floats
 
     @property
@@ -38,20 +38,14 @@ class GainEstimate:
         return np.clip(self.recalibrated + self.explained, 0.0, 1.0)
 
     def losses(self, rows: Mask | Ints | slice = slice(None)) -> LossParts | None:
-        """Split the squared error of some rows; None where they are too few to tell.
-
-        ``rows``: which; their outcomes must have had no part in choosing them.
-        """
+        """Split the squared error of ``rows`` chosen without their outcomes; None if too few."""
         c, a = self.confidence[rows], self.outcome[rows]
         if not are_enough(a):
             return None
         return loss_parts(c, a, self.recalibrated[rows], self.explained[rows])
 
     def rewards(self, ratio: float, rows: Mask | Ints | slice = slice(None)) -> RewardParts | None:
-        """Measure gains of some rows at the costs w/u = ``ratio``; None where they are too few.
-
-        ``rows``: see :meth:`losses`.
-        """
+        """Measure gains of ``rows`` at costs w/u = ``ratio``, as :meth:`losses`."""
         c, a = self.confidence[rows], self.outcome[rows]
         if not are_enough(a):
             return None
@@ -61,8 +55,8 @@ class GainEstimate:
 def retraining_frame(losses: LossParts, rewards: RewardParts | None = None) -> pd.DataFrame:
     """Return what each step gains as a table, one row a step.
 
-    ``brier, brier_low, brier_high`` (of the features a lower bound) and, given ``rewards``, what
-    the fitted curve and trees gain: ``reward, reward_low, reward_high, changed``.
+    ``brier, brier_low, brier_high`` (of the features a lower bound) and, given ``rewards``,
+    ``reward, reward_low, reward_high, changed`` of the fitted curve and trees.
     """
     columns: dict[str, tuple[Any, ...]] = {
         "brier": (losses.calibration, losses.grouping, losses.both)
@@ -83,14 +77,12 @@ def estimate_gains(
 ) -> GainEstimate:
     """Learn on calibration rows what recalibration and what a model of the features could mend.
 
-    ``calibration, rows``: to learn on, and to say it of; with the same features, or none.
-    ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``random_state``: seed of the
-    trees, and of which calibration rows they see where there are more than 20,000. Raises
-    InputError if rows have weights.
+    ``calibration, rows``: to learn on, and to predict; with the same features, or none. ``target``:
+    see :meth:`~lore_core.data.dataset.Dataset.target`. ``random_state``: seed of the trees and of
+    the 20,000 rows they see at most. Raises InputError if rows have weights.
 
     Beta calibration of the confidence, then gradient-boosted trees (50 of at most 8 leaves of at
-    least 20 rows) of what is left, on the features and the predicted class. They need not be good:
-    better ones find more of what there is, none finds more than there is.
+    least 20 rows) of the rest. Better models find more of what there is, none finds more.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -115,7 +107,7 @@ def estimate_gains(
         early_stopping=False,
         random_state=random_state,
     ).fit(inputs[chosen], (known.outcome - before)[chosen])
-    # (Block by block: the trees want other numbers than the rows are, and copy them.)
+    # (Trees copy rows to their own number type.)
     explained = np.concatenate(
         [
             trees.predict(_inputs(rows, slice(start, start + _BLOCK)))

@@ -1,4 +1,4 @@
-"""Comparison of recalibrators over many runs of one experiment, in as many processes."""
+"""Comparison of recalibrators over many runs of one experiment, in several processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lore_core.recalibration import Recalibrator, standard_recalibrators
 
 Taken = TypeVar("Taken")
 
-#: Runs handed out between two progress reports, for each worker.
+#: Runs for each worker between two progress reports.
 _RUNS_A_WORKER = 2
 
 
@@ -55,27 +55,23 @@ def compare_runs(
         Each with a split; for a directory see :func:`~lore_core.load_runs`.
     recalibrators : sequence of Recalibrator, optional
         Methods; copies are fitted. By default :func:`~lore_core.standard_recalibrators`, without
-        the local ones where ``feature_map`` is None;
-        :func:`~lore_core.recalibration.offered_recalibrators` adds those of other libraries.
+        the local ones where ``feature_map`` is None.
     feature_map : str or sequence of str, optional
-        ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, made of each run's calibration and
+        ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, fitted to each run's calibration and
         evaluation features together; ``"pca-20"`` and ``"tsne-3"`` say how many dimensions. Of
-        several, MLCE and ALCE are measured on the first; methods may name the one they use
-        (``LoRe(feature_map="tsne")``), LoRe smooth weighs them all. None: global methods and
-        metrics only.
+        several, ``LoRe(feature_map="tsne")`` uses the one it names, LoRe smooth weighs all, and
+        metrics use the first. None: global methods and metrics only.
     n_components : int
         Dimensions of PCA where the name does not say (t-SNE and UMAP: 2).
     gamma, n_bins, binning
         Of the metrics, and of the default methods.
     group_column : str or sequence of str, optional
-        Adds the maximum group-wise MCE over the groups of this column; of several columns the
-        intersections are taken.
+        Adds the maximum group-wise MCE over this column, or intersections of several.
     min_group_size : int
-        Groups of fewer evaluation rows are left out of it, in each run for itself.
+        Groups of fewer evaluation rows of a run are left out of it.
     n_jobs : int, optional
-        Runs at work at a time. None: what the caller's ``joblib.parallel_config`` says, else one a
-        processor. The backend is joblib's default or the configured one; processes are about
-        twice as fast as threads here.
+        Parallel runs. None: what the caller's ``joblib.parallel_config`` says, else one a
+        processor. Processes, joblib's default, are about twice as fast as threads here.
     progress : callable, optional
         Called with the share done and the last run's name; it may raise to stop.
 
@@ -117,8 +113,8 @@ class PreparedRuns:
     maps: dict[str, MapName]
     by: list[str]  #: group columns
     options: dict[str, Any]  #: of :func:`~lore_core.comparison.methods.compare`
-    #: Whether datasets differ: PCA may have fewer dimensions, where features are fewer, and groups
-    #: are those of the first column, or the predicted classes where there is none.
+    #: Whether datasets differ: PCA then has no more dimensions than features, and groups are those
+    #: of the first column, or the predicted classes.
     unlike: bool = False
 
     def each(
@@ -127,7 +123,7 @@ class PreparedRuns:
         n_jobs: int | None,
         progress: Progress | None,
     ) -> list[Taken]:
-        """Compare on every run, in as many processes, and return what is taken of each."""
+        """Compare on every run, in parallel, and return what ``taken`` takes of each."""
         # One worker a processor unless the caller or a parallel_config says otherwise.
         configured = joblib.parallel.get_active_backend()[1]
         if n_jobs is None and configured in (None, 1):
@@ -160,7 +156,7 @@ def prepare_runs(
     group_column: str | Sequence[str] | None,
     **options: Any,
 ) -> PreparedRuns:
-    """Read and check runs; the arguments are those of :func:`compare_runs`."""
+    """Read and check runs; arguments as of :func:`compare_runs`."""
     datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
     if not datasets:
         raise InputError("'runs' must hold at least one run; got none.")
@@ -175,7 +171,7 @@ def prepare_runs(
         _check_run(dataset, bool(maps), by)
     names_of_runs = _names(datasets)
     return PreparedRuns(
-        # What no metric needs is not sent to other processes.
+        # Not needed by metrics, so not sent to other processes.
         datasets=[dataclasses.replace(item, images=None, metadata=None) for item in datasets],
         names=names_of_runs,
         rows=pd.DataFrame(
@@ -193,7 +189,7 @@ def prepare_runs(
 
 
 def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], Taken]) -> Taken:
-    """Compare on one run, and take what is wanted: all of it would be sent between processes."""
+    """Compare on one run; only what is ``taken`` is sent between processes."""
     calibration = dataset.calibration
     assert calibration is not None  # checked before
     known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
@@ -202,7 +198,7 @@ def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], 
     evaluation = dataset.evaluation
     groups = _some_groups(evaluation) if how.unlike else None
     if how.by:
-        assert evaluation.groups is not None  # checked before
+        assert evaluation.groups is not None
         groups = evaluation.groups[how.by]
     result = compare(
         calibration,
@@ -233,7 +229,7 @@ def _fitting(how: PreparedRuns, wanted: MapName, dataset: Dataset) -> MapName:
 
 
 def _map_of(name: str, n_components: int) -> MapName:
-    """Read ``pca``, ``pca-20`` or ``tsne-2``."""
+    """Parse ``pca``, ``pca-20`` or ``tsne-2``."""
     wanted = MapName.parse(name, "feature_map")
     if wanted.method == "pca" and wanted.n_components is None:
         return MapName("pca", n_components)
@@ -257,7 +253,6 @@ def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
 
 
 def _names(datasets: list[Dataset]) -> list[str]:
-    """Names of the runs, numbered where two share one."""
     names = [dataset.name for dataset in datasets]
     if len(set(names)) == len(names):
         return names

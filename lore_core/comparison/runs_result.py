@@ -18,8 +18,8 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE, less_is_better
 class PairedDifference:
     """Each method minus one of them, run by run."""
 
-    #: Mean difference over the runs and its Student-t interval: one row a method, one column a
-    #: metric. The bounds are NaN where fewer than two runs have the metric.
+    #: Over the runs, with its Student-t interval: one row a method, one column a metric. Bounds are
+    #: NaN where fewer than two runs have the metric.
     mean: pd.DataFrame
     low: pd.DataFrame
     high: pd.DataFrame
@@ -72,11 +72,9 @@ class RunsComparison:
         ``to``: a method; by default the first. ``level``: of the interval. Raises InputError if
         there is no such method.
 
-        Runs are pairs: both methods saw the same classifier and the same rows, so the difference
-        is taken run by run and its mean gets the interval d̄ ± t · s/√R of R runs. It covers what
-        another training could have given, of the metrics as they are measured: what chance adds to
-        ECE, ALCE and the maxima is in them. Runs that share data are not independent of that data:
-        what other data would give is not covered.
+        Runs are pairs, whose mean difference has the interval d̄ ± t · s/√R of R runs. It covers
+        other trainings, and what chance adds to ECE, ALCE and the maxima, but not other data where
+        runs share theirs.
         """
         methods = self.methods
         to = methods[0] if to is None else to
@@ -97,13 +95,9 @@ class RunsComparison:
     def best(self, level: float = 0.95) -> pd.DataFrame:
         """Name the method with the lowest mean of each metric, and say if that is beyond chance.
 
-        ``level``: joint level of the intervals to all other methods. Returns one row a metric of
-        which less is better: ``method``, ``next_best``, the mean ``difference`` to that one with
-        its interval ``low, high``, and ``beyond_chance``: the intervals to *all* other methods lie
-        below 0.
-
-        The best of k methods is picked by looking, so each of its k − 1 paired Student-t intervals
-        is taken at level 1 − (1 − level)/(k − 1) (Bonferroni).
+        One row an error metric: ``method``, ``next_best``, the mean ``difference`` to that one with
+        its interval ``low, high``, and ``beyond_chance``: whether the intervals to *all* other
+        methods lie below 0, each taken at level 1 − (1 − level)/(k − 1) of k methods (Bonferroni).
         """
         records: dict[str, dict[str, Any]] = {}
         for metric in filter(less_is_better, self.metrics):
@@ -127,11 +121,7 @@ class RunsComparison:
         return pd.DataFrame.from_dict(records, orient="index", columns=columns)
 
     def correlation(self, of: str = MAX_GROUPWISE) -> pd.Series:
-        """Pearson correlation of every metric with one of them, over all runs and methods.
-
-        NaN for one that does not vary. This is Table 2 of Luo et al. 2022. Raises InputError if
-        there is no such metric.
-        """
+        """Pearson correlation of every metric with one of them over all runs and methods."""
         metrics = self.runs.drop(columns=["run", "method"])
         self._check_metric(of, "of")
         varies = metrics.columns[metrics.nunique() > 1]
@@ -151,9 +141,8 @@ class RunsComparison:
     def frame(self, level: float = 0.95) -> pd.DataFrame:
         """Everything in one long table, as it is saved, with intervals at ``level``.
 
-        One row a method and metric: ``method, metric, unit, runs, mean, sd``, the paired
-        ``difference`` to the first method with ``difference_low, difference_high``, and its
-        ``p_value`` (Student's t).
+        ``method, metric, unit, runs, mean, sd`` and the paired ``difference`` to the first method
+        with ``difference_low, difference_high, p_value`` (Student's t).
         """
         found, count = self.difference(level=level), self._by_method().count()
         freedom = np.maximum(count - 1, 1)

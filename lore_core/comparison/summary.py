@@ -27,38 +27,31 @@ from lore_core.metrics.measured import Measured, WorstPart, worst_parts
 class Summary:
     """Metrics of one dataset at one setting."""
 
-    #: What recalibrators are compared by, in the order of the catalogue: ``accuracy,
-    #: mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding ``MLCE supported,
-    #: ALCE, MLCE``, with groups ``max group gap, max cell gap, max group-wise MCE``; and of ECE
-    #: and ALCE what the other half of the rows confirms, ``ECE held out, ALCE held out``.
+    #: In the order of the catalogue, as far as known: proper scores need probabilities, local
+    #: metrics an embedding, maxima over groups their names.
     values: pd.Series
     details: pd.Series  #: ``ECE debiased``, which says more about these rows but compares nothing
     reliability: ReliabilityTable  #: The bins behind ECE and MCE
     local: LocalErrors | None  #: The rows behind MLCE and ALCE
     n_rows: int  #: Rows measured
-    #: 95 % intervals, ``low`` and ``high`` by metric: of means of rows Student's, of the accuracy
-    #: Wilson's, of the worst group's gap what the intervals of all groups leave; where simulated,
-    #: of ECE, MCE, ALCE and both MLCE those of
+    #: 95 % intervals, ``low`` and ``high`` by metric: Student's of means of rows, Wilson's of the
+    #: accuracy, the joint ones of the worst group's gap; where simulated, those of
     #: :func:`~lore_core.inference.intervals.calibration_intervals`.
     intervals: pd.DataFrame
-    #: Metrics that are means of rows, row by row, for paired differences; of weighted rows as
-    #: :func:`~lore_core.data.weights.linearised` makes them. None where they were left behind
-    #: (:meth:`without_row_values`).
+    #: Metrics that are means of rows, row by row (:func:`~lore_core.data.weights.linearised`), for
+    #: paired differences. None after :meth:`without_row_values`.
     row_values: pd.DataFrame | None
     #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
     worst_parts: dict[str, WorstPart]
 
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
-        """Return the same with the intervals of the calibration errors.
-
-        ``simulated``: from :func:`~lore_core.inference.intervals.calibration_intervals`.
-        """
+        """Return the same with simulated intervals of calibration errors."""
         limits = pd.concat([self.intervals, simulated[["low", "high"]]])
         known = [metric.name for metric in COMPARED if metric.name in limits.index]
         return dataclasses.replace(self, intervals=limits.loc[known])
 
     def without_row_values(self) -> Summary:
-        """Return the same without them: of many rows they are most of it."""
+        """Return the same without ``row_values``: of many rows they are most of it."""
         return dataclasses.replace(self, row_values=None)
 
 
@@ -91,16 +84,15 @@ def summarize(
     gamma, n_bins, binning
         See :func:`~lore_core.metrics.local_error.local_errors`.
     groups, min_group_size
-        Names (n,) or (n, g) add the largest gap and the maximum group-wise MCE over groups of
-        so many rows (the gap: of
-        :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS` at least).
+        Names (n,) or (n, g) add the largest gap and the maximum group-wise MCE over groups of so
+        many rows (the gap: at least :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS`).
     n_draws, random_state
-        Simulations of each true error tried for the intervals of the calibration errors, 39 or
-        more, and their seed; 0 for none. The other intervals need none.
+        Simulations, 39 or more, of each true error tried for the intervals of the calibration
+        errors, and their seed; 0 for none.
     local_intervals : bool
-        Simulate those of the local metrics too: on many rows they cost far more than all else.
+        Simulate those of the local metrics too, which is slow on many rows.
     local : LocalErrors, optional
-        Local errors of these rows, bins and γ, where they are known already.
+        Known local errors of these rows, bins and γ.
     """
     rows = Measured(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
@@ -145,9 +137,7 @@ def summarize(
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
     """Return each confidence bin's gap and the local errors inside it.
 
-    ``reliability``: global picture. ``local``: local picture of the same rows in the same bins.
-    Returns one row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and
-    ``mean_lce``, ``max_lce``.
+    One row a bin that holds rows: :meth:`ReliabilityTable.frame`, and ``mean_lce``, ``max_lce``.
     """
     table = reliability.frame()
     table = table[table["rows"] > 0].reset_index(drop=True)
@@ -170,9 +160,8 @@ def describe_rows(
 ) -> str:
     """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
 
-    ``name``: what the rows are, for the start of the sentence. ``local``: of the rows of
-    ``dataset``. ``rows`` (n,): mask of the rows meant; the range is that of those with 10 effective
-    neighbours or more.
+    ``name``: of the rows, to start the sentence. ``rows`` (n,): mask; the range is that of those
+    with 10 effective neighbours or more.
     """
     n = int(rows.sum())
     if n == 0:

@@ -18,10 +18,9 @@ from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 class SumsComparison:
     """How the local errors of other rows, or of another model, differ."""
 
-    #: A row a metric: ``metric, value, other, difference, at_least, at_most``; the last two hold
-    #: other − value of all rows that were summed.
+    #: ``metric, value, other, difference, at_least, at_most``; the last two bound other − value.
     table: pd.DataFrame
-    #: Share of the first rows that are in cells at whose mean place the other's LCE is certainly
+    #: Share of the first rows in cells at whose mean coordinates the other's LCE is certainly
     #: larger, or smaller.
     larger: float
     smaller: float
@@ -37,11 +36,8 @@ def compare_sums(
 ) -> SumsComparison:
     """Hold the sums of some rows against those of others, on one map and in the same bins.
 
-    The bounds are those of the approximation by cells, not of chance: what the exact difference of
-    these rows surely is.
-
-    Raises InputError if the sums are of different maps or bins, or ``gamma`` is less than they
-    allow.
+    The bounds are those of the approximation by cells, not of chance. Raises InputError if the sums
+    are of different maps or bins, or ``gamma`` is less than they allow.
     """
     first.check_comparable(other)
     tables = [
@@ -70,7 +66,7 @@ def compare_sums(
         for sums in (first, other)
     )
     rows = fine.cells.table[Weight.ROWS]
-    # (Where the other has no row near, nothing is known, and no comparison holds.)
+    # (Where the other has no row near, nothing is known.)
     larger, smaller = (
         float(rows[np.nan_to_num(one.low, nan=-1.0) > np.nan_to_num(two.high, nan=2.0)].sum())
         for one, two in (

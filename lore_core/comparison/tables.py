@@ -15,9 +15,7 @@ from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import CATALOGUE, unit_of
 from lore_core.metrics.tables import table_of_metrics
 
-#: What can come of a limit.
 Checked = Literal["met", "not sure", "exceeded"]
-#: What the row of a table about places is called.
 PLACES = "worst place"
 _COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 
@@ -30,7 +28,7 @@ def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataF
 
 
 def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put the tables of several methods one below the other; the last column says whose."""
+    """Concatenate the tables of several methods; the last column names them."""
     return pd.concat(
         [frame.assign(method=label) for label, frame in frames.items()], ignore_index=True
     )
@@ -53,17 +51,16 @@ def long_table(
 
 
 def beyond_chance(low: float, high: float) -> Literal["better", "worse", ""]:
-    """Say on which side of 0 the interval of a difference lies; of an error, less is better."""
+    """Say on which side of 0 the interval of a difference of errors lies."""
     return "better" if high < 0 else "worse" if low > 0 else ""
 
 
 def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFrame:
     """Check metrics of one model against limits, one row each.
 
-    ``table``: from :func:`metric_table`. ``limits``: the largest value allowed, in the table's own
-    units, or the smallest where more is better. ``result`` is "exceeded" where the value and its
-    whole interval are beyond the limit, "not sure" where the interval reaches back to it, else
-    "met"; without an interval the value alone decides.
+    ``limits``: the largest value allowed, in the units of ``table``, or the smallest where more is
+    better. ``result`` is "exceeded" where the value and its whole interval are beyond the limit,
+    "not sure" where the interval reaches back to it, else "met".
     """
     known = table.set_index("metric")
     rows = []
@@ -85,11 +82,7 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 
 
 def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """Check gaps of places, on held-out rows, against the largest allowed in either direction.
-
-    ``subgroups``: from :func:`~lore_core.view.where.subgroup_table`. Returns one row as of
-    :func:`check_metrics`, for the place whose gap has the bound furthest from 0.
-    """
+    """Check the held-out gap with the bound furthest from 0 against a limit; one row."""
     if not len(subgroups):
         rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]
         return pd.DataFrame(rows, columns=_COLUMNS)

@@ -1,9 +1,4 @@
-"""Confidence intervals of ECE, MCE, ALCE and both MLCE, which a bootstrap gets wrong.
-
-These metrics are absolute values of noisy gaps: chance makes them larger, resampling makes them
-larger once more, and a percentile interval can lie wholly above the truth. So the test is turned
-round: which true errors would make a value like the observed one?
-"""
+"""Confidence intervals of ECE, MCE, ALCE and both MLCE by test inversion: a bootstrap is biased."""
 
 from __future__ import annotations
 
@@ -41,15 +36,14 @@ N_SIMULATED = 60
 _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
 _NOISE = (0.0, 4.0)
-#: True errors tried for a metric of local errors: three patterns of every size, and none at all.
+#: True errors tried for a metric of local errors: three patterns of every size, and 0.
 _MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _COLUMNS = 64
-#: Bins with so many rows are not drawn row by row: the number of right ones among them is.
+#: Bins with so many rows are drawn as a whole.
 MANY_ROWS = 5_000
 #: Rows × methods whose global metrics alone are simulated within some seconds.
 _MOST_ROWS = 3_000_000
 _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
-#: What a reader must know of them.
 ABOUT_INTERVALS = (
     "Chance adds to calibration errors; their intervals are for the true ones, so a value may lie "
     "above its interval."
@@ -74,11 +68,10 @@ def calibration_intervals(
     """Confidence intervals of the calibration errors these rows truly have.
 
     ``confidence``, ``outcome``, ``gamma``, ``n_bins``, ``binning``, ``weights``, ``progress``: see
-    :func:`~lore_core.metrics.local_error.local_errors`; simulated outcomes count for the weights,
-    too. ``embedding`` (n, d): adds ALCE and MLCE, and the MLCE of supported rows where there are
-    any. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``level``: confidence
-    level in (0, 1). ``n_draws``: simulations for each true error tried; at least 2/(1 − level) − 1,
-    or the tails have none. ``random_state``: their seed.
+    :func:`~lore_core.metrics.local_error.local_errors`. ``embedding`` (n, d): adds ALCE, MLCE and
+    supported MLCE. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``level``:
+    confidence level in (0, 1). ``n_draws``: simulations for each true error tried; at least 2/(1 −
+    level) − 1, or the tails have none. ``random_state``: their seed.
 
     Returns
     -------
@@ -88,18 +81,12 @@ def calibration_intervals(
 
     Notes
     -----
-    The true error of row i is taken to be t·e_i with a pattern e and an unknown size t ≥ 0;
-    outcomes are drawn from c_i − t·e_i, the metric computed on each draw, and the interval holds
-    every size for which the observed value lies in the middle ``level`` of the draws, expressed as
-    the metric of t·e itself. The same observed value may come from small errors everywhere or
-    from large ones in few places, so several patterns are tried and the interval covers them all:
-    the observed gaps (of the bins for ECE and MCE, SLCE for ALCE and MLCE) times
-    max(0, 1 − b·SE²/gap²) with b = 0 and 4; for ECE and MLCE also gaps of one size with the
-    observed signs; for MCE also the largest gap alone. Confidences and coordinates are taken as
-    given. For ECE and MCE, how many rows of a bin are right is drawn as a whole where the bin has
-    5,000 rows or more: a normal number with the mean, the variance and the skewness of the sum.
-    Where the truth is 0 only the lower limit can be wrong, so 97.5 % of such 95 % intervals hold
-    it. ``docs/trust.md`` has the coverage measured on data of known truth.
+    Tests are inverted, see docs/method.md ("Intervals"): the true error is taken to be t·e with one
+    of several patterns e, and the interval covers all t·e for which the observed value lies in the
+    middle ``level`` of the draws. Confidences and coordinates are taken as given. For ECE and MCE,
+    the number of right rows in bins of 5,000 rows or more is drawn as a normal number with the
+    mean, variance and skewness of the sum. Where the truth is 0, 97.5 % of 95 % intervals hold it.
+    Measured coverage: docs/trust.md.
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
@@ -148,8 +135,7 @@ def calibration_intervals(
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-#: From the accuracy of every row to the metrics, shape (metrics, 1 + n_draws): of a model with
-#: these gaps exactly, then of outcomes drawn from it.
+#: From accuracies of rows to metrics (metrics, 1 + n_draws): of these gaps, then of draws.
 Errors = Callable[[Floats], Floats]
 #: A gap of every row, and the positions of the metrics it is tried for.
 Pattern = tuple[Floats, tuple[int, ...]]
@@ -172,7 +158,7 @@ def _global_parts(
         shape=(len(count), np.count_nonzero(few)),
     )
     deviate = rng.standard_normal((len(count), len(uniform)))
-    by_row = np.ascontiguousarray(uniform.T)  # (As the product takes it.)
+    by_row = np.ascontiguousarray(uniform.T)
     confidence_sum, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
 
     def total(values: Floats, power: int = 1) -> Floats:
@@ -186,7 +172,7 @@ def _global_parts(
         expected, spread = total(accuracy), accuracy * (1 - accuracy)
         deviation = np.sqrt(total(spread, 2))[:, None]
         lean = total(spread * (1 - 2 * accuracy), 3)[:, None] / np.maximum(deviation, 1e-12) ** 2
-        # (The first two terms of Cornish and Fisher: the skewness is lean / deviation.)
+        # (Cornish and Fisher, first two terms: the skewness is lean / deviation.)
         drawn = expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6
         drawn = np.clip(np.rint(drawn) if weights is None else drawn, 0, mass[:, None])
         row_by_row = member @ (by_row < accuracy[few, None]).astype(float)
@@ -239,7 +225,6 @@ def _local_parts(
         return np.concatenate(summaries, axis=1)
 
     def errors(accuracy: Floats) -> Floats:
-        # The truth and what is drawn from it in one pass.
         return metric(c[:, None] - np.vstack([accuracy, uniform < accuracy]).T)
 
     even = np.sign(signed) * metric((c - a)[:, None])[0]
@@ -260,7 +245,7 @@ def inverted_interval(
     """Return the smallest and largest truth whose middle range holds the observed value, if any."""
     order = np.argsort(truth, kind="stable")
     truth = truth[order]
-    # A larger error makes larger values: what is not so is the noise of the draws.
+    # Larger errors make larger values, but for the noise of the draws.
     low, high = np.maximum.accumulate(low[order]), np.maximum.accumulate(high[order])
     if observed > high[-1] * (1 + TIE):
         return None
@@ -275,11 +260,11 @@ def affordable_intervals(
 ) -> dict[str, Any]:
     """Return the intervals that fit an interactive wait (some seconds).
 
-    ``n_dimensions``: of the embedding of local metrics; None without. Returns ``n_draws,
-    local_intervals`` as :func:`~lore_core.comparison.summary.summarize` takes them: where local
-    metrics are too dear only global ones are simulated; where these are, ``n_draws`` is 0.
+    Returns ``n_draws, local_intervals`` for :func:`~lore_core.comparison.summary.summarize`.
+    ``n_dimensions``: of the embedding of local metrics; None without. ``n_draws`` is 0 where even
+    global metrics are too slow.
     """
-    # Every true error tried is as dear as one bandwidth of a band.
+    # Every true error tried costs as much as one bandwidth of a band.
     local = n_dimensions is not None and (
         affordable_null_draws(n_rows, n_dimensions, _MOST_TRIED * n_methods) >= N_SIMULATED
     )

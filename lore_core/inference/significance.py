@@ -1,14 +1,4 @@
-"""Real or noise: how large a local error chance alone makes, row by row and place by place.
-
-Under the null model "each confidence is right" outcomes are independent, a_j ~ Bernoulli(c_j). A
-signed local error S = Σ k (c − a) / Σ k then has mean 0 and, since k_γ^m = k_{γ/m}, moments that
-come from the same kind of kernel sums:
-
-* variance  Σ k² c(1 − c) / (Σ k)²,
-* third central moment  Σ k³ c(1 − c)(2c − 1) / (Σ k)³.
-
-Where rows are weighted, w k stands for k: w² and w³ come in beside k² and k³.
-"""
+"""Significance of local errors, row by row, against the null model "each confidence is right"."""
 
 from __future__ import annotations
 
@@ -82,18 +72,13 @@ def local_significance(
 
     Notes
     -----
-    *p-values.* A few rare mistakes make S skewed: normal tails would call every single mistake at a
-    confidence of 99 % significant. So the tails are those of distributions with the same first
-    three moments, gamma (Pearson's type III) on the heavy side, Poisson on the light one. The
-    two-sided p-value is Blaker's (2000): the tail that was seen plus the largest tail on the other
-    side that is no likelier. Where mistakes are so rare that their absence is likelier than what
-    was seen, there is none on the other side and the tail counts once. One outcome
-    of average weight moves S by 1/n_eff; of the usual continuity correction, half of that step, a
-    quarter is applied, because unequal weights make finer steps. ``docs/trust.md`` has how often
-    calibrated rows get p ≤ 0.05.
+    *p-values* are Blaker's (2000), with tails of the same first three moments as S: gamma on the
+    heavy side, Poisson on the light one, since a few rare mistakes make S skewed. A quarter of the
+    step 1/n_eff of one outcome is the continuity correction. Formulas: docs/method.md; how often
+    calibrated rows get p ≤ 0.05: docs/trust.md.
 
-    *Many rows* are tested at once, and neighbours share their outcomes, so the false discovery
-    rate is controlled after Benjamini and Yekutieli (2001), which holds under any dependence.
+    *Many rows* share neighbours, so the false discovery rate is controlled after Benjamini and
+    Yekutieli (2001), which holds under any dependence.
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     variance = c * (1 - c)
@@ -117,7 +102,7 @@ def local_significance(
         each = np.stack([means.mean[order, :, 3 + order] for order in range(3)])
         of_order, masses = of_order / each, masses * each
     mass, square, cube = masses
-    size = mass * (mass / square)  # Ratios one by one, so that no small number is squared.
+    size = mass * (mass / square)  # ratios one by one, so that no small number is squared
     signed = of_order[0]
     error = np.sqrt(np.maximum(of_order[1], 0.0) / size)
     third = of_order[2] * (cube / mass / mass / mass)
@@ -145,17 +130,13 @@ def local_significance(
 def two_sided_p_value(
     value: Floats, standard_error: Floats, skewness: Floats, effective_size: ArrayLike
 ) -> Floats:
-    """Return p-values of values of mean 0 that come from few and skewed outcomes, shape (n,).
-
-    See the notes of :func:`local_significance`. Without variance only 0 is possible.
-    """
+    """Return p-values of few and skewed outcomes of mean 0, (n,); without variance only 0 has 1."""
     size = np.maximum(np.abs(value) - _STEP / np.maximum(effective_size, 1.0), 0.0)
     with np.errstate(all="ignore"):
         t = size / standard_error
-        # The tail looked at is the upper one of S·sign(S).
         skew = skewness * np.where(value < 0, -1.0, 1.0)
-        # So many mistakes, Poisson, are as skewed as S; t of its standard deviations fewer are
-        # looked at on the light side, and half a mistake more as in a mid-p.
+        # So many Poisson mistakes are as skewed as S; light tail: t of their standard deviations
+        # below, and half a mistake more as in a mid-p.
         mistakes = 1.0 / skew**2
         root = np.sqrt(mistakes)
         heavy = special.gammaincc(4 * mistakes, 4 * mistakes + 2 * t * root)
@@ -171,10 +152,7 @@ def two_sided_p_value(
 
 
 def holm(p_values: Floats) -> Floats:
-    """Adjust p-values after Holm: the smallest times their number, the next times one less.
-
-    Those up to α are real, with a chance of any mistake of at most α, however tests depend.
-    """
+    """Adjust p-values after Holm: the smallest times their number, the next times one less."""
     order = np.argsort(p_values, kind="stable")
     stepped = p_values[order] * np.arange(len(p_values), 0, -1)
     adjusted = np.empty(len(p_values))

@@ -1,9 +1,4 @@
-"""What a calibrated model would show: MLCE, ALCE and the CDF of LCE when every confidence is right.
-
-The MLCE is a maximum over noisy values: at small γ it is large for any model. So outcomes are drawn
-from the confidences themselves, a ~ Bernoulli(c), again and again, and the summaries computed as if
-they were the data (a parametric bootstrap). The draws are weight columns of one kernel sum.
-"""
+"""Parametric bootstrap of calibrated models: MLCE, ALCE and the CDF of LCE of a ~ Bernoulli(c)."""
 
 from __future__ import annotations
 
@@ -45,14 +40,13 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scale
 from lore_core.metrics.means import TIE, central_interval
 from lore_core.metrics.metric import ChanceKey, CurveKey
 
-#: Of rows drawn in cells two values this near are the same: confidences are rounded there.
+#: Values of rows drawn in cells, whose confidences are rounded, are ties when this near.
 _CELL_TIE = 2.0**-29
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
-#: Draws at once at most, and columns where each has several.
+#: Draws at once at most, and columns where each draw has several.
 MAX_DRAWS, MAX_COLUMNS = 64, 256
-#: Work that still feels interactive (some five seconds on two cores), in the units of
-#: `affordable_null_draws`: sorted sweeps, and pairs of rows one by one.
+#: Work of some five seconds on two cores, in the units of `affordable_null_draws`.
 SWEEP_BUDGET = 1.5e9
 _BLOCKED_BUDGET = 4e10
 
@@ -75,8 +69,8 @@ class NullBand:
     def band(self, metric: CurveKey, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the band that a whole curve of a calibrated model stays in, with chance ``level``.
 
-        Low and high, shape (g,), in [0, 1]: the mean of the draws ± as many standard deviations, at
-        every bandwidth alike, as (1 − level)/2 of the draws leave on either side somewhere.
+        Low and high, shape (g,), in [0, 1]: mean of the draws ± so many standard deviations that (1
+        − level)/2 of the draws leave on either side somewhere.
         """
         draws, mean, deviation = self._spread(metric)
         tail = (1 - check_share(level, "level")) / 2
@@ -100,7 +94,6 @@ class NullBand:
             return np.asarray((values - mean) / deviation)
 
     def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
-        """Return the draws, and their mean and standard deviation at every bandwidth."""
         draws: Floats = getattr(self, metric)
         return draws, draws.mean(axis=0), draws.std(axis=0, ddof=1)
 
@@ -118,7 +111,7 @@ class NullErrors:
     mce: Floats
     share: Floats  #: (s,); shares of rows, from 0 to 1
     lce: Floats  #: (b, s); the LCE that this share of the rows stays below, for each draw
-    #: Cells of like rows whose outcomes were drawn together, an estimate; None: each row's own
+    #: Estimated cells of like rows whose outcomes were drawn together; None: each row's own
     n_cells: int | None = None
 
     @property
@@ -129,9 +122,8 @@ class NullErrors:
     def p_value(self, metric: ChanceKey, observed: float) -> float:
         """How often a calibrated model shows the observed value or a larger one.
 
-        (1 + draws above it + half of those equal to it) / (1 + b): the data are one more draw, so
-        without ties it is exact. Ties are frequent where data are sparse (the MLCE is the gap of a
-        lone row); counted whole they would make p too large. NaN where the value is not known.
+        (1 + draws above it + half of those equal to it) / (1 + b), exact without ties; counted
+        whole, the ties of sparse data would make p too large. NaN where the value is not known.
         """
         draws = getattr(self, metric)
         if not np.isfinite(observed) or not np.isfinite(draws).all():
@@ -165,12 +157,9 @@ def null_band(
 ) -> NullBand:
     """MLCE and ALCE over γ of a model whose confidences are these and right.
 
-    ``confidence`` (n,): confidences c in [0, 1]. Outcomes are not needed: they are drawn.
-    ``embedding`` (n, d): coordinates z. ``gammas`` (g,): bandwidths γ > 0; by default
-    :func:`~lore_core.metrics.bandwidth.default_gammas`. ``n_bins``, ``binning``,
-    ``min_effective_size``, ``weights``, ``progress``: see
-    :func:`~lore_core.metrics.bandwidth.bandwidth_curve`. ``n_draws``: sets of outcomes drawn.
-    ``random_state``: seed.
+    ``confidence`` (n,): in [0, 1]. ``embedding`` (n, d): coordinates. ``n_draws``: sets of outcomes
+    drawn, with seed ``random_state``. The rest: see
+    :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     c = as_confidence(confidence)
@@ -205,9 +194,8 @@ def null_errors(
     """All summaries, and the CDF of LCE, of a model whose confidences are these and right.
 
     At the one bandwidth ``gamma``; the other arguments are those of :func:`null_band`, and:
-    ``within`` (n,): mask of the rows whose CDF is wanted (one confidence bin); the summaries are of
-    all rows. Its shares are of rows, each counted once, with weights too. ``n_shares``: points of
-    the CDF.
+    ``within`` (n,): mask of the rows of the CDF (one confidence bin), each counted once, with
+    weights too. ``n_shares``: points of the CDF.
     """
     c = as_confidence(confidence)
     grid = np.array([check_positive(gamma, "gamma")])
@@ -244,7 +232,7 @@ def affordable_null_draws(
 ) -> int:
     """Return how many draws, ``wanted`` at most, fit an interactive wait of some seconds.
 
-    0 where fewer than 40 would fit: the 5 % on either side would be a draw or two.
+    0 where fewer than 40 would fit, too few for 5 % on either side.
     """
     if n_dimensions <= 3:
         per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * n_gammas
@@ -257,7 +245,7 @@ def affordable_null_draws(
 def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str:
     """Say in words what the largest local errors are worth: of supported rows first, then of all.
 
-    ``null``: at the same bandwidth and bins: adds p-values.
+    ``null``: at the same bandwidth and bins, for p-values.
     """
     supported = errors.supported_maximum()
     rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
@@ -283,7 +271,7 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
 
 
 def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float) -> str:
-    """Range that chance alone gives, and the p-value."""
+    """Say the range under chance alone, and the p-value."""
     if null is None or not np.isfinite(p := null.p_value(metric, observed)):
         return ""
     low, high = central_interval(getattr(null, metric), 0.9)
@@ -292,10 +280,7 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
 
 
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
-    """Say how much of the ECE is chance.
-
-    ``null``: of the same confidences and bins: adds what a calibrated model shows, and a p-value.
-    """
+    """Say how much of the ECE is chance."""
     ece = reliability.expected_calibration_error
     left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
     text = (
@@ -355,11 +340,10 @@ def drawn_means(
     random_state: int,
     progress: Progress | None,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield residuals of outcomes drawn from what is predicted, and their kernel means.
+    """Yield residuals of drawn outcomes and their kernel means: (n, b'[, K]) and (g, n, b'[, K]).
 
-    Of the next b' draws, (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many come at
-    a time. ``predicted``: confidences (n,), of which 0 or 1 is drawn, or probabilities (n, K), of
-    which a class is. ``mass`` (g, n): kernel masses.
+    ``predicted``: confidences (n,) or class probabilities (n, K), to draw from. ``mass`` (g, n):
+    kernel masses. Draws do not depend on b', how many come at a time.
     """
     n_draws = check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
@@ -368,7 +352,6 @@ def drawn_means(
     rng = np.random.default_rng(random_state)
     for start in range(0, n_draws, at_once):
         size = min(at_once, n_draws - start)
-        # (Draw by draw in memory, as they are summed up.)
         residual = np.moveaxis(
             np.stack([_drawn_residual(predicted, rng) for _ in range(size)]), 0, 1
         )
@@ -381,7 +364,6 @@ def drawn_means(
 
 
 def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
-    """Return what is predicted less an outcome drawn from it, row by row."""
     if predicted.ndim == 1:
         return predicted - (rng.random(len(predicted)) < predicted)
     upto = np.cumsum(predicted, axis=1)
@@ -393,7 +375,7 @@ def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _quantiles(values: Floats, share: Floats) -> Floats:
-    """Return np.quantile(values, share) of a million values in a fifth of its time."""
+    """Return np.quantile(values, share), of a million values in a fifth of its time."""
     ordered = np.sort(values)
     position = share * (len(ordered) - 1)
     low = np.floor(position).astype(np.int64)
@@ -402,7 +384,7 @@ def _quantiles(values: Floats, share: Floats) -> Floats:
 
 
 def _summaries(error: Floats, supported: Mask, weights: Floats | None) -> dict[str, Floats]:
-    """Summaries of errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
+    """Summarise errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
     largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
     return {
         "mlce": error.max(axis=1),

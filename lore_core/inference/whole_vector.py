@@ -29,8 +29,7 @@ from lore_core.metrics.local_error import (
 )
 from lore_core.metrics.metric import CurveKey
 
-#: Chance that any row is called beyond it, that any class is, and that the average is, where all is
-#: right.
+#: Chance, where all is right, of a significant row, of a significant class, and of the average.
 ALPHA = 0.05
 #: Simulated models at most and at least.
 _DRAWS, _LEAST_DRAWS = 199, 39
@@ -43,19 +42,18 @@ class VectorChance:
     """The whole vector's local errors, tested."""
 
     average: float  #: Root mean square of the vector LCE over supported rows, noise taken off
-    #: What that stays below in 95 % of models whose every probability is right.
+    #: 95 % point of ``average`` in models whose every probability is right.
     chance_level: float
     p_value: float  #: Chance of so large an average there
-    #: The same of the largest vector LCE of a supported row, noise taken off.
+    #: The same of the largest vector LCE of a supported row, less noise.
     largest: float
     largest_level: float
     largest_p_value: float
-    #: (K,); the same of the root mean square of each class; p-values for all classes together:
-    #: where all is right one of them is 0.05 or less in 5 % of sets.
+    #: (K,); the same of the root mean square of each class, and p-values for all classes together.
     class_average: Floats
     class_level: Floats
     class_p_value: Floats
-    #: (n,); rows whose vector LCE is beyond chance: where all is right there is one in 5 % of sets.
+    #: (n,); rows whose vector LCE is beyond chance, among all rows.
     beyond: Mask
     n_supported: int
     n_draws: int
@@ -98,19 +96,15 @@ def vector_chance(
 ) -> VectorChance:
     """Test local errors of the whole vector against a model whose every probability is right.
 
-    ``dataset``, ``embedding``: as :func:`~lore_core.metrics.local_error.vector_errors` took them.
-    ``errors``: what it returned. ``n_draws``: simulated models, at least 39; by default as many as
-    can be waited for, 199 at most. ``random_state``: their seed. ``progress``: called with the
-    share done.
+    ``dataset``, ``embedding``, ``errors``: of :func:`~lore_core.metrics.local_error.vector_errors`.
+    ``n_draws``: simulated models, at least 39; by default as many as can be waited for, 199 at
+    most. ``random_state``: their seed.
 
     Notes
     -----
-    True classes are drawn from the probabilities themselves and the squared vector errors computed
-    as if they were the data (the probabilities and neighbours stay). The data are then one more
-    draw, so that P(rank) is exact: p = (1 + draws at least as large) / (1 + draws). Rows are held
-    against the largest of all rows: each squared error over its root mean square among the draws
-    and the data, beyond the 95 % point of the largest of it in every draw. So are classes, by the
-    mean of their squared errors.
+    See docs/method.md ("The whole vector"). Rows are compared with the largest of all rows: each
+    squared error over its root mean square among draws and data, beyond the 95 % point of its
+    maximum. So are classes, by the mean of their squared errors.
     """
     known, z = errors.supported(), as_coordinates(embedding)
     n_classes = dataset.n_classes
@@ -192,10 +186,7 @@ def _drawn_squares(
 
 
 def _own_and_furthest(values: Floats) -> tuple[Floats, Floats]:
-    """Divide columns (b, m) by their root mean square; return the first row, and others' largest.
-
-    Some columns at a time: of a million rows all are 320 MB, and three times that in between.
-    """
+    """Divide columns (b, m) by their root mean square; return first row, and others' largest."""
     own, furthest = np.empty(values.shape[1]), np.full(len(values) - 1, -np.inf)
     edges = np.linspace(0, len(own), -(-values.size // _AT_ONCE) + 1).astype(int)
     for first, end in pairwise(edges):
@@ -208,7 +199,7 @@ def _own_and_furthest(values: Floats) -> tuple[Floats, Floats]:
 
 
 def upper_level(draws: Floats) -> Floats:
-    """Return the smallest value that a share of 5 % of draws (b[, m]), and the data, exceeds."""
+    """Return the least value that 5 % of draws (b[, m]) and data exceed."""
     return np.asarray(np.sort(draws, axis=0)[int(np.ceil((1 - ALPHA) * (len(draws) + 1))) - 1])
 
 
@@ -222,8 +213,8 @@ class VectorBand:
     """Curves of the whole vector over γ: the data's, and those of models that are right."""
 
     gamma: Floats  #: (g,); bandwidths
-    #: (b + 1, g); as in :class:`~lore_core.metrics.bandwidth.VectorCurve`: first the data's, then
-    #: those of b draws.
+    #: (b + 1, g), the data first, then b draws: see
+    #: :class:`~lore_core.metrics.bandwidth.VectorCurve`.
     mean_squared: Floats
     largest_squared: Floats
 
@@ -233,10 +224,7 @@ class VectorBand:
         return len(self.mean_squared) - 1
 
     def band(self, metric: CurveKey) -> tuple[Floats, Floats]:
-        """Return the band that 95 % of curves of a model that is right stay in as a whole.
-
-        Low (0) and high, shape (g,); NaN where no row has ten effective neighbours.
-        """
+        """Return 0 and the 95 % level of whole curves of right models, (g,), perhaps NaN."""
         mean, deviation, apart = self._spread(metric)
         high = np.asarray(positive_root(mean + _limit(apart) * deviation))
         return np.where(np.isnan(high), np.nan, 0.0), high
@@ -251,7 +239,6 @@ class VectorBand:
         return np.asarray(apart[0] > _limit(apart))
 
     def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
-        """Return mean, standard deviation, and how many of these each curve lies above the mean."""
         values = self.mean_squared if metric == "average" else self.largest_squared
         mean, deviation = values.mean(axis=0), values.std(axis=0)
         apart = np.divide(values - mean, deviation, out=np.zeros_like(values), where=deviation > 0)
@@ -273,15 +260,13 @@ def vector_band(
 ) -> VectorBand:
     """Simulate the whole vector's curve over γ for models whose every probability is right.
 
-    ``dataset``, ``embedding``, ``n_draws``, ``random_state``, ``progress``: see
-    :func:`vector_chance`. ``curve``: what :func:`~lore_core.metrics.bandwidth.vector_curve`
-    returned of these rows.
+    ``curve``: from :func:`~lore_core.metrics.bandwidth.vector_curve`. The rest: see
+    :func:`vector_chance`.
 
     Notes
     -----
-    At every bandwidth a curve is measured in standard deviations of all curves, the data's among
-    them, and the level is as many of these as 5 % of the draws exceed somewhere: where every
-    probability is right, the data do so at any bandwidth with a chance of 5 %.
+    Curves are measured in standard deviations of all curves, the data's among them, at each
+    bandwidth; the level is what 5 % of the draws exceed somewhere.
     """
     check_integer(n_draws, "n_draws", minimum=_LEAST_DRAWS)
     parts = [(curve.mean_squared[:, None], curve.largest_squared[:, None])]
@@ -313,18 +298,18 @@ def class_table(
 ) -> pd.DataFrame:
     """Say class by class how far off its probability is, the worst first.
 
-    ``dataset``, ``errors``: rows, and their local errors. ``chance``: the test of these errors.
-    ``n_bins``, ``binning``: bins of each class's own ECE.
+    ``errors``, ``chance``: of the rows, and their test. ``n_bins``, ``binning``: of each class's
+    own ECE.
 
     Returns
     -------
     DataFrame
-        One row a class: ``promised`` and ``came``, its mean probability and share; ``gap``, their
-        difference; ``ece``, its own ECE, in bins of its own probability as for the target "class
-        k"; over the supported rows ``local``, the root mean square of its SLCE less its noise, and
-        ``alce`` and ``mlce``, noise and all. With ``chance`` also ``chance_level``, what ``local``
-        stays below in 95 % of models whose every probability is right; ``p_value`` for all classes
-        together; ``rows``, in how many of those beyond chance the class is the furthest off.
+        ``promised`` and ``came``, a class's mean probability and share; ``gap``, their difference;
+        ``ece``, in bins of its own probability; over the supported rows ``local``, the root mean
+        square of its SLCE less its noise, and ``alce`` and ``mlce``, noise and all. With ``chance``
+        also ``chance_level``, the 95 % point of ``local`` where every probability is right;
+        ``p_value`` for all classes together; ``rows``, in how many of those beyond chance the class
+        is the furthest off.
     """
     local = np.abs(errors.signed[errors.supported()])
     p, n_classes = dataset.probabilities, dataset.n_classes
@@ -353,10 +338,7 @@ def class_table(
 
 
 def describe_classes(table: pd.DataFrame) -> str:
-    """Say which class to mend first.
-
-    ``table``: from :func:`class_table`, with what chance shows.
-    """
+    """Say which class to mend first."""
     if table["p_value"].isna().all():
         return ""
     among = f"all {len(table)} classes taken together"

@@ -45,14 +45,13 @@ def default_gammas(n: int = 30) -> Floats:
 class BandwidthCurve:
     """MLCE and ALCE over a grid of bandwidths."""
 
-    #: (g,); bandwidths and the two summaries at each.
+    #: (g,); bandwidths, and both summaries.
     gamma: Floats
     mlce: Floats
     alce: Floats
-    #: (g,); MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none. The
-    #: plain MLCE is often set by a single row in an almost empty bin.
+    #: (g,); MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none.
     mlce_supported: Floats
-    #: (g,); median n_eff over the rows: how many rows an error rests on.
+    #: (g,); median n_eff over the rows.
     median_effective_size: Floats
     #: Limits at γ→0: |c − a| of single rows (means over exact duplicates).
     mlce_zero: float
@@ -98,8 +97,8 @@ def bandwidth_curve(
 
     ``confidence``, ``outcome``, ``embedding``, ``n_bins``, ``binning``, ``exclude_self``,
     ``weights``, ``progress``: see :func:`~lore_core.metrics.local_error.local_errors`. ``gammas``
-    (g,): bandwidths γ > 0; by default :func:`default_gammas`. ``min_effective_size``: rows with a
-    smaller n_eff are left out of ``mlce_supported``.
+    (g,): above 0; by default :func:`default_gammas`. ``min_effective_size``: least n_eff of rows in
+    ``mlce_supported``.
 
     Notes
     -----
@@ -149,8 +148,7 @@ def bandwidth_curve(
 class BandwidthSpread:
     """Bandwidth curves of many runs."""
 
-    #: Mean and population standard deviation over the runs, value by value; a NaN of one run is
-    #: left out.
+    #: Over the runs, value by value, without NaN; the standard deviation is the population's.
     mean: BandwidthCurve
     sd: BandwidthCurve
     n_runs: int  #: Number of runs
@@ -159,8 +157,7 @@ class BandwidthSpread:
 def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     """Mean and spread of the curves of many runs (Luo et al. 2022, appendix B).
 
-    Raises InputError if there is no curve, or they were not taken at the same bandwidths and
-    ``min_effective_size``.
+    Raises InputError if there is none, or ``gamma`` or ``min_effective_size`` differ.
     """
     if not curves:
         raise InputError("'curves' must hold at least one curve; got none.")
@@ -182,7 +179,7 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
 
 
 def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
-    """Mean and population standard deviation over the first axis without NaN; NaN if all are."""
+    """Return mean and population standard deviation over the first axis without NaN."""
     known = np.ma.masked_invalid(values)
     mean, sd = known.mean(axis=0), known.std(axis=0)
     return np.ma.filled(mean, np.nan)[()], np.ma.filled(sd, np.nan)[()]
@@ -190,7 +187,7 @@ def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
 
 def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:
     """Mean of ``values`` over the rows with the same bin and the very same point."""
-    if (np.diff(np.sort(points[:, 0])) > 0).all():  # as of most maps: no two rows share a point
+    if (np.diff(np.sort(points[:, 0])) > 0).all():  # no two rows share a point
         return values
     frame = pd.DataFrame(points)
     frame["bin"] = index
@@ -204,8 +201,8 @@ class VectorCurve:
     """Average and largest local error of the whole vector over a grid of bandwidths."""
 
     gamma: Floats  #: (g,); bandwidths
-    #: (g,); mean and maximum of the squared vector LCE less its noise over the supported rows,
-    #: below 0 where it is all noise; NaN without any.
+    #: (g,); mean and maximum over the supported rows (NaN without) of the squared vector LCE less
+    #: its noise, below 0 where it is all noise.
     mean_squared: Floats
     largest_squared: Floats
     supported: Mask  #: (g, n); mask of the rows with ten effective neighbours or more
@@ -251,8 +248,6 @@ def vector_curve(
 ) -> VectorCurve:
     """Average and largest local error of the whole vector for many bandwidths.
 
-    At each what :func:`~lore_core.metrics.local_error.vector_errors` finds there.
-
     ``dataset``, ``embedding``, ``n_bins``, ``binning``, ``progress``: see
     :func:`~lore_core.metrics.local_error.vector_errors`. ``gammas``: see :func:`bandwidth_curve`.
     """
@@ -279,7 +274,7 @@ def vector_curve(
 
 
 def supported_summaries(values: Floats, known: Mask) -> tuple[Floats, Floats]:
-    """Return mean and maximum of (g, n, b) values over the known rows (g, n); NaN without any."""
+    """Return mean and maximum of values (g, n, b) over the known rows (g, n); NaN without any."""
     inside = known[:, :, None]
     with np.errstate(invalid="ignore"):
         mean = values.sum(axis=1, where=inside) / known.sum(axis=1)[:, None]
@@ -292,19 +287,17 @@ def supported_summaries(values: Floats, known: Mask) -> tuple[Floats, Floats]:
 class BandwidthSuggestion:
     """The settings with the best leave-one-out likelihood, and all that were tried."""
 
-    #: The suggestion.
     gamma: float
     n_bins: int
     gammas: Floats  #: (g,); bandwidths tried
     tried_bins: tuple[int, ...]  #: Numbers of confidence bins tried
-    #: (b, g); mean leave-one-out NLL of the outcome, in nats, for each number of bins and
-    #: bandwidth.
+    #: (b, g); mean leave-one-out NLL by number of bins and bandwidth, in nats.
     loss: Floats
-    #: By how much the suggestion beats the accuracy of the bin alone (γ → ∞), in nats a row, and
-    #: the standard error of that difference. The best of many is a little flattered.
+    #: NLL gained over the accuracy of the bin alone (γ → ∞), in nats a row, and its standard
+    #: error. The best of many is a little flattered.
     gain: float
     gain_error: float
-    #: True where the best γ is the smallest or largest tried: no interior optimum was found.
+    #: True where the best γ is the smallest or largest tried.
     at_edge: bool
     n_rows: int  #: Rows it was chosen on
 
@@ -327,19 +320,15 @@ def suggest_bandwidth(
 ) -> BandwidthSuggestion:
     """Choose γ, and the bins if several numbers are given, by leave-one-out likelihood.
 
-    Each row's outcome is predicted by the kernel-weighted accuracy of the *other* rows in its bin
-    (LoRe with the row left out, in closed form). Too small a γ predicts single neighbours, too
-    large a one averages away what is local. Use calibration rows: never tune on what you evaluate.
-
     Arguments are those of :func:`~lore_core.metrics.bandwidth.bandwidth_curve`, but ``n_bins`` may
-    be several numbers to try. Raises InputError if no bin holds two rows.
+    be several numbers to try. Use calibration rows: never tune on what you evaluate. Raises
+    InputError if no bin holds two rows.
 
     Notes
     -----
-    The prediction is (Σ_{j≠i} k a_j + b_i) / (Σ_{j≠i} k + 1), b_i the accuracy of the bin's other
-    rows: one pseudo-row keeps the loss finite where all neighbours agree. A row alone in its bin is
-    predicted by its own confidence, so that all numbers of bins are judged on the same rows.
-    Clipped to [1e-6, 1 − 1e-6]. Both limits, γ→0 and γ→∞, are the bin's accuracy: no locality.
+    Each row is predicted by (Σ_{j≠i} k a_j + b_i) / (Σ_{j≠i} k + 1) over its bin, b_i the accuracy
+    of the bin's other rows (alone in its bin: the row's own confidence), clipped to [1e-6, 1 −
+    1e-6]. Both limits, γ→0 and γ→∞, are the bin's accuracy.
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
@@ -369,7 +358,7 @@ def suggest_bandwidth(
 
 
 def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) -> bool:
-    """Whether some bin holds two rows, for every number of bins: else nothing can be suggested."""
+    """Whether some bin holds two rows, for every number of bins."""
     c = as_confidence(confidence)
     return all(
         (np.bincount(confidence_bins(c, count, binning).assign(c)) > 1).any() for count in n_bins

@@ -1,11 +1,7 @@
 """Catalogue of every metric of one set of predictions: what all tables, pages and files ask.
 
-A new metric is a function in a module of its own and one entry here: its name, unit, direction and
-words, and how it is computed from a :class:`~lore_core.metrics.measured.Measured`. It is then
-measured by :func:`~lore_core.comparison.summary.summarize` and shown everywhere. The tuples below
-say which metrics a table shows, in one order; those it has no value of are left out.
-
-Whatever needs numpy is imported by the functions, not here: the command's help reads this module.
+A new metric is a function in its own module and one entry here. No numpy at import, for the
+command's help.
 """
 
 from __future__ import annotations
@@ -18,13 +14,12 @@ from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
 if TYPE_CHECKING:
     from lore_core.data.arrays import Floats
 
-#: What tables call the largest MCE over groups.
 MAX_GROUPWISE = "max group-wise MCE"
-#: Groups with fewer rows do not set the maxima over groups: theirs are mostly noise.
+#: Smaller groups do not count for maxima over groups: theirs are mostly noise.
 MIN_GROUP_SIZE = 30
-#: Cells of group and confidence bin with fewer rows do not set the worst cell's gap.
+#: Smaller cells of group and confidence bin do not count for the worst cell's gap.
 MIN_CELL_ROWS = 10
-#: Confidence bins with fewer rows are not called the worst or the best.
+#: Smaller confidence bins are not called the worst or the best.
 MIN_BIN_ROWS = 30
 
 
@@ -218,7 +213,7 @@ WORST_GROUP_MCE = Metric(
     unfiltered_maximum=True,
 )
 
-#: The one order of every table: what is stable first, the unfiltered maxima of the paper last.
+#: In the order of every table: stable metrics first, the paper's unfiltered maxima last.
 _ENTRIES = (
     ACCURACY,
     MEAN_CONFIDENCE,
@@ -242,13 +237,13 @@ CATALOGUE = {metric.name: metric for metric in _ENTRIES}
 
 
 def unit_of(name: str) -> Unit:
-    """Return the unit of a column: of one that is no metric, plain numbers."""
+    """Return the unit of a column; plain numbers if it is no metric."""
     metric = CATALOGUE.get(name)
     return PLAIN if metric is None else metric.unit
 
 
 def words_of(name: str) -> str:
-    """Return what a column is called where it is read."""
+    """Return the name of a column within text."""
     return CATALOGUE[name].words if name in CATALOGUE else name
 
 
@@ -261,27 +256,25 @@ def less_is_better(name: str) -> bool:
 DESCRIBED = _ENTRIES
 #: What every method is measured by: ``Summary.values``, comparisons and their files.
 COMPARED = tuple(metric for metric in DESCRIBED if metric.compared)
-#: The Overview's tiles.
 TILES = tuple(
     metric
     for metric in COMPARED
     if "groups" not in metric.needs and metric not in (ALCE_HELD_OUT, ECE_HELD_OUT)
 )
-#: Methods × metrics in the report: those of which less is better and that do not rest on single
-#: rows. The others are in the files.
+#: Methods × metrics in the report: errors that do not rest on single rows.
 REPORT_TABLE = tuple(
     metric for metric in COMPARED if metric.direction == "lower" and not metric.unfiltered_maximum
 )
-#: Methods × metrics on the pages: with what recalibration does not change, last.
+#: Methods × metrics on the pages; last what recalibration does not change.
 METHOD_TABLE = (
     *REPORT_TABLE,
     *(metric for metric in COMPARED if metric.direction == "higher"),
 )
-#: The same over many runs, whose means make the paper's unfiltered maxima steadier.
+#: The same over many runs, whose means make the unfiltered maxima steadier.
 RUNS_TABLE = (*METHOD_TABLE, *(metric for metric in COMPARED if metric.unfiltered_maximum))
 #: What recalibrators are ranked by: the first the data allow.
 RANKED_BY = (*(metric for metric in DESCRIBED if metric.proper), ECE)
-#: What is drawn against γ.
+#: By key; drawn against γ.
 CURVES = {metric.curve.key: metric.curve for metric in DESCRIBED if metric.curve is not None}
 #: The same of the whole probability vector.
 VECTOR_CURVES: dict[CurveKey, OverBandwidths] = {

@@ -1,9 +1,4 @@
-"""What recalibration can gain of squared error, and of rewards at given costs, and what it cannot.
-
-Perez-Lebel, Le Morvan, Varoquaux, "Beyond calibration: estimating the grouping loss of modern
-neural networks", ICLR 2023. Perez-Lebel, Varoquaux, Koyejo, Doutreligne, Le Morvan, "Decision from
-suboptimal classifiers: excess risk pre- and post-calibration", AISTATS 2025.
-"""
+"""Gains of squared error and reward by recalibration and by features, after Perez-Lebel et al."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ from lore_core.data.validation import InputError, as_confidence, as_rows, check_
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.means import joint_intervals
 
-#: Fewer rows, or fewer right or wrong ones among them, say nothing.
+#: Least rows, and right and wrong ones among them.
 MIN_ROWS, MIN_OF_EACH = 50, 10
 #: Bins of confidence at most, parts of each at most, and rows of a part at least.
 _MOST_BINS, _MOST_PARTS, _PART_ROWS = 15, 4, 25
@@ -32,7 +27,7 @@ class Gain:
     #: NaN where too few rows are answered otherwise to tell.
     low: float
     high: float
-    #: Of a reward: share of the rows that are answered by one and not by the other.
+    #: Of a reward: share of the rows that only one of the two answers.
     changed: float = float("nan")
 
 
@@ -51,7 +46,7 @@ class LossParts:
 
 
 def are_enough(outcome: Floats) -> bool:
-    """Whether so many outcomes (n,) can tell the parts: 50, and 10 right and 10 wrong ones."""
+    """Whether outcomes (n,) suffice for the parts: 50, and 10 right and 10 wrong ones."""
     right = float(outcome.sum())
     return len(outcome) >= MIN_ROWS and min(right, len(outcome) - right) >= MIN_OF_EACH
 
@@ -70,24 +65,11 @@ def loss_parts(
 
     Notes
     -----
-    With Q = P(a = 1 | features) and C = E[a | c], E(c − Q)² = E(c − C)² + E(C − Q)²: the
-    calibration loss, which the best recalibration C(c) gains, and the grouping loss, which no
-    function of c does. What is left of E(c − a)² is noise.
-
-    Rows are cut into bins b of equal number by their confidence and each bin into parts r of equal
-    number by what was predicted of them. With w shares of rows and r̄ the mean of a residual,
-
-    * calibration: Σ_b w_b (r̄_b² − s_b²/n_b) of the residual c − a;
-    * grouping: Σ_b Σ_r w_br ((r̄_br − r̄_b)² − s_br²/n_br) + Σ_b w_b s_b²/n_b of the residual g − a.
-
-    The subtracted terms are the noise of a mean, so both are unbiased for these cells. Cells see
-    less than all there is, so the grouping loss is at least as large (Perez-Lebel et al.,
-    section 4.2; what they subtract as induced by bins is not there, as g − a hardly depends on c).
-    What the calibration loss misses by its bins is of the second order in their width.
-
-    Intervals hold the θ for which |T − θ| ≤ 1.96 √(4 κ θ + τ²), the standard deviation of such a
-    sum T of squares: τ² = 2 Σ (w v)² of the variances v of the means, and κ from the part that
-    grows with θ. They are of the mean over all rows that could come, cut alike.
+    Calibration and grouping loss, and intervals, as in docs/method.md ("Recalibrate, or retrain?").
+    Rows are cut into bins of equal number by confidence, and these into parts of equal number by
+    ``predicted``. Both estimates are unbiased for these cells. Cells see less than all there is, so
+    the grouping loss is at least as large (Perez-Lebel et al., "Beyond calibration", ICLR 2023,
+    section 4.2, whose term induced by bins is not there: g − a hardly depends on c).
     """
     c, a = as_rows(confidence, outcome)
     g = as_confidence(recalibrated, "recalibrated")
@@ -110,7 +92,7 @@ def loss_parts(
 
 
 def cells_of(confidence: Floats, predicted: Floats) -> tuple[Ints, Ints]:
-    """Return each row's bin of confidence, and its part of that by what was predicted."""
+    """Return each row's bin of confidence, and its part of that by ``predicted``."""
     one = np.zeros(len(confidence), np.int64)
     bins = _equal_parts(confidence, one, _PART_ROWS * _MOST_PARTS, _MOST_BINS)
     return bins, _equal_parts(predicted, bins, _PART_ROWS, _MOST_PARTS)
@@ -125,7 +107,7 @@ class _Squares:
     growth: float  #: How much of the variance comes with each unit of it
 
     def plus(self, other: _Squares) -> _Squares:
-        """Return the sum of two that have no noise in common."""
+        """Return the sum with one of independent noise."""
         value = self.value + other.value
         total = max(self.value, 0.0) + max(other.value, 0.0)
         growth = (
@@ -158,7 +140,7 @@ def _grouping(residual: Floats, a: Floats, bins: Ints, cells: Ints) -> _Squares:
     around = bins[np.unique(cells, return_index=True)[1]]
     parts = np.bincount(around)
     lost = noise.dot(size / n) - bin_noise.dot(of_bin / n)
-    # Where nothing is lost all cells of a bin have its variance; where much is, each has its own.
+    # Where nothing is lost all cells of a bin have its variance; else each has its own.
     unit = _variance(a, bins) / n
     constant = 2 * float(unit**2 @ (parts - 1))
     apart = mean - bin_mean[around]
@@ -181,7 +163,7 @@ def _squares(
 
 
 def _means(residual: Floats, code: Ints) -> tuple[Floats, Floats, Floats]:
-    """Return the number of rows, their mean and its squared standard error, of every code."""
+    """Return number of rows, mean and its squared standard error, by code."""
     size = np.bincount(code).astype(np.float64)
     mean = np.bincount(code, residual) / size
     square = np.bincount(code, (residual - mean[code]) ** 2)
@@ -195,7 +177,7 @@ def _variance(a: Floats, bins: Ints) -> Floats:
 
 
 def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
-    """Cut each set of rows into parts of about equal number by values; equal ones together."""
+    """Cut each set of rows into parts of about equal number by values; ties stay together."""
     code = np.empty(len(values), np.int64)
     first = 0
     for rows in np.split(np.argsort(within, kind="stable"), np.cumsum(np.bincount(within))[:-1]):
@@ -210,7 +192,7 @@ def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
 
 #: Thresholds tried, and draws behind the bound on the best of them.
 _LEVELS, _DRAWS = 40, 2000
-#: Rows answered otherwise of which fewer are expected to be right, or wrong, give no interval.
+#: Least expected right, or wrong, rows answered otherwise for an interval.
 _MIN_EXPECTED = 5
 
 
@@ -219,8 +201,8 @@ class RewardParts:
     """Rewards a row, in units of the cost u of being unsure, at one ratio of costs."""
 
     ratio: float  #: w/u
-    #: More than this no other threshold on the confidence gains, and so no recalibration that keeps
-    #: its order (one-sided, 95 %).
+    #: Bound on the gain of another threshold on the confidence, and so of any recalibration that
+    #: keeps its order (one-sided, 95 %).
     at_most: float
     recalibrated: Gain  #: The curve learnt on other rows, over the confidence
     improved: Gain  #: The model learnt on other rows, over that curve
@@ -246,15 +228,9 @@ def reward_parts(
 
     Notes
     -----
-    An answer instead of "unsure" gains ratio · (a − t) units of u, t = 1 − 1/ratio. So a policy
-    that answers where p ≥ t gains over another the mean of that over the rows on which they differ:
-    a mean of rows, whose interval covers. Of the fitted two it is the gain; the best possible
-    recalibration and the best possible model gain as much at least (their regret: Perez-Lebel et
-    al. 2025, section 3).
-
-    The upper bound is on max_s of the mean gain of the threshold s over t: with the standard error
-    e(s), max_s (mean(s) + q e(s)), q the 95 % quantile of the largest standardised deviation over
-    s (the sums over levels of the confidence are simulated as normal).
+    See docs/method.md ("Recalibrate, or retrain?"). The best possible recalibration and model gain
+    at least as much as the fitted two (Perez-Lebel et al., "Decision from suboptimal classifiers",
+    AISTATS 2025, section 3).
     """
     c, a = as_rows(confidence, outcome)
     g, f = as_confidence(recalibrated, "recalibrated"), as_confidence(improved, "improved")
@@ -298,7 +274,6 @@ def _most(c: Floats, value: Floats, t: float) -> float:
     drawn = rng.normal(size=(_DRAWS, size)) * np.sqrt(square)
 
     def sums(of: Floats) -> Floats:
-        """Gains of a lower threshold, level by level downwards, and of a higher one, upwards."""
         down = np.cumsum(of[..., :at][..., ::-1], axis=-1)
         return np.concatenate([down, -np.cumsum(of[..., at:], axis=-1)], axis=-1)
 

@@ -23,7 +23,7 @@ from lore_core.data.weights import as_weights, chosen_weights, effective_rows, w
 
 #: A normal variable lies within so many standard deviations with probability 0.95.
 NORMAL_95 = 1.959963984540054
-#: Groups with fewer rows have no gap worth the name, however small a group is allowed to be.
+#: Smaller groups never count for the largest gap.
 FEWEST_GROUP_ROWS = 10
 
 
@@ -39,7 +39,7 @@ class ReliabilityTable:
     #: (n_bins,); 95 % Wilson interval of the accuracy.
     accuracy_low: Floats
     accuracy_high: Floats
-    #: (n_bins,); Σw, and (Σw)² / Σw², so many equal rows they are worth; without weights ``count``.
+    #: (n_bins,); Σw, and the effective size (Σw)² / Σw²; without weights ``count``.
     mass: Floats
     effective_size: Floats
 
@@ -58,10 +58,8 @@ class ReliabilityTable:
     def debiased_calibration_error(self) -> float:
         """ECE less what chance adds to it; may fall below 0.
 
-        The gap of n rows scatters around its true value with variance σ² = acc(1 − acc)/n, so its
-        absolute value is too large, most where the true gap is 0. Each bin's |gap| is lowered by
-        E|N(gap, σ²)| − |gap|, as in Kumar, Liang and Ma, "Verified Uncertainty Calibration",
-        NeurIPS 2019, but in closed form (folded normal). What is left of the bias is about half.
+        Each bin's |gap| is lowered by E|N(gap, σ²)| − |gap| (folded normal), as in Kumar, Liang and
+        Ma, "Verified Uncertainty Calibration", NeurIPS 2019. About half of the bias is left.
         """
         full, mass = self.count > 0, self.mass
         n, gap = self.effective_size[full], np.abs(self.gap[full])
@@ -78,10 +76,7 @@ class ReliabilityTable:
         return float(np.nanmax(np.abs(self.gap)))
 
     def worst_bin(self, min_count: int = 1) -> int:
-        """Index of the bin with the largest |gap| among those with ``min_count`` rows or more.
-
-        Where no bin holds that many, the fullest bin is the only candidate.
-        """
+        """Index of the bin of ``min_count`` rows with the largest |gap|, else the fullest."""
         return int(np.argmax(np.where(self._enough(min_count), np.abs(self.gap), -1.0)))
 
     def best_bin(self, min_count: int = 1) -> int:
@@ -134,7 +129,7 @@ def share_interval(outcome: Floats, weights: Floats | None = None) -> tuple[floa
 
 @dataclass(frozen=True)
 class SetSizes:
-    """How large disjoint sets of rows are; without weights all three are the number of rows."""
+    """Sizes of disjoint sets of rows; without weights all three are the number of rows."""
 
     rows: Ints
     mass: Floats  #: Σw
@@ -142,14 +137,14 @@ class SetSizes:
 
     @property
     def per_mass(self) -> Floats | float:
-        """By what a sum over a set is multiplied to be that of its equal rows."""
+        """Factor from a sum over a set to that of its equal rows."""
         if self.mass is self.worth:
             return 1.0
         return np.asarray(self.worth / np.where(self.mass > 0, self.mass, 1.0))
 
 
 def set_sizes(codes: NDArray[np.integer[Any]], size: int, weights: Floats | None) -> SetSizes:
-    """Return how large disjoint sets of rows are; ``codes`` (n,): 0 to ``size`` − 1."""
+    """Return the sizes of disjoint sets of rows; ``codes`` (n,): 0 to ``size`` − 1."""
     rows: Ints = np.bincount(codes, minlength=size)
     if weights is None:
         same = rows.astype(np.float64)
@@ -180,8 +175,8 @@ def gap_table(
 ) -> pd.DataFrame:
     """Return mean confidence − accuracy of disjoint sets of rows, one line a set.
 
-    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy,
-    gap, gap_low, gap_high`` (95 %, by Wilson's interval of the accuracy); NaN without rows.
+    ``codes`` (n,): sets, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy, gap, gap_low,
+    gap_high`` (95 %, by Wilson's interval of the accuracy); NaN without rows.
     """
     sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
     return pd.DataFrame(
@@ -199,11 +194,7 @@ def gap_table(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats]:
-    """Return Clopper and Pearson's interval of a share (1934): it holds with ``level`` at least.
-
-    Wider than Wilson's, which near 0 and 1 holds less often than it says. Of trials with unlike
-    probabilities it holds their mean (Hoeffding, 1956).
-    """
+    """Return Clopper and Pearson's interval; it also holds the mean of unlike trials."""
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(count, dtype=np.float64)
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):
@@ -225,10 +216,8 @@ def reliability_table(
 
     ``confidence`` (n,): in [0, 1]. ``outcome`` (n,): 1 where the prediction was right, else 0.
     ``n_bins``, ``binning``: see :func:`~lore_core.data.binning.confidence_bins`. ``within`` (n,):
-    mask of the rows to count, in the bins of all; by default all. ``weights`` (n,): what each row
-    counts for, above 0; the intervals of the accuracies are then those of (Σw)²/Σw² equal rows
-    (Korn, Graubard, "Confidence intervals for proportions with small expected number of positive
-    counts estimated from survey data", 1998).
+    mask of the rows to count, in the bins of all. ``weights`` (n,): what each row counts for, above
+    0; intervals of accuracies are then those of (Σw)²/Σw² equal rows (Korn, Graubard, 1998).
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
@@ -282,17 +271,15 @@ def groupwise_calibration_error(
 ) -> pd.DataFrame:
     """ECE, MCE and mean gap inside each group.
 
-    ``confidence``, ``outcome`` (n,): see :func:`reliability_table`. ``groups`` (n,) or (n, g):
-    group names; of several columns the intersections are taken. ``n_bins``, ``binning``: bins are
-    chosen once on all rows, then applied inside each group. ``weights``: see
-    :func:`reliability_table`.
+    ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken. Bins are
+    chosen once on all rows; for the rest see :func:`reliability_table`.
 
     Returns
     -------
     DataFrame
         One row a group, largest first: ``group, rows, accuracy, mean_confidence, gap, gap_low,
         gap_high, ece, mce``. The intervals of the gaps (:func:`exact_interval`) hold all at once
-        with 95 %: each is taken at 1 − 5 %/groups (Bonferroni).
+        with 95 % (Bonferroni).
     """
     names = as_group_labels(groups)
     c, a = as_rows(confidence, outcome, groups=names)
@@ -345,8 +332,8 @@ def groupwise_maximum_calibration_error(
 ) -> float:
     """Largest MCE over groups (Luo et al. 2022, section 5.2), in [0, 1].
 
-    Groups with fewer rows than ``min_group_size`` are left out: their MCE is mostly noise; raises
-    InputError if none is left. See :func:`groupwise_calibration_error` for the others.
+    Groups of fewer than ``min_group_size`` rows are left out; InputError if none remains. For the
+    rest see :func:`groupwise_calibration_error`.
     """
     min_group_size = check_integer(min_group_size, "min_group_size")
     frame = groupwise_calibration_error(
@@ -356,7 +343,7 @@ def groupwise_maximum_calibration_error(
 
 
 def largest_group_error(frame: pd.DataFrame, min_group_size: int) -> float:
-    """Return the largest MCE of the groups that are large enough; InputError if there is none."""
+    """Return the largest MCE of groups of ``min_group_size`` rows; InputError if there is none."""
     large = frame[frame["rows"] >= min_group_size]
     if large.empty:
         raise InputError(

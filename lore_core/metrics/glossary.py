@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lore_core.metrics.catalogue import CATALOGUE
 
-#: Tests that a heading or a tip names.
 HOLM, COCHRAN, FISHER = "Holm", "Cochran's Q", "Fisher's exact test"
 
 
@@ -12,7 +11,7 @@ def _metrics(*names: str) -> dict[str, str]:
     return {CATALOGUE[name].words: CATALOGUE[name].explanation for name in names}
 
 
-#: Every term by the name that pages and reports use, in the order of reading.
+#: In the order of reading.
 GLOSSARY: dict[str, str] = {
     "confidence": "What is promised of a row: the probability of the class the model predicts, or "
     "of the class that is the target.",

@@ -29,10 +29,10 @@ from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import KernelMeans, laplacian_means, laplacian_sums
 from lore_core.kernel_sums.api import means_of_all_and_some
 
-if TYPE_CHECKING:  # what is shipped has no pandas
+if TYPE_CHECKING:  # shipped files come without pandas
     from lore_core.data.dataset import Dataset
 
-#: Fewer effective neighbours than this are no evidence, whatever they say.
+#: Fewer effective neighbours than this are no evidence.
 MIN_EFFECTIVE_SIZE = 10.0
 #: Why nothing is tested for all classes at once where rows have weights.
 VECTOR_COUNTS_ALIKE = (
@@ -44,13 +44,11 @@ VECTOR_COUNTS_ALIKE = (
 class LocalErrors:
     """Everything known about each row's neighbourhood at one bandwidth."""
 
-    #: (n,); SLCE in [−1, 1]; positive = overconfident. NaN where ``exclude_self`` leaves no
-    #: neighbour.
+    #: (n,); SLCE in [−1, 1]; positive = overconfident; NaN without a neighbour (``exclude_self``).
     signed: Floats
     accuracy: Floats  #: (n,); kernel mean of the outcome
     mass: Floats  #: (n,); kernel mass Σk, of weighted rows Σwk
-    #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth; k stands for wk where
-    #: rows are weighted.
+    #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth; of wk with weights.
     effective_size: Floats
     bin_index: Ints  #: (n,); each row's confidence bin
     bins: ConfidenceBins  #: The partition
@@ -103,11 +101,7 @@ def describe_gaps(
     *,
     gamma: float,
 ) -> str:
-    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
-
-    ``signed``: errors where there are enough effective neighbours; ``left_out``: share of the
-    other rows.
-    """
+    """Say mean confidence and accuracy of rows, and the range of ``signed`` errors over the map."""
     start = f"{name}: {n_rows:,} rows, promised {percent(confidence)}, got {percent(accuracy)}"
     if not len(signed):
         return (
@@ -135,17 +129,14 @@ def scaled_bandwidth(gamma: float, n_dimensions: int) -> float: ...
 @overload
 def scaled_bandwidth(gamma: Floats, n_dimensions: int) -> Floats: ...
 def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats:
-    """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)).
-
-    A product that no number holds is the largest number: all weights are 1 there.
-    """
+    """Return d·γ, the divisor of the L1 distance; on overflow the largest number."""
     if isinstance(gamma, np.ndarray):
         return np.array([scaled_bandwidth(float(one), n_dimensions) for one in np.ravel(gamma)])
     return min(check_positive(gamma, "gamma") * n_dimensions, sys.float_info.max)
 
 
 def kernel_progress(progress: Progress | None) -> Callable[[float], object] | None:
-    """Return what the kernel sums call with the share done."""
+    """Return a callable for the kernel sums that passes on the share done."""
     return None if progress is None else lambda share: progress(share, "kernel sums")
 
 
@@ -170,14 +161,13 @@ def local_errors(
     embedding : Embedding or array-like of shape (n, d)
         Coordinates z.
     gamma : float
-        Bandwidth γ > 0, in units of the embedding's scale.
+        γ > 0, in units of the embedding's scale.
     n_bins, binning
-        Confidence bins, and how they are chosen: ``"equal-width"`` or ``"equal-mass"``.
+        Confidence bins; ``"equal-width"`` or ``"equal-mass"``.
     exclude_self : bool
         Leave each row out of its own mean (the paper keeps it in).
     weights : array-like of shape (n,), optional
-        What each row counts for, above 0; k_γ(z_i, z_j) is then multiplied by w_j. Equal-mass bins
-        stay those of about as many rows.
+        Above 0; k_γ(z_i, z_j) is multiplied by w_j. Equal-mass bins ignore them.
     progress : callable, optional
         Called with the share done and a short message; may raise to cancel.
 
@@ -214,7 +204,7 @@ def local_errors_and_half(
     n_bins: int,
     binning: Binning,
 ) -> tuple[LocalErrors, KernelMeans]:
-    """Return :func:`local_errors`, and means of c − a over some rows, which all count alike."""
+    """Return :func:`local_errors`, and means of c − a over ``some`` rows, which all count alike."""
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
@@ -231,7 +221,6 @@ def local_errors_and_half(
 def _as_local_errors(
     means: KernelMeans, index: Ints, bins: ConfidenceBins, gamma: float, weights: Floats | None
 ) -> LocalErrors:
-    """Name kernel means of the gap and the outcome."""
     signed, accuracy = means.mean.T
     return LocalErrors(
         signed=signed,
@@ -315,11 +304,11 @@ def average_local_calibration_error(
 class VectorErrors:
     """Local errors of the whole probability vector, row by row."""
 
-    #: (n, K); SLCE of every class: kernel mean of p_k − 1[y = k]; positive = predicted too often.
+    #: (n, K); SLCE of every class, of p_k − 1[y = k]; positive = predicted too often.
     signed: Floats
     #: (n,); squared length of that vector less its noise, unbiased: below 0 it is all noise.
     squared: Floats
-    #: (K,); what each class adds to the mean of ``squared`` over the supported rows; NaN without.
+    #: (K,); addend of each class to the mean of ``squared`` over the supported rows; NaN without.
     class_squared: Floats
     effective_size: Floats  #: (n,); n_eff
     bin_index: Ints  #: (n,); bin of the predicted class's confidence, the same for all classes
@@ -372,16 +361,9 @@ def vector_errors(
 
     Notes
     -----
-    With w_ij = k_γ(z_i, z_j) / Σ_j k_γ(z_i, z_j) over the rows of i's bin of the predicted class's
-    confidence, and r_j = p_j − onehot(y_j), the local mean m_i = Σ_j w_ij r_j holds the SLCE of
-    every class. Its length is what the multiclass local calibration of Barbera and others (arXiv
-    2510.26566, AISTATS 2026) holds small, here the Euclidean one, of which noise can be taken off.
-
-    A noisy vector is too long: E‖m_i‖² = ‖E m_i‖² + noise. Leaving out every row's product with
-    itself, ‖m_i‖² − Σ_j w_ij² ‖r_j‖² has the mean Σ_{j≠l} w_ij w_il E r_j · E r_l, 0 where every
-    probability is right. As k_γ² = k_{γ/2}, that is one more sum at γ/2. Class by class the mean
-    over the supported rows S is Σ_{i∈S} m_ik² / |S| − Σ_j c_j r_jk² with c_j = Σ_{i∈S} w_ij² / |S|:
-    one more sum for all classes.
+    The local mean of p − onehot(y) holds the SLCE of every class. Its Euclidean length, less its
+    noise (docs/method.md, "The whole vector"), is what the multiclass local calibration of Barbera
+    and others (arXiv 2510.26566, AISTATS 2026) bounds.
     """
     z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
     h = scaled_bandwidth(gamma, z.shape[1])
@@ -420,7 +402,7 @@ def vector_rows(
 
 
 def own_noise(z: Floats, squares: Floats, mass: Floats, groups: Ints, h: float | Floats) -> Floats:
-    """Return Σ_j w_ij² ‖r_j‖², what rows' products with themselves add, shape ([g,] n[, b])."""
+    """Return Σ_j w_ij² ‖r_j‖², rows' products with themselves, shape ([g,] n[, b])."""
     sums = laplacian_sums(z, None, squares.sum(axis=-1), bandwidth=h / 2, target_groups=groups)
     return np.asarray(sums / np.square(mass if squares.ndim == 2 else mass[..., None]))
 

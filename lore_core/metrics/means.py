@@ -14,11 +14,11 @@ from lore_core.data.arrays import Floats
 from lore_core.data.validation import check_share
 from lore_core.data.weights import chosen_weights, weighed
 
-#: Draws behind intervals that hold at once, and into how many blocks more rows are joined at most.
+#: Draws behind joint intervals, and blocks that more rows are joined into at most.
 _DRAWS, _MAX_BLOCKS = 5000, 1000
 #: Numbers of a score by row and class that are held at a time.
 _CHUNK = 100_000
-#: Two values this near, as a share of them, are the same, summed differently.
+#: Relative difference of equal values that are summed differently.
 TIE = 1e-9
 
 
@@ -39,24 +39,22 @@ def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
 def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> pd.DataFrame:
     """Return means of columns with intervals that hold all at once with 95 %.
 
-    ``values`` (n, m): one row a row of the data, one column a mean that is wanted. Rows with a NaN
-    take no part. ``possible`` (m, 2): smallest and largest value that a row of each column could
-    have had; by default the largest absolute value there is, with either sign.
+    ``values`` (n, m): a column for each mean; rows with a NaN take no part. ``possible`` (m, 2):
+    smallest and largest possible value of a column; by default the largest absolute value there is,
+    with either sign.
 
     Returns
     -------
     DataFrame
-        One row a column: ``difference`` (the mean), ``low, high`` and ``p_value`` (of a mean of 0,
-        two-sided, adjusted for all columns). Of fewer than two rows the last three are NaN.
+        One row a column: ``difference`` (the mean), ``low, high`` and ``p_value`` (two-sided,
+        adjusted for all columns); of fewer than two rows the last three are NaN.
 
     Notes
     -----
-    Gaffke's bounds (2005; Learned-Miller, Thomas, arXiv:1905.06208, 2019): the rows and one
-    imaginary row, the worst possible, are weighted at random (weights uniform on the simplex, 5,000
-    draws), and the upper end is a quantile of the weighted means. For values of 0 and 1 that is
-    Clopper and Pearson's; skewed means are covered too. Each end of each column has the same tail,
-    as large as leaves 2.5 % of the draws outside any column on that side: less than Bonferroni's
-    where columns vary together. More than 1,000 rows are averaged in random blocks.
+    Gaffke's bounds (2005; Learned-Miller, Thomas, arXiv:1905.06208, 2019), see docs/method.md. They
+    cover skewed means too; of values 0 and 1 they are Clopper and Pearson's. Each end of each
+    column has the same tail, which leaves 2.5 % of the draws outside any column: less than
+    Bonferroni's where columns vary together.
     """
     known = values.dropna().to_numpy(np.float64)
     n, m = known.shape
@@ -77,7 +75,7 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
 
 
 def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
-    """Return upper bounds of columns' means, 97.5 % at once, and p-values of a mean from 0 on."""
+    """Return joint 97.5 % upper bounds of columns' means, and p-values of means ≥ 0."""
     drawn = _weights(len(rows)) @ np.vstack([rows, worst])
     ordered = np.sort(drawn, axis=0)
     highest = np.sort(stats.rankdata(drawn, "min", axis=0).max(axis=1).astype(int) - 1)
@@ -99,7 +97,7 @@ def difference_range(
     other: Floats,
     weights: Floats | None = None,
 ) -> tuple[float, float]:
-    """Return the least and largest difference of a score, other − first, that any class gives."""
+    """Return the least and largest difference of a score, other − first, over all classes."""
     low, high = np.inf, -np.inf
     step = max(1, _CHUNK // first.shape[1])
     for start in range(0, len(first), step):
@@ -111,11 +109,7 @@ def difference_range(
 
 
 def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
-    """Return the limits between which a further draw lies with probability ``level``.
-
-    At (b + 1)(1 ± level)/2 of the b draws along ``axis`` (Weibull): of 100 draws the usual quantile
-    would leave out 7 instead of 5 %.
-    """
+    """Return limits that hold a further draw with chance ``level``: at (b + 1)(1 ± level)/2."""
     tail = (1 - check_share(level, "level")) / 2
     low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")
     return np.asarray(low), np.asarray(high)

@@ -1,4 +1,4 @@
-"""What the metrics of a dataset are computed from."""
+"""Inputs of a dataset's metrics, and intermediate results they share."""
 
 from __future__ import annotations
 
@@ -37,18 +37,17 @@ from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.metrics.without_bins import smooth_calibration_error
 
-#: The halves are those of a seed of their own, so that all methods share them.
+#: Halves have a seed of their own, so that all methods share them.
 _SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Rows, how they are looked at, and what metrics share, computed when first asked for."""
+    """Rows, settings, and intermediate results of metrics, computed when first asked for."""
 
     dataset: Dataset  #: Rows to measure
-    #: (n, d); their coordinates; without it no metric that needs features.
+    #: (n, d); None: no metric that needs features.
     embedding: Points | None = None
-    #: See :func:`~lore_core.comparison.summary.summarize`.
     target: str | int = TOP_LABEL
     gamma: float = GAMMA
     n_bins: int = N_BINS
@@ -56,8 +55,8 @@ class Measured:
     groups: ArrayLike | None = None
     min_group_size: int = 1
     _by_row: dict[RowMean, Floats] = field(default_factory=dict, init=False, repr=False)
-    #: What takes kernel sums. (Before Python 3.12 a cached property is computed for one object at a
-    #: time, and methods are measured side by side.)
+    #: Results of kernel sums. (Before Python 3.12 a cached property locks all objects, and methods
+    #: are measured side by side.)
     _local: list[LocalErrors] = field(default_factory=list, init=False, repr=False)
     _half: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
 
@@ -86,7 +85,7 @@ class Measured:
         return float(np.average(self.outcome, weights=self.weights))
 
     def by_row(self, measure: RowMean) -> Floats:
-        """Return a mean's values row by row, linearised; computed once."""
+        """Return a mean's values row by row, linearised and cached."""
         if measure not in self._by_row:
             self._by_row[measure] = linearised(measure.of_row(self), self.weights)
         return self._by_row[measure]
@@ -119,18 +118,18 @@ class Measured:
 
     @property
     def local_errors(self) -> LocalErrors:
-        """Each row against its neighbours; needs an embedding."""
+        """Local errors; needs an embedding."""
         if not self._local:
             self._sum()
         return self._local[0]
 
     def set_local_errors(self, local: LocalErrors) -> None:
-        """Take local errors of these rows."""
+        """Set known local errors of these rows."""
         self._local[:] = [local]
 
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
-        """Gaps of the groups that count, with intervals that all hold at once; needs groups."""
+        """Gaps of the groups that count, with joint intervals; needs groups."""
         return self.of_groups[counted_groups(self.of_groups["rows"], self.min_group_size)]
 
     @cached_property
@@ -158,7 +157,7 @@ class Measured:
 
     @property
     def largest_group_gap_interval(self) -> tuple[float, float]:
-        """95 % interval of it: what the intervals of all gaps together leave."""
+        """95 % interval of it, from the joint ones of all gaps."""
         low, high = (self.counted_gaps[f"gap_{side}"].to_numpy() for side in ("low", "high"))
         surely = np.maximum(np.maximum(low, -high), 0.0)
         return float(surely.max()), float(np.maximum(-low, high).max())
@@ -175,11 +174,7 @@ class Measured:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """Cells of group and confidence bin that are large enough; needs groups.
-
-        Of the groups of ``min_group_size`` rows or more the cells of
-        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS`: ``group, bin, rows, gap``.
-        """
+        """``group, bin, rows, gap`` of the groups and cells that are large enough; needs groups."""
         names = self._group_names.astype(str)
         frame = pd.DataFrame(
             {"group": names, "bin": self.bin_index, "gap": self.confidence - self.outcome}
@@ -205,7 +200,7 @@ class Measured:
 
     @cached_property
     def held_out(self) -> Mask:
-        """The half of the rows that is measured, shape (n,); directions are those of the other."""
+        """The half of the rows that is measured, shape (n,); the other gives directions."""
         n = len(self.confidence)
         inside = np.zeros(n, dtype=bool)
         inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
@@ -219,7 +214,7 @@ class Measured:
         return self._half[0]
 
     def _sum(self) -> None:
-        """Compute what takes kernel sums and is not known, in one sweep where that is all of it."""
+        """Compute missing kernel sums, in one sweep where that is all."""
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
         c, a, other_half = self.confidence, self.outcome, ~self.held_out
@@ -271,10 +266,7 @@ class Measured:
         return all(known[need] for need in metric.needs)
 
     def row_values(self) -> pd.DataFrame:
-        """Metrics that are means of rows, row by row: shape (n, q), one column a metric.
-
-        Linearised, so that of weighted rows, too, plain means and their errors are right.
-        """
+        """Metrics that are means of rows, linearised, shape (n, q)."""
         return pd.DataFrame(
             {
                 metric.name: self.by_row(metric.measure)
@@ -296,8 +288,8 @@ class WorstPart:
 def worst_parts(rows: Measured) -> dict[str, WorstPart]:
     """Find the worst bin, cell and neighbourhood on one half of the rows, by their metric.
 
-    Only places of ten (effective) rows or more in both halves count. The neighbourhood is that of
-    the largest local error; its held-out rows are the nearest in its bin, as many as its n_eff.
+    Only those of ten (effective) rows or more in both halves count. Held-out rows of the
+    neighbourhood are the n_eff nearest in its bin.
     """
     bins, index = rows.reliability.bins, rows.bin_index
     found: dict[str, WorstPart] = {}
@@ -324,7 +316,7 @@ def _words(rows: Measured, in_bin: int) -> str:
 
 
 def _worst_cell(rows: Measured, cells: Ints) -> int | None:
-    """Return the cell of the largest |gap| among the rows that are not held out; −1 is no cell."""
+    """Return the cell of the largest |gap| among rows that are not held out; −1 is no cell."""
     other_half, own_half = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
     size = int(cells.max(initial=0)) + 1
     count, held = (np.bincount(cells[half], minlength=size) for half in (other_half, own_half))
@@ -341,7 +333,6 @@ def _worst_cell(rows: Measured, cells: Ints) -> int | None:
 
 
 def _worst_neighbourhood(rows: Measured, z: Floats) -> WorstPart | None:
-    """Return the neighbourhood of the largest supported local error among those not held out."""
     size, index = rows.half_means.effective_size, rows.bin_index
     held = np.bincount(index[rows.held_out], minlength=rows.reliability.bins.n_bins)[index]
     enough = (size >= MIN_EFFECTIVE_SIZE) & (held >= size)

@@ -1,7 +1,4 @@
-"""What is known about a metric besides its value: name, unit, digits, direction, words.
-
-Nothing heavy is imported here or in the catalogue: the command's help reads both.
-"""
+"""What is known about a metric besides its value; light, as the command's help reads it."""
 
 from __future__ import annotations
 
@@ -15,25 +12,25 @@ if TYPE_CHECKING:
     from lore_core.data.arrays import Floats
     from lore_core.metrics.measured import Measured
 
-#: What must be known besides confidences and outcomes.
+#: Needed besides confidences and outcomes.
 Need = Literal["probabilities", "features", "groups"]
 #: Attributes of :class:`~lore_core.inference.simulation.NullErrors` that hold a metric's draws.
 ChanceKey = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
-#: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` or, the last two, of a
+#: Attributes of :class:`~lore_core.metrics.bandwidth.BandwidthCurve` or (the last two)
 #: :class:`~lore_core.metrics.bandwidth.VectorCurve`, and keys of their null bands.
 CurveKey = Literal["mlce", "mlce_supported", "alce", "average", "largest"]
 
 
 @dataclass(frozen=True)
 class OverBandwidths:
-    """How a metric is spoken of where it is drawn against γ."""
+    """Words for a metric drawn against γ."""
 
     key: CurveKey  #: Attribute of a curve and of its chance band
     #: Its name as an axis and as a choice.
     title: str
     button: str
     meaning: str  #: What it is, within a sentence
-    #: What the limits γ → 0 and γ → ∞ are; empty for none.
+    #: Names of the limits γ → 0 and γ → ∞; empty for none.
     at_zero: str = ""
     at_infinity: str = ""
     of: str = "confidence"  #: What is right of every row in the null model
@@ -43,11 +40,9 @@ class OverBandwidths:
 class RowMean:
     """A metric that is the mean of one value a row: it has a Student-t interval, also of pairs."""
 
-    #: From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,); NaN for rows
-    #: that take no part.
+    #: To values of shape (n,); NaN for rows that take no part.
     of_row: Callable[[Measured], Floats]
-    #: From probabilities (n, K) to the value of each row had each class been the true one, (n, K);
-    #: None where that is not known.
+    #: From probabilities (n, K) to the value of each row for each class, (n, K), where known.
     of_class: Callable[[Floats], Floats] | None = None
 
     def __call__(self, measured: Measured) -> float:
@@ -68,18 +63,15 @@ class Metric:
     direction: Literal["lower", "higher"] | None = "lower"
     needs: tuple[Need, ...] = ()  #: What must be known besides confidences and outcomes
     formula: str  #: Section of docs/method.md, by its anchor
-    #: From a :class:`~lore_core.metrics.measured.Measured` to the value.
     measure: Callable[[Measured], float]
-    #: From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
-    #: one is known that is neither simulated nor that of a :class:`RowMean`.
+    #: Ends of a 95 % interval that is neither simulated nor that of a :class:`RowMean`.
     interval: Callable[[Measured], tuple[float, float]] | None = None
-    #: Attribute of :class:`~lore_core.inference.simulation.NullErrors` with what a calibrated model
-    #: shows of it.
+    #: Attribute of :class:`~lore_core.inference.simulation.NullErrors` that holds its draws.
     chance: ChanceKey | None = None
     curve: OverBandwidths | None = None  #: Where it is drawn against γ
-    #: Whether recalibrators are compared by it. If not, it is in tables of one model only.
+    #: Whether recalibrators are compared by it; if not, it is in tables of one model only.
     compared: bool = True
-    #: Whether it is a maximum over rows or cells however little they rest on: one of the paper's.
+    #: Whether it is a maximum over however small sets of rows: one of the paper's.
     unfiltered_maximum: bool = False
     #: Whether it is a proper score: in expectation nothing but the truth is best.
     proper: bool = False

@@ -16,8 +16,8 @@ def negative_log_likelihood(
 ) -> float:
     """NLL: mean of −log p of the true class, probabilities clipped to [1e-6, 1], in nats.
 
-    ``probabilities`` (n, K) or (n,): class probabilities; a vector is P(y = 1). ``labels`` (n,):
-    true class indices. ``weights`` (n,): what each row counts for, above 0.
+    ``probabilities`` (n, K), or P(y = 1) (n,). ``labels`` (n,): class indices. ``weights`` (n,):
+    what each row counts for, above 0.
     """
     rows = row_nll(*_checked(probabilities, labels))
     return float(np.average(rows, weights=as_weights(weights, len(rows))))
@@ -33,7 +33,7 @@ def brier_score(
     Returns
     -------
     float
-        For two classes (p₁ − y)², in [0, 1]; for K > 2 the sum over classes, in [0, 2]. This is
+        For two classes (p₁ − y)², in [0, 1]; for K > 2 the sum over classes, in [0, 2]:
         scikit-learn's ``scale_by_half="auto"``.
 
     References
@@ -64,7 +64,6 @@ def row_nll(probabilities: Floats, labels: Ints) -> Floats:
 
 def row_brier(probabilities: Floats, labels: Ints) -> Floats:
     """Brier score of each row, shape (n,); ``probabilities`` (n, K)."""
-    # As class_brier, of one class.
     own = probabilities[np.arange(len(labels)), labels]
     total = np.einsum("ij,ij->i", probabilities, probabilities) - 2 * own + 1
     return np.asarray(total / 2 if probabilities.shape[1] == 2 else total)

@@ -32,7 +32,7 @@ def default_ratios(n: int = 40) -> Floats:
 def unsure_threshold(unsure_cost: float, wrong_cost: float) -> float:
     """Return the confidence below which it is better to say "unsure": 1 − u/w.
 
-    Raises InputError if a cost is not above 0, or being unsure (u) costs more than being wrong (w).
+    Raises InputError unless 0 < u ≤ w, the costs of being unsure and of being wrong.
     """
     u, w = check_positive(unsure_cost, "unsure_cost"), check_positive(wrong_cost, "wrong_cost")
     if u > w:
@@ -51,8 +51,8 @@ class RewardCurve:
     #: (r,); mean reward a row: 0 for a right answer, −1 for "unsure", −w/u for a wrong answer.
     reward: Floats
     answered: Floats  #: (r,); share of rows answered
-    #: (r,); mean reward minus that of the baseline on the same rows, with its 95 % interval
-    #: (paired, normal). 0 without a baseline.
+    #: (r,); gain over the baseline on the same rows, with its 95 % interval (paired, normal); 0
+    #: without a baseline.
     gain: Floats
     gain_low: Floats
     gain_high: Floats
@@ -83,10 +83,9 @@ def reward_curve(
 ) -> RewardCurve:
     """Reward of answering only above the threshold 1 − u/w, for many ratios w/u.
 
-    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``ratios`` (r,):
-    cost ratios w/u ≥ 1; by default :func:`default_ratios`. ``baseline`` (n,): confidences of the
-    same rows before recalibration, to compare with row by row. ``weights`` (n,): what each row
-    counts for, above 0.
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,). ``ratios`` (r,): cost
+    ratios w/u ≥ 1; by default :func:`default_ratios`. ``baseline`` (n,): confidences of the same
+    rows before recalibration, to compare with row by row.
 
     Notes
     -----
@@ -120,7 +119,6 @@ def reward_curves(
     first, *_ = names = list(confidences)
 
     def reached(name: str) -> Ints:
-        """Return how many thresholds each confidence reaches, shape (n,)."""
         c = as_confidence(confidences[name], name)
         check_lengths(**{"outcome": a, name: c})
         return np.searchsorted(thresholds, c, side="right")
@@ -147,7 +145,7 @@ def _curve(grid: Floats, position: Ints, rows: _RowsAlike, n: int) -> RewardCurv
         answered[k] = (rows.mass * answers).sum() / total
         difference = rewards - rows.rewards(rows.before > position[k], ratio)
         gain[k] = (rows.mass * difference).sum() / total
-        # As of linearised values, whose scatter is the error of the weighted mean.
+        # The scatter of linearised values is the error of the weighted mean.
         scatter = (rows.squares * (difference - gain[k]) ** 2).sum() * (n / total) ** 2
         error[k] = np.sqrt(scatter / (n - 1) / n) if n > 1 else np.nan
     return RewardCurve(
@@ -197,7 +195,7 @@ def describe_rewards(
 ) -> str:
     """Say which method saves most at the reader's own costs, and whether beyond chance.
 
-    ``curves``: by method, each with the first one as baseline, at the one ratio w/u.
+    ``curves``: by method, with the first as baseline, at the one ratio w/u.
     """
     threshold = unsure_threshold(unsure_cost, wrong_cost)
     first = next(iter(curves))

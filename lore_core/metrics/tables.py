@@ -27,8 +27,8 @@ def table_of_metrics(
 ) -> pd.DataFrame:
     """Return ``metric, value, unit``, ends, ``p_value, rows`` of every metric of one model.
 
-    Ends are ``low, high``, the 95 % ``intervals``, or ``at_least, at_most``, ``bounds`` of rows
-    known by sums; NaN where not known. Values are not multiplied: ``unit`` says of what they are.
+    Ends are ``low, high`` of 95 % ``intervals`` or ``at_least, at_most`` of ``bounds``; NaN where
+    not known. Values are not multiplied by their unit.
     """
     ends = ("low", "high") if bounds is None else ("at_least", "at_most")
     known = (intervals if bounds is None else bounds) or {}

@@ -1,9 +1,4 @@
-"""Calibration without bins: isotonic reliability with the score in three parts; the smooth ECE.
-
-CORP: Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers",
-PNAS 118, 2021. Błasiok, Nakkiran, "Smooth ECE: principled reliability diagrams via kernel
-smoothing", ICLR 2024.
-"""
+"""Calibration without bins: isotonic reliability with the score in three parts; the smooth ECE."""
 
 from __future__ import annotations
 
@@ -21,10 +16,10 @@ from lore_core.data.validation import as_rows, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.metrics.means import central_interval
 
-#: Of more different confidences than this, neighbours are taken together.
+#: Of more confidences than this, neighbours are merged.
 _MOST_LEVELS = 2000
-#: Steps of the grid confidences are put on for the smooth ECE; what that changes is of the order of
-#: its square. Halvings of the search for its bandwidth, from 1 down.
+#: Steps of the grid of the smooth ECE, whose error is of the order of their square, and halvings
+#: of the search for its bandwidth, from 1 down.
 _STEPS, _HALVINGS = 2000, 40
 
 
@@ -32,14 +27,14 @@ _STEPS, _HALVINGS = 2000, 40
 class IsotonicReliability:
     """How often rows of each confidence are right if that can only rise with the confidence.
 
-    The arrays have one value a level: a confidence that occurs, in rising order. Of more than 2,000
-    different ones, neighbours of about equal number are one level.
+    Arrays have one value a level: a confidence that occurs, in rising order, or of more than 2,000
+    neighbouring ones of about equal number.
     """
 
     confidence: Floats  #: Mean confidence of each level, in [0, 1]
     count: Ints  #: Rows
     frequency: Floats  #: Isotonic estimate of how often they are right
-    #: What 95 % of models show there whose every confidence is right, level by level.
+    #: The middle 95 % of models whose every confidence is right, level by level.
     band_low: Floats
     band_high: Floats
     #: Mean of (outcome − confidence)², which is miscalibration − discrimination + uncertainty.
@@ -47,7 +42,7 @@ class IsotonicReliability:
     miscalibration: float  #: What is lost because confidences are not these frequencies; ≥ 0
     discrimination: float  #: What the order of the confidences gains over one for all; ≥ 0
     uncertainty: float  #: The score if every row had the mean outcome
-    #: Mean miscalibration of models whose every confidence is right, and P(as much or more) then.
+    #: Mean of ``miscalibration`` where every confidence is right, and P(as much or more) then.
     chance_miscalibration: float
     miscalibration_p: float
 
@@ -87,22 +82,16 @@ def isotonic_reliability(
 ) -> IsotonicReliability:
     """Estimate how often rows of each confidence are right, without bins.
 
-    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
-    what each row counts for, above 0, in every mean and in the regression. ``n_draws``: simulated
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,). ``n_draws``: simulated
     models whose every confidence is right, at least 39. ``random_state``: their seed.
 
     Notes
     -----
-    The frequencies r are the isotonic regression of the outcomes a on the confidences c: of all
-    rising functions of c the one of least squared error. With S(p) the mean of (p − a)² and ā the
-    mean outcome, S(c) = (S(c) − S(r)) − (S(ā) − S(r)) + S(ā): miscalibration, discrimination and
-    uncertainty, none of which depends on a choice of bins. Where confidences were taken together,
-    S(c) is that of every row and the parts add up all the same.
+    CORP (Dimitriadis, Gneiting, Jordan, PNAS 118, 2021): the frequencies are the isotonic
+    regression of outcomes on confidences, which split the score in three; see docs/method.md.
 
-    The band is of consistency and not of confidence: where the frequency lies outside, a model
-    whose every confidence is right would be there in one of twenty cases, *at that level*; over all
-    levels it leaves the band somewhere more often. Whether there is any miscalibration is told by
-    its p-value.
+    The band is of consistency, not of confidence: a calibrated model leaves it in one of twenty
+    cases *at each level*, and somewhere more often. For miscalibration as a whole see its p-value.
     """
     c, a = as_rows(confidence, outcome)
     check_integer(n_draws, "n_draws", minimum=39)
@@ -114,7 +103,6 @@ def isotonic_reliability(
     frequency = _isotonic(right / mass, mass)
     mean = np.average(a, weights=w)
     score, spread = float(np.average(np.square(c - a), weights=w)), float(mean * (1 - mean))
-    # Σ (p − a)² over the rows of a level is n p² − 2 p Σ a + Σ a.
     left = float((mass * frequency**2 - 2 * frequency * right + right).sum() / len(c))
     drawn, lost = _simulated(c, level, mass, w, n_draws, random_state)
     low, high = central_interval(drawn, 0.95)
@@ -135,7 +123,7 @@ def isotonic_reliability(
 
 
 def _levels(c: Floats) -> tuple[Ints, Ints]:
-    """Which level each row is of, (n,), and how many rows each has."""
+    """Return the level of each row, (n,), and how many rows each has."""
     _, level, count = np.unique(c, return_inverse=True, return_counts=True)
     if len(count) > _MOST_LEVELS:
         # (Rows of one confidence stay together.)
@@ -164,7 +152,7 @@ def _simulated(
     drawn, lost = np.empty((n_draws, len(mass))), np.empty(n_draws)
     for k in range(n_draws):
         if weights is None:
-            # (Confidences of one level are nearly the same, so its sum is nearly binomial.)
+            # (Confidences of a level are nearly the same, so its sum is nearly binomial.)
             right = rng.binomial(mass.astype(np.int64), chance)
         else:
             right = np.bincount(level, weights=weights * (rng.random(len(c)) < c))
@@ -178,18 +166,15 @@ def smooth_calibration_error(
 ) -> float:
     """Calibration error after smoothing along the confidence, in [0, 1].
 
-    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
-    what each row counts for, above 0: 1/n becomes w_i / Σ w.
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,).
 
     Notes
     -----
-    smECE_σ = ∫₀¹ |1/n Σ (a_i − c_i) K_σ(t, c_i)| dt, with K_σ the normal density of standard
-    deviation σ, reflected at 0 and 1. It falls as σ grows; the smooth ECE is smECE_σ* at the σ*
-    where smECE_σ* = σ*. Each confidence is shared between its two neighbours of a grid of 2,000
-    steps, and on that grid a reflected Gaussian is a product in the cosine transform.
+    Błasiok, Nakkiran, "Smooth ECE", ICLR 2024: after reflected Gaussian smoothing with the
+    bandwidth σ* that is the error itself, on a grid of 2,000 steps. See docs/method.md.
     """
     c, a = as_rows(confidence, outcome)
-    # Cells' middles, so that the reflection at 0 and 1 is that of the cosine transform.
+    # Middles of cells, so that the reflection at 0 and 1 is that of the cosine transform.
     position = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
     left = np.minimum(position.astype(np.int64), _STEPS - 2)
     share = position - left
@@ -205,6 +190,5 @@ def smooth_calibration_error(
 
 
 def _smoothed(waves: Floats, sigma: float) -> float:
-    """Error after smoothing with one bandwidth."""
     damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(_STEPS)))
     return float(np.abs(fft.idct(damped, type=2)).sum())

@@ -28,8 +28,7 @@ BLOCK = 2**20
 _CURVATURE_ROWS, _MOST_CURVED = 5_000, 16
 #: Steps until the curvature is computed anew, and times it is at most.
 _STEPS, _TIMES = 12, 40
-#: Folds of the choice of penalties, and numbers of x and rows it is made on: of more, of random
-#: rows.
+#: Folds of the choice of penalties; numbers of x, and random rows, it is made on at most.
 _FOLDS = 4
 _LARGEST_FOLDED, _MOST_FOLDED = 2**21, 30_000
 #: What is added to probabilities, tried in this order.
@@ -117,7 +116,7 @@ class AffineProblem:
         return bool(rest.size) and not self.directions.size
 
     def loss(self, parameters: Floats) -> float:
-        """Return the total NLL."""
+        """Return the total NLL without penalties."""
         total = 0.0
         for rows, _, _, z in self._blocks(parameters):
             w = chosen_weights(self.weights, rows)
@@ -126,10 +125,7 @@ class AffineProblem:
         return total
 
     def penalised(self, parameters: Floats, penalties: Penalties) -> tuple[float, Floats]:
-        """Return total NLL and penalties, and their gradient.
-
-        ``parameters``: w and b, and the rows of M where there is a rest.
-        """
+        """Return total NLL with penalties, and its gradient in (w, b, rows of M if any)."""
         w, b, rest = _parts(parameters, self.logs.shape[1])
         apart = w - w.mean()
         total = (penalties.diagonal * apart @ apart + penalties.bias * b @ b) / 2
@@ -190,11 +186,7 @@ class AffineProblem:
         return np.asarray(found)
 
     def fit(self, start: Floats, penalties: Penalties, *, tolerance: float = 1e-7) -> Floats:
-        """Minimise from a start; ``tolerance``: share of the loss a step has to gain.
-
-        Log-probabilities of one row go along with one another, so that the loss is a narrow valley
-        of W. In units of its curvature it is round, and a dozen steps do what takes hundreds.
-        """
+        """Minimise in units of curvature; ``tolerance``: share of the loss a step has to gain."""
         k = self.logs.shape[1]
         if np.isfinite(penalties.rest) and len(start) == 2 * k:
             start = np.concatenate([start, np.zeros(self.directions.size or k * k)])
@@ -202,7 +194,6 @@ class AffineProblem:
             return self._descended(start, penalties, np.eye(0), tolerance, 500)[0]
         for _ in range(_TIMES):
             curvature = self.curvature(start, penalties)
-            # (Rounding can make what is 0 a little less.)
             curvature[np.diag_indices_from(curvature)] += 1e-9 * curvature.max()
             units = np.linalg.inv(np.linalg.cholesky(curvature)).T
             start, ended = self._descended(start, penalties, units, tolerance, _STEPS)
@@ -249,14 +240,10 @@ def fit_affine(
     centred: bool,
     keep_class: bool,
 ) -> State:
-    """Fit with the strength that predicts held-out rows best.
-
-    ``strengths``: from the strongest on. ``penalties``: what a strength means.
-    """
+    """Fit with the one of ``strengths``, strongest first, that predicts held-out rows best."""
     offset = _best_offset(calibration) if centred else 0.0
     logs = centred_logs(calibration.probabilities, offset, centred)
     k = logs.shape[1]
-    # One unit for all of x, so that steps are alike in weights and biases.
     unit = float(np.sqrt(np.mean(logs**2))) or 1.0
     logs /= unit
     candidates = [
@@ -277,8 +264,8 @@ def fit_affine(
         best = best_candidate(problem.rows(some), start, candidates, fold, 1e-4)
     if len(some) < len(logs):  # Near the end already, steps over all rows are few.
         start = problem.rows(some).fit(start, candidates[best])
-    # Of many classes a tenth of a nat of all rows is nothing compared with their noise; logs that
-    # are not centred get there by far smaller steps.
+    # A tenth of a nat is nothing beside the noise of many classes; logs that are not centred get
+    # there by far smaller steps.
     tolerance = 1e-6 if centred and problem.directions.size else 1e-7
     w, b, rest = _parts(problem.fit(start, candidates[best], tolerance=tolerance), k)
     return {

@@ -45,7 +45,6 @@ class AffineSoftmax(Recalibrator):
         return self.strengths
 
     def _penalties(self, strength: float, n: int, k: int) -> Penalties:
-        """Return what a strength means for ``n`` rows of ``k`` classes."""
         raise NotImplementedError
 
     def _fit(self, calibration: Dataset) -> State:
@@ -81,18 +80,16 @@ class VectorScaling(AffineSoftmax):
     Attributes
     ----------
     diagonal_, bias_ : ndarray of shape (K,)
-        w and b; where all of w are 1 and all of b are 0 nothing changes.
+        w and b; 1 and 0 change nothing.
 
     Notes
     -----
-    Minimises the total NLL of the calibration rows + ρ/2 (Σ (w_k − w̄)² + Σ b_k²): the stronger the
-    penalty, the nearer to temperature scaling. As published there is none, which costs where a
-    class has few rows. ρ is chosen by cross-validation, ε as
+    Minimises the total NLL of the calibration rows + ρ/2 (Σ (w_k − w̄)² + Σ b_k²), a pull towards
+    temperature scaling that the published method lacks. ρ is chosen by cross-validation, ε as
     :class:`~lore_core.recalibration.MatrixScaling` does. The most probable class can change.
 
-    A row of weight 2 is not two rows: rows are of weight 1 on average, so that their number stands
-    against the penalty, and of two equal rows each would help to predict the other in
-    cross-validation.
+    A row of weight 2 is not two rows: the number of rows stands against the penalty, and equal rows
+    would help to predict each other in cross-validation.
 
     References
     ----------
@@ -130,16 +127,14 @@ class MatrixScaling(AffineSoftmax):
 
     Notes
     -----
-    Minimises the total NLL of the calibration rows + ρ/2 Σ M_jk² + ρ/20 (Σ (w_k − w̄)² + Σ b_k²).
-    ρ is chosen by cross-validation, on 30,000 rows or some 2,000,000/K at most; the strongest gives
-    temperature scaling. Of more rows all are fitted from where these lead. Without a penalty M has
-    K² entries and fits noise.
+    Minimises the total NLL of the calibration rows + ρ/2 Σ M_jk² + ρ/20 (Σ (w_k − w̄)² + Σ b_k²). ρ
+    is chosen by cross-validation, on 30,000 rows or some 2,000,000/K at most; the strongest gives
+    temperature scaling. Of more rows all are then fitted from there.
 
-    With more than 64 classes M sees x along its 32 principal directions only: then time and memory
-    grow with K, not K². The most probable class can change.
+    With more than 64 classes M sees x along its 32 principal directions only. The most probable
+    class can change.
 
-    ε is 0 unless temperature scaling fits the calibration rows better with more: where classes get
-    no probability at all, as from forests, log p tells little but that.
+    ε is 0 unless temperature scaling fits better with more: where classes get no probability.
 
     A row of weight 2 is not two rows, see :class:`~lore_core.recalibration.VectorScaling`.
 
@@ -184,12 +179,10 @@ class DirichletCalibration(AffineSoftmax):
     Notes
     -----
     Minimises the mean NLL of the calibration rows + λ Σ_j≠k W_jk² / (K (K − 1)) + λ Σ b_k² / K: off
-    diagonal and intercept regularisation (ODIR), both of one strength, chosen by cross-validation
-    on some 2,000,000/K rows at most. For two classes this is beta calibration without its
-    constraints.
+    diagonal and intercept regularisation (ODIR) of one strength, chosen by cross-validation on some
+    2,000,000/K rows at most. For two classes this is beta calibration without its constraints.
 
-    The diagonal is free, as its authors have it: a class that no calibration row has becomes all
-    but impossible. Vector and matrix scaling are drawn towards temperature scaling instead.
+    The diagonal is free, as published: a class without calibration rows becomes all but impossible.
 
     With more than 64 classes, what is off the diagonal sees log p along its 32 principal directions
     only. The most probable class can change. A row of weight 2 is not two rows, see
@@ -197,8 +190,7 @@ class DirichletCalibration(AffineSoftmax):
 
     References
     ----------
-    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, "Beyond temperature scaling: obtaining
-    well-calibrated multiclass probabilities with Dirichlet calibration", NeurIPS 2019.
+    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, NeurIPS 2019.
     """
 
     label = "Dirichlet calibration"
@@ -220,17 +212,13 @@ def _corrected(state: State, probabilities: Floats, predicted: Ints) -> Floats:
 
 
 def kept_on_top(probabilities: Floats, predicted: Ints) -> Floats:
-    """Let no class be more probable than the predicted one.
-
-    Classes above it give what they have more until all are equal: of all vectors in which it is on
-    top these have the least Kullback-Leibler divergence to the given ones.
-    """
+    """Let no class be more probable than the predicted one; least Kullback–Leibler divergence."""
     index = np.arange(len(predicted))
     own = probabilities[index, predicted]
     others = probabilities.copy()
     others[index, predicted] = -1.0
     order = np.sort(others, axis=1)[:, ::-1]
-    # The mean of the predicted class and the j largest others, for every j.
+    # Means of the predicted class and the j largest others.
     means = (own[:, None] + np.cumsum(order[:, :-1], axis=1)) / np.arange(2, order.shape[1] + 1)
     level = np.maximum(own, means.max(axis=1))
     vectors = np.minimum(probabilities, level[:, None])

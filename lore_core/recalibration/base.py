@@ -38,29 +38,27 @@ class Recalibrator(ABC):
     -----
     A recalibrator is its settings, the parameters of its class, and its state, which ``fit`` finds:
     numbers, text, arrays, lists and dicts of those by name, and other fitted recalibrators.
-    ``apply`` needs nothing but the state and the rows, and nothing but numpy; ``recalibrate``, a
-    loaded file and :class:`lore_core.shipping.Predictor` all call it.
+    ``apply`` needs the state, the rows and numpy alone.
     """
 
-    #: What tables and legends call the method. Set another on an instance to compare two settings.
+    #: Name in tables and legends. Set another on an instance to compare two settings.
     label: str = ""
-    #: Number of its colour in figures/style.py; None: by its position in a figure.
+    #: Number of its colour in figures/style.py; None: by position in a figure.
     color: int | None = None
     needs_embedding: bool = False  #: Whether ``fit`` and ``recalibrate`` need an embedding
     needs_features: bool = False  #: Whether they need the rows' features themselves
     needs_groups: bool = False  #: Whether they need the names of the rows' groups
-    #: Whether ``fit`` lets calibration rows count by their weights; else it refuses weighted ones.
+    #: Whether rows count by their weights in ``fit``; else weighted rows are refused.
     takes_weights: bool = False
-    #: What the numbers of its state are, as the list of a file's contents says it.
+    #: What the numbers of its state are called in the list of a file's contents.
     numbers_in_words: str = "settings"
-    #: The TypedDict of its state. Annotations say what its values must be (sizes: K classes, n rows
-    #: or cells, p features) and, of arrays, what they are: ``{who}`` stands for a value of each row
-    #: or cell, ``{cuts}`` and ``{smallest}`` where values of single rows may be among them. None:
-    #: there is nothing in it.
+    #: TypedDict of its state (None: empty), annotated with what values must be (sizes: K classes, n
+    #: rows or cells, p features) and what arrays hold: ``{who}`` for a value of each row or cell,
+    #: ``{cuts}`` and ``{smallest}`` where values of single rows may be among them.
     state_type: type | None = None
 
     n_rows_: int = 0  #: Rows the method was fitted on; 0 before ``fit``
-    #: Names of what those rows consisted of, and the maps that placed them; None before ``fit``.
+    #: Names of what the calibration rows held, and the maps that placed them; None before ``fit``.
     fitted_on_: FittedOn | None = None
     _state: Mapping[str, Any] | None = None
 
@@ -72,18 +70,17 @@ class Recalibrator(ABC):
         Parameters
         ----------
         calibration : Dataset
-            Rows the method may look at, outcomes included.
+            Rows with outcomes.
         embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
             Their coordinates, for methods that are local. Of several maps a method uses the one
             ``feature_map`` names, or the first.
         progress : callable, optional
-            Called with the share done by methods that take their time; may raise ``Cancelled``.
+            Called with the share done by slow methods; may raise ``Cancelled``.
 
         Raises
         ------
         InputError
-            If the rows have weights, and the method cannot let them count by these; or a parameter
-            was changed to what the class does not take.
+            If the method cannot use weights the rows have, or a parameter has an invalid value.
         """
         if calibration.weights is not None and not self.takes_weights:
             raise InputError(
@@ -100,21 +97,17 @@ class Recalibrator(ABC):
     def _fit_on(
         self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
     ) -> Mapping[str, Any]:
-        """Return the state; for methods that use a map or report progress."""
+        """Return the state; overridden by methods that use a map or report progress."""
         return self._fit(calibration)
 
     def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
-        """Return the state."""
         raise NotImplementedError
 
     def _check_params(self) -> None:  # noqa: B027 - few have any
-        """Refuse parameters the class does not take, when one is made and when it is fitted."""
+        """Refuse invalid parameters; called by ``__init__`` and ``fit``."""
 
     def state(self) -> Mapping[str, Any]:
-        """Return what was fitted: the values :meth:`apply` needs, by name.
-
-        Numbers, text, arrays, lists and dicts of those, and fitted recalibrators, as in a file.
-        """
+        """Return what was fitted: the values :meth:`apply` needs, by name."""
         return self._fitted("it has a state")
 
     def _fitted(self, purpose: str) -> Mapping[str, Any]:
@@ -137,10 +130,7 @@ class Recalibrator(ABC):
     @staticmethod
     @abstractmethod
     def apply(state: Any, rows: Rows) -> Rows:
-        """Correct the probabilities of rows, with numpy alone.
-
-        ``state``: what :meth:`state` returns. Returns ``rows`` itself where nothing changes.
-        """
+        """Correct the probabilities of rows; returns ``rows`` itself where nothing changes."""
 
     def applied_to(self, rows: Rows) -> Rows:
         """Return rows with corrected probabilities."""
@@ -149,7 +139,7 @@ class Recalibrator(ABC):
     def recalibrate(self, evaluation: Dataset, embedding: OnMaps = None) -> Dataset:
         """Return ``evaluation`` with corrected probabilities; its labels are not looked at.
 
-        ``embedding``: coordinates of these rows in the embedding the method was fitted on.
+        ``embedding``: coordinates of these rows on the maps the method was fitted on.
         """
         rows = rows_of(evaluation, embedding, type(self).label or self.label)
         corrected = self.applied_to(rows)
@@ -189,11 +179,7 @@ class Recalibrator(ABC):
         return params | nested
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters, those of a recalibrator among them as ``base__bounds=…``.
-
-        What was fitted stays until ``fit`` is called again. Raises InputError if there is no such
-        parameter, or the class refuses its value.
-        """
+        """Change parameters, nested ones as ``base__bounds=…``, but not what was fitted."""
         settings = self.get_params(deep=False)
         own_label = self.label != type(self)(**settings).label
         # The outer ones first: a nested name means the new recalibrator.
@@ -263,30 +249,26 @@ class Recalibrator(ABC):
 
     @staticmethod
     def in_cells(state: Any, size: int) -> tuple[Any, NDArray[np.int64] | None]:
-        """Return a state that no single calibration row can be read from, and the rows' cells.
-
-        What is kept are means over at least ``size`` rows; a state that holds no rows stays. The
-        cells (n,): which one each calibration row is in, −1 for none; None: there are no cells.
-        """
+        """Return a state of means over ``size`` rows or more, and cells of rows (n,), −1: none."""
         return state, None
 
     def without_rows(self, cell_size: int = CELL_SIZE) -> Self:
         """Return the fitted method with means over cells in place of its calibration rows.
 
-        For confidential data. Its confidences differ somewhat from those of the method itself;
-        methods that hold a few numbers anyway do not change, and those made of others that hold
-        rows are refused: cells of both, subtracted, could tell single rows apart.
+        For confidential data. Its confidences differ somewhat from the method's own; methods that
+        hold only a few numbers do not change. Those made of others that hold rows are refused:
+        cells of both, subtracted, could tell single rows apart.
 
         Parameters
         ----------
         cell_size : int
-            Rows of a cell at least, from 3. Rows that are alone in their confidence bin with fewer
-            others are left out: a confidence that falls there stays as it is.
+            Least number of rows in a cell, from 3. Rows with fewer others in their confidence bin
+            are left out: a confidence that falls there stays as it is.
 
         Notes
         -----
-        Who knows that a row is in a cell whose outcomes all agree knows its outcome, and who knows
-        all other rows of a cell knows the last. This is no differential privacy.
+        No differential privacy: a cell whose outcomes all agree tells them, and so does a cell of
+        which all other rows are known.
         """
         size = check_integer(cell_size, "cell_size", minimum=3)
         state, on = self._fitted("its rows can be left out"), self.fitted_on_
@@ -306,16 +288,10 @@ class Recalibrator(ABC):
 
     @staticmethod  # noqa: B027 - few need it
     def check_state(state: Any, name: str, sizes: Sizes) -> None:
-        """Refuse a state from a file whose parts do not fit together; each is what it must be.
-
-        ``name``: how errors call the method. ``sizes``: lengths, and ``calibration_rows``.
-        """
+        """Refuse a state whose parts do not fit together; ``name``: the method's in errors."""
 
     def check_restored(self, n_classes: int, n_features: int) -> None:
-        """Refuse a recalibrator from a file, or a part of it, whose state is none of its method.
-
-        ``n_classes``, ``n_features``: of the rows it was fitted on. Raises InputError.
-        """
+        """Refuse a recalibrator from a file, or a part of it, whose state is none of its method."""
         name = type(self).__name__
         Text().check(self.label, f"{name}: label", {})
         Number(0, whole=True).check(self.n_rows_, f"{name}: calibration_rows", {})
@@ -372,16 +348,15 @@ class Recalibrator(ABC):
         Parameters
         ----------
         path : str or Path
-            Where to; an existing file is replaced, at once or not at all.
+            Replaced atomically where it exists.
         maps : bool, Embedding or dict of those by name
-            Also keep the feature maps, so that new rows need only their features; without them
-            their coordinates must be given. The maps themselves, where ``fit`` got only their
-            coordinates.
+            Also save the feature maps, so that new rows need only features, not coordinates. The
+            maps themselves, where ``fit`` got only their coordinates.
         rows : bool
             False: without single calibration rows, see :meth:`without_rows`.
         key : bytes, optional
-            A secret of yours to sign the file with (HMAC-SHA256): ``load_recalibrator(path,
-            key=…)`` then takes it, and no file that others changed.
+            Secret to sign the file with (HMAC-SHA256), which ``load_recalibrator(path, key=…)``
+            then checks.
 
         Raises
         ------
@@ -450,14 +425,13 @@ def _built(parts: dict[str, Any]) -> Recalibrator:
     )
 
 
-#: What a setting must be, by the type of its default.
+#: Rule of a setting, by the type of its default.
 _SETTINGS: Mapping[type, Rule] = {
     bool: Flag(),
     int: Number(whole=True),
     float: Number(infinite=True),
     str: Text(),
 }
-#: Files of recalibrators.
 KIND = Kind(
     "lore-recalibrator",
     "a recalibrator",

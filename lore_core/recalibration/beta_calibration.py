@@ -29,8 +29,8 @@ class State(TypedDict):
 class BetaCalibration(Recalibrator):
     """p' = 1 / (1 + exp(−(a log p − b log(1 − p) + m))), a and b at least 0.
 
-    Of two classes p is the probability of the second, so that each class has an end of its own; the
-    most probable class can change. Of more it is the confidence.
+    Of two classes p is the probability of the second, and the most probable class can change. Of
+    more it is the confidence.
 
     Attributes
     ----------
@@ -39,14 +39,12 @@ class BetaCalibration(Recalibrator):
 
     Notes
     -----
-    Minimises the NLL of the calibration rows, on Platt's smoothed targets (see
-    :class:`~lore_core.PlattScaling`), so that a and b stay finite where p separates the outcomes.
-    For these a row of weight 2 is not two rows.
+    Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`), so that a
+    and b stay finite where p separates the outcomes. For these a row of weight 2 is not two rows.
 
     References
     ----------
-    Kull, Silva Filho, Flach, "Beta calibration: a well-founded and easily implemented improvement
-    on logistic calibration for binary classifiers", AISTATS 2017.
+    Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017.
     """
 
     label = "Beta calibration"

@@ -82,7 +82,7 @@ def check_trees(trees: TreeSum, name: str, n_columns: int) -> None:
 
 
 def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
-    """Return what trees add to each row of values (n, p), shape (n,), level by level."""
+    """Return the sum of trees at each row of values (n, p), shape (n,), level by level."""
     total = np.zeros(len(values))
     at_once = max(1, _PAIRS // max(1, len(trees["root"])))
     for start in range(0, len(values), at_once):
@@ -163,7 +163,7 @@ def joined(
 _RATE = 0.1
 #: λ: rows of p (1 − p) = 1 that say "leave it" in every leaf.
 _RIDGE = 1.0
-#: p (1 − p) of a row at least: targets of sure rows are no larger than a thousand.
+#: Least p (1 − p) of a row: bounds the targets of rows with extreme confidences by 1,000.
 _LEAST_SPREAD = 1e-3
 #: Trees tried, and how many more than the best number before giving up.
 _MOST_TREES, _PATIENCE = 150, 10
@@ -181,14 +181,14 @@ class State(TreeSum):
 class BoostingRecalibration(Recalibrator):
     """Logistic regression, and small trees that look for what it leaves wrong.
 
-    logit p' = the regression's log-odds (:class:`~lore_core.recalibration.LogisticRecalibration`)
-    + Σ_t η v_t(x), trees t of eight leaves at most on x = [log-odds of the confidence, what the
+    logit p' = the regression's log-odds (:class:`~lore_core.recalibration.LogisticRecalibration`) +
+    Σ_t η v_t(x), trees t of eight leaves at most on x = [log-odds of the confidence, what the
     regression adds for the predicted class, features].
 
     Parameters
     ----------
     n_trees : int, optional
-        How many; by default chosen by fourfold cross-validation, 150 at most.
+        By default chosen by fourfold cross-validation, 150 at most.
 
     Attributes
     ----------
@@ -198,23 +198,21 @@ class BoostingRecalibration(Recalibrator):
     Notes
     -----
     Each tree is one Newton step of the NLL of "the prediction is right" on Platt's smoothed targets
-    a: it is fitted to (a − p) / h by least squares of weights h = p (1 − p), 0.001 at least, and a
-    leaf has v = Σ (a − p) / (Σ h + 1), within ±4; η = 0.1. Leaves have 20 calibration rows or
-    more. Columns are cut at 63 quantiles at most, and each cut is looked for in eight random
-    columns; of more than 20,000 rows each tree is grown on other 20,000, and its leaves take all.
-    The seed is fixed.
+    a: (a − p) / h fitted by least squares of weights h = p (1 − p). A leaf has v = Σ (a − p) / (Σ h
+    + 1), within ±4, and 20 calibration rows or more; η = 0.1. Cuts are at 63 quantiles at most,
+    each looked for in eight random columns, with a fixed seed. Of more than 20,000 rows each tree
+    is grown on other 20,000.
 
-    Of the numbers of trees whose left-out NLL is within one standard error of the lowest, paired
-    by rows, the smallest is taken; where that is 0, the method is the logistic regression. It is
-    chosen on at most 8,000 rows. The other classes share the rest as the regression's do.
+    The smallest number of trees whose left-out NLL is within one standard error of the lowest
+    (paired by rows, on at most 8,000) is taken; with 0 the method is the logistic regression. The
+    other classes share the rest as the regression's do.
 
-    A row of weight 2 is not two rows: leaves, quantiles and folds are of rows, and so is much of
-    the regression.
+    A row of weight 2 is not two rows: leaves, quantiles, folds and the regression's penalty count
+    rows.
 
     References
     ----------
-    Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics,
-    2001. Chen, Guestrin, "XGBoost: a scalable tree boosting system", KDD 2016.
+    Friedman, Annals of Statistics, 2001. Chen, Guestrin, "XGBoost", KDD 2016.
     """
 
     label = "Boosting"
@@ -250,12 +248,12 @@ class BoostingRecalibration(Recalibrator):
 
     @property
     def remark(self) -> str:
-        """Whether it came to trees at all."""
+        """A remark where no trees were chosen."""
         return "" if len(self.state()["root"]) else "no trees: logistic regression alone"
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Add what the trees say to what the regression says."""
+        """Add the trees to the log-odds of the regression."""
         fitted: Any = state["base"].state()
         values, odds = _seen(fitted, rows)
         confidence = expit(odds + sum_of_trees(state, values))
@@ -270,7 +268,7 @@ class BoostingRecalibration(Recalibrator):
 
 
 def chosen_number(calibration: Dataset, strength: float, progress: Progress | None) -> int:
-    """Return how many trees are worth having, by fourfold cross-validation."""
+    """Choose the number of trees by fourfold cross-validation."""
     n = len(calibration)
     if n < 4 * LEAF_ROWS:
         return 0
@@ -325,7 +323,7 @@ class GrowingTrees:
 
     @classmethod
     def of(cls, rows: Dataset, fitted: Regression) -> Self:
-        """Return the rows as a :class:`Regression` that was fitted on them leaves them."""
+        """Start from a :class:`Regression` that was fitted on the rows."""
         values, odds = _seen(fitted, rows_of(rows, None, BoostingRecalibration.label))
         cuts = [cuts_of(column) for column in values.T]
         weights = as_weights(rows.weights)
@@ -356,7 +354,7 @@ class GrowingTrees:
 
 
 def _seen(fitted: Regression, rows: Rows) -> tuple[Floats, Floats]:
-    """Return what trees look at, shape (n, 2 + p), and the regression's log-odds, shape (n,)."""
+    """Return inputs of trees, shape (n, 2 + p), and log-odds of the regression, shape (n,)."""
     features = feature_table(
         rows.features, rows.name, BoostingRecalibration.label, len(fitted["weights"])
     )

@@ -1,4 +1,4 @@
-"""Calibration rows in cells of at least so many: what a file without single rows holds of them."""
+"""Cells of calibration rows, whose means stand for single rows in files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from lore_core.data.probabilities import expit, logit
 from lore_core.data.rules import Values, refuse
 from lore_core.data.validation import InputError
 
-#: Rows of a cell at least. Ten is the usual threshold of statistical offices for what may be
-#: published of a group; see docs/decisions.md.
+#: Least rows of a cell: the usual threshold of statistical offices, see docs/decisions.md.
 CELL_SIZE = 10
 
 
@@ -43,13 +42,7 @@ def check_edges(edges: Floats, name: str) -> None:
 
 
 def cells_of(points: Floats, apart: Ints, size: int = CELL_SIZE) -> Ints:
-    """Put rows into cells of rows that lie near one another, shape (n,); −1: in none.
-
-    ``apart`` (n,): rows of unlike numbers never share a cell. A cell has ``size`` to 2·size − 1
-    rows; fewer alike are in none. Cut in halves across the widest dimension: LeFevre, DeWitt,
-    Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006. No row is in two cells, so
-    that no difference of two is a row.
-    """
+    """Put neighbours alike in ``apart`` into Mondrian cells of ``size`` to 2·size − 1; −1: none."""
     cell = np.full(len(points), -1, dtype=np.int64)
     found = 0
     waiting = [np.flatnonzero(apart == one) for one in np.unique(apart)]
@@ -104,7 +97,7 @@ def joined_steps(count: Ints, size: int) -> Ints:
         joined[position], so_far = number, so_far + int(n)
         if so_far >= size:
             number, so_far = number + 1, 0
-    return np.minimum(joined, max(number - 1, 0))  # too few at the end join those before
+    return np.minimum(joined, max(number - 1, 0))
 
 
 def rounded(confidence: Floats) -> Floats:

@@ -31,7 +31,7 @@ from lore_core.data.validation import InputError, as_vector, check_lengths
 from lore_core.embedding import Embedding, embed
 from lore_core.recalibration import GroupWise, Recalibrator, SmoothLoRe, TemperatureScaling
 
-#: Rows a classifier is fitted on, and rows it then predicts.
+#: Rows to fit a classifier on, and rows it then predicts.
 Split = tuple[Ints, Ints]
 
 
@@ -41,27 +41,24 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        With ``predict_proba`` or, failing that, ``decision_function``; copied, not changed. A
-        ``FrozenEstimator`` is used as it is, and all rows of ``fit`` calibrate, whatever ``cv`` is.
-        By default a logistic regression.
+        With ``predict_proba`` or ``decision_function``; copied. A ``FrozenEstimator`` is used as it
+        is, and all rows of ``fit`` calibrate, whatever ``cv`` is. By default a logistic regression.
     recalibrator : Recalibrator, optional
-        By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied, not changed. Grids search
-        its parameters as ``recalibrator__gamma``. :class:`~lore_core.recalibration.GroupWise` finds
-        its ``column`` in a DataFrame ``X``.
+        By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied. Grids search its parameters
+        as ``recalibrator__gamma``. :class:`~lore_core.recalibration.GroupWise` finds its ``column``
+        in a DataFrame ``X``.
     feature_map : "pca", "identity", "tsne" or "umap"
         Map on which rows are near each other, fitted on the rows of ``fit`` without their labels.
     n_components : int
-        Its dimensions; fewer where there are fewer rows or features.
+        Dimensions of the map, at most the numbers of rows and features.
     features : transformer or callable, optional
-        Computes the features that the recalibrator uses and the map is made of: an object with
-        ``transform`` (copied and fitted where it is not fitted yet), or a function of ``X``. By
-        default they are ``X``, which must then be numbers, unless the recalibrator uses
-        probabilities alone. A sparse ``X`` is made dense, up to 2 GiB.
+        Computes the features of map and recalibrator: an object with ``transform`` (copied, and
+        fitted if it is not) or a function of ``X``. By default ``X`` itself, which must then be
+        numbers, unless only probabilities are used. A sparse ``X`` is made dense, up to 2 GiB.
     cv : float, int, splitter, iterable of splits, None or "prefit"
-        A share in (0, 1): rows held out to calibrate on, alike in all classes. Else as in
-        scikit-learn: a number of stratified folds, None for five, an object with ``split``, or
-        (train, test) indices. ``"prefit"``: the classifier is fitted already and used as it is, and
-        all rows of ``fit`` calibrate.
+        A share in (0, 1) of each class is held out to calibrate on. Else as in scikit-learn: a
+        number of stratified folds, None for five, an object with ``split``, or (train, test)
+        indices. ``"prefit"``: the classifier is fitted already, and all rows of ``fit`` calibrate.
     random_state : int
         Seed of the rows that are held out, and of the map.
 
@@ -71,7 +68,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     estimator_ : scikit-learn classifier
         The fitted classifier.
     recalibrator_ : Recalibrator
-        The fitted recalibrator; ``recalibrator_.save("m.lore")`` ships it.
+        Fitted; ``recalibrator_.save("m.lore")`` ships it.
     embedding_ : Embedding or None
         The feature map; None for a recalibrator that needs none.
     margin_scale_ : float or None
@@ -81,27 +78,26 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     Notes
     -----
-    A calibration row has the probabilities of a classifier that was not fitted on it; their mean,
-    where several splits hold it out. Rows that no split holds out do not calibrate. With one split
-    (a share, or one pair of indices) its classifier predicts new rows, with more another one that
-    is fitted on all rows. A class that a classifier was not fitted on has probability 0.
+    A calibration row has the (mean) probabilities of classifiers that were not fitted on it; rows
+    that no split holds out do not calibrate. With one split its classifier predicts new rows, with
+    more one that is fitted on all rows. A class that a classifier was not fitted on has probability
+    0.
 
-    Margins m of a classifier without ``predict_proba`` are read as logits: their probabilities are
-    softmax(m / s), of two classes 1 / (1 + exp(−m / s)) for the second. s is their temperature, the
-    one of the lowest NLL on the calibration rows from a fifth to twenty times their root mean
-    square. A saved recalibrator is to be given these probabilities.
+    Margins m of a classifier without ``predict_proba`` are read as logits: softmax(m / s), of two
+    classes 1 / (1 + exp(−m / s)) for the second. s has the lowest NLL on the calibration rows, from
+    a fifth to twenty times their root mean square. A saved recalibrator is to be given these
+    probabilities.
 
-    ``predict`` gives the class that is most probable *after* recalibration, as scikit-learn
-    expects of a classifier. A recalibrator itself never changes the predicted class, only its
-    confidence; where that falls below another class, the two differ.
+    ``predict`` gives the class that is most probable *after* recalibration, which can differ from
+    the class that the recalibrator keeps as predicted.
 
-    Where scikit-learn's metadata routing is on, ``fit`` is a router: what it is given goes to
-    ``estimator`` as that asks for it (``set_fit_request``), and to the splitter ``cv``: ``groups``
-    to ``GroupKFold``. Without it, pass ``cv=list(GroupKFold().split(X, y, groups))``.
+    With scikit-learn's metadata routing, ``fit`` passes parameters to ``estimator`` as that
+    requests (``set_fit_request``), and to the splitter ``cv``: ``groups`` to ``GroupKFold``.
+    Without it, pass ``cv=list(GroupKFold().split(X, y, groups))``.
 
     A row of weight 2 is two rows in the same part of every split where it is for the classifier and
-    for the recalibrator, whose own notes say so, and there is no map, in which every row counts
-    once. For the default recalibrator it is not: copies of a row would predict each other.
+    for the recalibrator, and there is no map. For the default recalibrator it is not: copies of a
+    row would predict each other.
 
     Examples
     --------
@@ -147,21 +143,21 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, p)
-            Rows, as the classifier takes them.
+            As the classifier takes them.
         y : array-like of shape (n,)
-            Their classes.
+            Classes.
         sample_weight : array-like of shape (n,), optional
             What each row counts for, from 0, for the recalibrator and for a classifier whose
-            ``fit`` takes ``sample_weight``; for another one a warning says that it does not. Rows
-            of weight 0 are left out. The feature map is made of rows, each of which counts once.
+            ``fit`` takes ``sample_weight`` (for another one a warning is given). Rows of weight 0
+            are left out. In the feature map each row counts once.
         **fit_params
-            Passed on to the classifier's ``fit``; what has one value a row is divided as rows are.
+            Passed on to the classifier's ``fit``; values a row are split as rows are.
 
         Raises
         ------
         InputError
-            If an argument is not as described, or the recalibrator lets every row count once and
-            ``sample_weight`` is given.
+            If an argument is invalid, or ``sample_weight`` is given and the recalibrator takes no
+            weights.
         """
         X, y = indexable(X, y)
         assert_all_finite(np.asarray(y), input_name="y")
@@ -194,7 +190,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             fit_params = _check_method_params(X, fit_params, positive)
             X, y, weights = _safe_indexing(X, positive), y[positive], weights[positive]
         rows, scores = self._fit_estimator(estimator, X, y, splits, fit_params)
-        # Checked by the classifier by now.
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -211,7 +206,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             self._feature_names = list(columns.columns) if hasattr(columns, "columns") else None
             table = _numbers(columns)
             if method.needs_embedding:
-                # Of the calibration rows alone, by which a file would place new ones.
+                # Of the calibration rows alone, as a file places new ones by these.
                 self.embedding_ = embed(
                     table,
                     self.feature_map,
@@ -224,7 +219,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return self
 
     def _unfitted(self) -> Any:
-        """Return the classifier that is to be copied and fitted (or, prefit, used)."""
         if self.estimator is not None:
             return self.estimator
         from sklearn.linear_model import LogisticRegression
@@ -251,7 +245,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     @property
     def _is_prefit(self) -> bool:
-        """Whether the classifier is fitted already."""
         return isinstance(self.estimator, FrozenEstimator) or (
             isinstance(self.cv, str) and self.cv == "prefit"
         )
@@ -285,7 +278,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def _splits(
         self, X: Any, y: NDArray[Any], positive: Ints, split_params: dict[str, Any]
     ) -> list[Split]:
-        """Return the splits of the rows of positive weight, numbered among these."""
+        """Return splits of the rows of positive weight, as positions among these."""
         cv, n = self.cv, len(positive)
         if isinstance(cv, (float, np.floating)):
             if not 0 < cv < 1:
@@ -323,7 +316,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         splits: list[Split] | None,
         fit_params: dict[str, Any],
     ) -> tuple[Ints, Floats]:
-        """Fit the classifier, if not fitted yet; return calibration rows and their scores."""
+        """Fit the classifier if needed; return calibration rows and their scores."""
         everyone = np.arange(len(y))
         if splits is None:
             check_is_fitted(estimator)
@@ -386,13 +379,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 self.features_ = clone(self.features).fit(X)
 
     def _columns(self, X: Any) -> Any:
-        """Return what the map and the recalibrator see of rows: a DataFrame or an array."""
         if self.features_ is not None:
             X = getattr(self.features_, "transform", self.features_)(X)
         return feature_columns(X)
 
     def _features(self, X: Any) -> Floats:
-        """Return the features of new rows in the order of ``fit``, shape (n, p)."""
         columns, names = self._columns(X), self._feature_names
         if names is not None and hasattr(columns, "columns"):
             missing = [name for name in names if name not in columns.columns]
@@ -422,10 +413,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         )
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return recalibrated probabilities of rows, (n, n_classes), in the order of ``classes_``.
-
-        ``X``: array-like, sparse matrix or DataFrame of shape (n, p).
-        """
+        """Return recalibrated probabilities, (n, n_classes), in the order of ``classes_``."""
         check_is_fitted(self)
         method = self.recalibrator_
         scores = self._scores(self.estimator_, X)
@@ -437,10 +425,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return method.recalibrate(rows, points).probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of rows that is most probable after recalibration, shape (n,).
-
-        ``X``: array-like, sparse matrix or DataFrame of shape (n, p).
-        """
+        """Return the class of rows that is most probable after recalibration, shape (n,)."""
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
@@ -465,7 +450,7 @@ def _numbers(columns: Any) -> Floats:
 
 
 def _groups(method: Recalibrator, X: Any, rows: Ints | slice = slice(None)) -> Any:
-    """Return the columns of a DataFrame that a group-wise recalibrator asks for, by name."""
+    """Return the columns of a DataFrame that a group-wise recalibrator needs, by name."""
     if not isinstance(method, GroupWise) or not hasattr(X, "columns"):
         return None
     columns = {str(name): name for name in X.columns}
@@ -476,10 +461,7 @@ def _groups(method: Recalibrator, X: Any, rows: Ints | slice = slice(None)) -> A
 
 
 def _margin_temperature(margins: Floats, labels: Ints, weights: Floats | None) -> float:
-    """Return what to divide margins by for the lowest NLL of their softmax.
-
-    At least a fifth of their size: where all are right they would grow without end.
-    """
+    """Return the temperature of margins of the lowest NLL, at least a fifth of their size."""
     behind = margins - margins.max(axis=1, keepdims=True)
     size = float(np.sqrt(np.mean(behind[np.isfinite(behind)] ** 2))) or 1.0
     rows = Dataset(softmax(margins / size), labels, weights=weights)
@@ -487,7 +469,7 @@ def _margin_temperature(margins: Floats, labels: Ints, weights: Floats | None) -
 
 
 def _row_weights(sample_weight: ArrayLike, y: NDArray[Any]) -> Floats:
-    """Return weights of rows, from 0 and not all 0, shape (n,)."""
+    """Check weights of rows, from 0 and not all 0, shape (n,)."""
     weights = as_vector(np.asarray(sample_weight), "sample_weight")
     check_lengths(sample_weight=weights, y=y)
     if (weights < 0).any():

@@ -26,7 +26,7 @@ from lore_core.recalibration.cells import means_of, sizes_of
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
-#: Whether a file gets the feature maps, or the maps it gets.
+#: Whether a file gets the feature maps, or which.
 Maps = bool | Embedding | Mapping[str, Embedding]
 
 
@@ -38,10 +38,10 @@ class FittedOn:
     #: In the order of the features; empty where there were none.
     feature_names: tuple[str, ...] = ()
     group_columns: tuple[str, ...] = ()  #: The dataset's group columns
-    #: By the name ``fit`` got them under; None: one map without a name. Without coordinates. None
-    #: as a value: plain coordinates, which cannot be computed from features.
+    #: By the name ``fit`` got them under (None: a single unnamed map), without coordinates. A value
+    #: of None: plain coordinates, which cannot be computed from features.
     feature_maps: Mapping[str | None, Embedding | None] = field(default_factory=dict)
-    #: Rows that learned maps place new ones between: the calibration rows, or cells of them.
+    #: Rows (or cells) that learned maps place new ones between.
     known_rows: int = 0
 
     @classmethod
@@ -61,10 +61,7 @@ class FittedOn:
         )
 
     def in_cells(self, cell: NDArray[np.int64]) -> FittedOn:
-        """Return the same with maps that know the means of cells instead of rows.
-
-        ``cell`` (known_rows,): which cell each row is in, −1 for none.
-        """
+        """Return the same with maps of cell means; ``cell`` (known_rows,): −1 for none."""
         maps = {
             name: None if item is None else item.known_by(lambda values: means_of(values, cell))
             for name, item in self.feature_maps.items()
@@ -72,20 +69,14 @@ class FittedOn:
         return dataclasses.replace(self, feature_maps=maps, known_rows=len(sizes_of(cell)))
 
     def used_maps(self, used: Sequence[str | None]) -> dict[str | None, Embedding | None]:
-        """Return the maps a method uses, in the order ``fit`` got them.
-
-        ``used``: their names; None: the first.
-        """
+        """Return the maps a method uses (None: the first), in the order ``fit`` got them."""
         given = self.feature_maps
         first = next(iter(given), None)
         meant = {name if name is not None and name in given else first for name in used}
         return {name: item for name, item in given.items() if name in meant}
 
     def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
-        """Return the maps a method uses, ``name`` and ``map``, in the order of ``fit``.
-
-        ``maps``: whether they are wanted; or the maps, where ``fit`` got only their coordinates.
-        """
+        """Return ``name`` and ``map`` of a method's maps; ``maps``: whether wanted, or given."""
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
         kinds = [type(item.projection) for item in found.values() if item is not None]
         other = [kind.__name__ for kind in kinds if not issubclass(kind, MAPS)]
@@ -118,7 +109,7 @@ class FittedOn:
 
 
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
-    """Return rows without labels; coordinates and groups are looked up when they are asked for."""
+    """Return rows without labels; coordinates and groups are looked up lazily."""
 
     @cache
     def coordinates(name: str | None, dimensions: int) -> Floats:
@@ -141,7 +132,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
 
 
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:
-    """Return where a dataset's rows lie on one of the maps, by default the first, shape (n, d)."""
+    """Return a dataset's coordinates on a map, by default the first, shape (n, d)."""
     if embedding is None:
         raise InputError(
             f"{method} must be given an embedding of the rows; got None. Pass "
@@ -153,7 +144,7 @@ def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method
 
 
 def group_names(dataset: Dataset, columns: Sequence[str] | None) -> NDArray[np.object_]:
-    """Return the group of every row; of several columns the intersection. None: the only column."""
+    """Return the group of every row, intersected over columns. None: the only column."""
     frame = dataset.groups
     if frame is None:
         raise InputError(f"GroupWise needs the group of every row; '{dataset.name}' has no groups.")

@@ -50,9 +50,8 @@ class State(TypedDict):
 class GroupWise(Recalibrator):
     """Fits a copy of a recalibrator on each group's calibration rows.
 
-    Needs the group of every row, when it is fitted and when it is used. Rows of a group that was
-    not seen, or too small to fit on, get the method fitted on all rows; :meth:`fallback` says
-    which they are.
+    Needs the group of every row in ``fit`` and after. Groups that are new, or too small to fit on,
+    get the method fitted on all rows; see :meth:`fallback`.
 
     Parameters
     ----------
@@ -74,8 +73,7 @@ class GroupWise(Recalibrator):
 
     Notes
     -----
-    The group-wise baselines of Luo et al., UAI 2022, section 5.2. Weights are what they are to the
-    recalibrator.
+    Luo et al., UAI 2022, section 5.2. Weights are what they are to the recalibrator.
     """
 
     needs_groups = True
@@ -146,10 +144,7 @@ class GroupWise(Recalibrator):
         return {"columns": self.columns, "everyone": everyone, "groups": groups}
 
     def fallback(self, evaluation: Dataset) -> pd.DataFrame:
-        """Which groups get the method fitted on all rows, and how many rows that concerns.
-
-        One row a group, largest first: ``group, rows, calibration_rows`` (0: never seen).
-        """
+        """Which groups get the method fitted on all rows: ``group, rows, calibration_rows``."""
         import pandas as pd
 
         fitted, sizes = self.by_group_, self.sizes_
@@ -177,7 +172,7 @@ class GroupWise(Recalibrator):
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Correct the rows of each group by its own copy, all others by everyone's."""
+        """Correct the rows of each group by its own copy, others by that of all rows."""
         names = rows.groups(state["columns"])
         vectors = np.empty_like(rows.probabilities)
         left = np.ones(len(rows), dtype=bool)
@@ -192,7 +187,6 @@ class GroupWise(Recalibrator):
 
 
 def _of_rows(embedding: OnMaps, rows: NDArray[np.bool_]) -> Any:
-    """Take the same rows of one embedding, or of several by name."""
     taken = {}
     for name, item in maps_by_name(embedding).items():
         points = np.asarray(getattr(item, "coordinates", item))

@@ -61,8 +61,7 @@ class HistogramBinning(Recalibrator):
 
     References
     ----------
-    Zadrozny, Elkan, "Obtaining calibrated probability estimates from decision trees and naive
-    Bayesian classifiers", ICML 2001.
+    Zadrozny, Elkan, "Obtaining calibrated probability estimates", ICML 2001.
     """
 
     label = "Histogram binning"

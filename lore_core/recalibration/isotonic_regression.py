@@ -40,14 +40,13 @@ class IsotonicRegression(Recalibrator):
     Notes
     -----
     scikit-learn's pool-adjacent-violators fit of outcome on confidence by least squares. Its ends
-    are often exactly 0 or 1, so a single wrong row there costs the likelihood its whole floor.
+    are often exactly 0 or 1, where a single wrong row costs the likelihood its whole floor.
 
     A row of weight 2 is two rows.
 
     References
     ----------
-    Zadrozny, Elkan, "Transforming classifier scores into accurate multiclass probability
-    estimates", KDD 2002.
+    Zadrozny, Elkan, "Transforming classifier scores", KDD 2002.
     """
 
     label = "Isotonic regression"
@@ -126,15 +125,14 @@ class VennAbers(Recalibrator):
 
     Notes
     -----
-    p₀ and p₁ are what isotonic regression says of a row that is added to the calibration rows as a
-    wrong and as a right one. One of the two is calibrated, whichever it is; they are apart by as
-    much as one row can change. p₁ / (1 − p₀ + p₁) loses least likelihood to the right one of both,
-    and is never 0 or 1. Rows with weights are refused: their places cannot be exchanged.
+    p₀ and p₁ are isotonic regression's values at a row that is added to the calibration rows as a
+    wrong and as a right one; one of the two is calibrated. p₁ / (1 − p₀ + p₁) loses least
+    likelihood to the right one of both, and is never 0 or 1. Rows with weights are refused: they
+    are not exchangeable.
 
     References
     ----------
-    Vovk, Petej, Fedorova, "Large-scale probabilistic predictors with and without guarantees of
-    validity", NeurIPS 2015.
+    Vovk, Petej, Fedorova, "Large-scale probabilistic predictors", NeurIPS 2015.
     """
 
     label = "Venn–Abers"
@@ -166,7 +164,7 @@ class VennAbers(Recalibrator):
 
     @staticmethod
     def in_cells(state: VennAbersState, size: int) -> tuple[VennAbersState, None]:
-        """Return the same of neighbouring confidences joined until they are of enough rows."""
+        """Join neighbouring confidences until they are of enough rows."""
         count = state["count"]
         joined = joined_steps(count, size)
         total = np.bincount(joined, weights=count)
@@ -191,13 +189,10 @@ def _state(values: Floats, right: Floats, count: Ints) -> VennAbersState:
 
 
 def added(right: Floats, count: Ints, outcome: float) -> Floats:
-    """Return what isotonic regression says of one more row of an ``outcome``, shape (2m + 1,).
+    """Return isotonic regression at one more row of an ``outcome``, shape (2m + 1,).
 
-    Below the first confidence, at it, between it and the next, … ``right``, ``count`` (m,): right
-    rows and rows of each confidence, from the lowest on.
-
-    The fits of all rows below and of all above are known (pool adjacent violators, from each end);
-    the new row pools with their nearest blocks as long as these violate the order.
+    ``right``, ``count`` (m,): right rows, and rows, of each confidence; 2m + 1 as in
+    :class:`VennAbersState`.
     """
     m = len(count)
     sums = np.concatenate([[0.0], np.cumsum(right)]).tolist()
@@ -238,5 +233,4 @@ def added(right: Floats, count: Ints, outcome: float) -> Floats:
 
 
 def _rises(one: tuple[float, int], two: tuple[float, int]) -> bool:
-    """Whether the mean of a block (sum, size) is below that of the next."""
     return one[0] * two[1] < two[0] * one[1]

@@ -64,11 +64,10 @@ class LogisticRecalibration(Recalibrator):
 
     Notes
     -----
-    Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) +
-    λ/2 (Σ w² + Σ (β_k − β)²), with β free. λ is chosen by cross-validation; the strongest gives
-    Platt scaling. The other classes share the rest as
-    :class:`~lore_core.recalibration.other_classes.OtherClasses` says. It finds what is wrong
-    along a feature or with a class, not what is wrong in one place.
+    Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) + λ/2 (Σ w²
+    + Σ (β_k − β)²), with β free; the strongest λ gives Platt scaling. The other classes share the
+    rest as :class:`~lore_core.recalibration.other_classes.OtherClasses` says. It corrects errors
+    along features and of classes, not local ones.
 
     A row of weight 2 is not two rows, see :class:`~lore_core.PlattScaling` and
     :class:`~lore_core.recalibration.VectorScaling`; means and variances of x are of rows.
@@ -102,7 +101,7 @@ class LogisticRecalibration(Recalibrator):
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Say what the regression says of each row."""
+        """Replace confidences by the regression's."""
         features = feature_table(
             rows.features, rows.name, LogisticRecalibration.label, len(state["weights"])
         )
@@ -220,7 +219,7 @@ class LogisticProblem:
 def feature_table(
     features: NDArray[Any] | None, name: str, method: str, count: int | None = None
 ) -> Floats:
-    """Return features as numbers (n, p), or refuse rows without any, or not ``count`` of them."""
+    """Return features as numbers (n, p); refuse rows without any, or not ``count`` of them."""
     if features is None:
         raise InputError(f"{method} must have the features of every row; '{name}' has none.")
     table = np.asarray(features, dtype=np.float64).reshape(len(features), -1)

@@ -80,8 +80,7 @@ class LocalAccuracy:
 class LoRe(Recalibrator):
     """Replaces the top-label confidence by the kernel-weighted accuracy of its neighbours.
 
-    Without options it is exactly the paper's method. The options answer what its plain form
-    suffers from on few rows.
+    Without options it is exactly the paper's method; the options are for few rows.
 
     Parameters
     ----------
@@ -94,10 +93,10 @@ class LoRe(Recalibrator):
     floor : bool
         Never below 1/K: the largest of K probabilities cannot be.
     prior_strength : float
-        s ≥ 0 pseudo-rows that a neighbourhood is mixed with: the accuracy of its bin or, with a
-        base, "no residual". ``inf`` leaves only what is pulled toward.
+        s ≥ 0 pseudo-rows of the accuracy of the bin or, with a base, of no residual, mixed into
+        each neighbourhood; ``inf``: these alone.
     base : Recalibrator, optional
-        A global method fitted first; LoRe then corrects only what it leaves over nearby.
+        A global method fitted first, whose residuals LoRe then corrects.
     feature_map : str, optional
         Which embedding to use where several are given by name; by default the first.
 
@@ -105,15 +104,15 @@ class LoRe(Recalibrator):
     -----
     p'(x) = Σ_{j∈β(x)} k_γ(x, x_j) a_j / Σ_{j∈β(x)} k_γ(x, x_j) over the calibration rows in x's
     confidence bin. γ→∞ is histogram binning; γ→0 the nearest calibration row, also where every
-    weight underflows. A row whose bin holds no calibration row keeps its confidence.
+    weight underflows.
 
-    With s, p' = (Σ k a_j + s·acc(B)) / (Σ k + s). With a base b, p' = b(x) + Σ k (a_j − b_j) /
-    (Σ k + s), clipped to [0, 1] or, with the floor, [1/K, 1]; a bin without calibration rows keeps
-    b(x). Bins are always those of the classifier's own confidence, with a base too.
+    With s, p' = (Σ k a_j + s·acc(B)) / (Σ k + s). With a base b, p' = b(x) + Σ k (a_j − b_j) / (Σ k
+    + s), clipped to [0, 1] or [1/K, 1]. An empty bin keeps the confidence or b(x). Bins are always
+    of the classifier's own confidence.
 
-    A row of weight 2 is two rows where bins are of equal width and s is 0 or infinite: bins of
-    equal mass hold as many rows each, whatever these weigh, and of pseudo-rows, which count as
-    much as a row does on average, twice as many rows would need twice as many.
+    A row of weight 2 is two rows where bins are of equal width and s is 0 or infinite: equal-mass
+    bins hold as many rows each, whatever these weigh, and a pseudo-row counts as a row does on
+    average.
 
     References
     ----------
@@ -198,7 +197,7 @@ class LoRe(Recalibrator):
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Tell each row the accuracy of the calibration rows around it."""
+        """Replace each confidence by the accuracy of the calibration rows around it."""
         means = _around(state, rows, state["leftover"])
         bins = _bins(state)
         index, outcome = (
@@ -269,7 +268,6 @@ def _bins(state: State) -> ConfidenceBins:
 
 
 def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
-    """Average a value of the calibration rows around each row, in its confidence bin."""
     d, count = state["points"].shape[1], state["count"]
     return laplacian_means(
         rows.place(state["feature_map"], d),
@@ -291,22 +289,19 @@ def corrected(
     accuracy: Floats,
     start: Floats | None,
 ) -> Floats:
-    """Return p' of LoRe, and of LoRe smooth, before it is clipped, shape (n,).
+    """Return p' of LoRe and LoRe smooth before it is clipped, shape (n,).
 
-    ``mean``: kernel mean of outcomes or, with a base, of its residuals; NaN where the bin has none.
-    ``accuracy``: of the bins; the confidence where one is empty. ``start``: of the base.
+    ``mean``: of outcomes or, with a base (``start``), its residuals; NaN in empty bins.
+    ``accuracy``: of the bins; the confidence in empty ones.
     """
     if start is not None:
         return start + _pulled(mean, mass, np.zeros(len(start)), prior_strength)
-    # Without pseudo-rows nothing says where a row without neighbours should go: it stays.
+    # Without pseudo-rows, a row without neighbours keeps its confidence.
     return _pulled(mean, mass, confidence if prior_strength == 0 else accuracy, prior_strength)
 
 
 def _pulled(mean: Floats, mass: Floats, toward: Floats, prior_strength: float) -> Floats:
-    """Return (Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
-
-    ``toward`` where the mean is NaN; with s = 0 the mean itself, also where the mass underflows.
-    """
+    """Return (Σ k v + s·toward) / (Σ k + s): ``toward`` where the mean is NaN, mean if s = 0."""
     if prior_strength == 0:
         return np.where(np.isnan(mean), toward, mean)
     share = mass / (mass + prior_strength)

@@ -57,9 +57,8 @@ class MCGrad(Recalibrator):
 
     Notes
     -----
-    On saturated confidences, nearly all 1, it has chosen 0 rounds where it chose some after Platt
-    scaling: hence that. Needs ``mcgrad`` and ``lightgbm``. The features
-    are given as they are, as numbers; groups are not, as to no other method here.
+    Platt scaling comes first because on saturated confidences MCGrad chose 0 rounds without it.
+    Needs ``mcgrad`` and ``lightgbm``. Features are given as numbers, groups are not used.
 
     References
     ----------
@@ -69,7 +68,7 @@ class MCGrad(Recalibrator):
     label = "MCGrad"
     needs_features = True
     n_rounds_: int
-    #: Modules without which it cannot be fitted; they are imported when they are first needed.
+    #: Needed by ``fit``, and imported there.
     modules = ("mcgrad", "lightgbm", "psutil")
     installation = "pip install --no-deps mcgrad && pip install lightgbm psutil"
 
@@ -120,7 +119,7 @@ class MCGrad(Recalibrator):
 
     @property
     def remark(self) -> str:
-        """Whether it came to trees at all."""
+        """A remark where no trees were chosen."""
         state = self.state()
         return "no trees: Platt scaling alone" if state["start"] and not state["n_rounds"] else ""
 
@@ -154,7 +153,6 @@ def _frame(features: Floats, confidence: Floats) -> tuple[pd.DataFrame, list[str
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Hold back its remarks on every fold."""
     log = logging.getLogger("mcgrad")
     before = log.level
     log.setLevel(logging.ERROR)

@@ -26,13 +26,8 @@ _BOUNDS = (0.05, 20.0)
 class OtherClasses:
     """Shares of the other classes, softened so that they fit the wrong rows.
 
-    Notes
-    -----
-    With ŷ the predicted class and c its confidence, a vector is c and, for k ≠ ŷ, (1 − c)·q_k. Its
-    likelihood is a product, log p_y = 1[y = ŷ] log c + 1[y ≠ ŷ] (log(1 − c) + log q_y), so q is
-    fitted apart from c, on wrong rows alone: q_k = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T}, with
-    the T and ε that minimise −Σ_{wrong} log q_y + ρ (log T)²/2. The last term is a normal prior for
-    few wrong rows: standard normal for a classifier's shares, narrower for recalibrated ones.
+    q_k = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T} minimises −Σ_{wrong} log q_y + ρ (log T)²/2, a
+    normal prior for few wrong rows. The confidence is another factor of the likelihood.
     """
 
     temperature: Annotated[float, POSITIVE] = 1.0  #: T; above 1 the shares become more alike
@@ -41,10 +36,7 @@ class OtherClasses:
 
     @classmethod
     def fit(cls, calibration: Dataset, precision: float = 1.0) -> Self:
-        """Fit T and ε; two classes, or no wrong row, leave the shares as they are.
-
-        ``calibration``: rows whose outcomes may be looked at. ``precision``: ρ of the prior.
-        """
+        """Fit T and ε (ρ: ``precision``); two classes, or no wrong row, change nothing."""
         from scipy.optimize import minimize_scalar
 
         wrong = calibration.outcome == 0
@@ -68,19 +60,12 @@ class OtherClasses:
         return best
 
     def shares(self, probabilities: Floats, predicted: Ints) -> Floats:
-        """Return the shares q of each row, shape (n, K); 0 at the predicted class.
-
-        ``probabilities`` (n, K): the classifier's own.
-        """
+        """Return shares q, shape (n, K), of the classifier's p (n, K); 0 at the predicted class."""
         logs = _logs_of_the_others(probabilities, predicted, self.offset)
         return np.asarray(np.exp(log_softmax(logs / self.temperature)))
 
     def complete(self, rows: Rows, confidence: Floats) -> Rows:
-        """Give the predicted classes new confidences, and the others their shares of the rest.
-
-        ``rows``: with the classifier's own probabilities. ``confidence`` (n,): new top-label
-        confidences, in [0, 1].
-        """
+        """Give the predicted classes new confidences, and the others their shares of the rest."""
         return rows.with_probabilities(
             by_blocks(self._completed, rows.probabilities, rows.predicted, confidence)
         )

@@ -36,18 +36,15 @@ class PlattScaling(Recalibrator):
 
     Notes
     -----
-    A logistic regression without penalty on Platt's smoothed targets: a right row counts as
-    (N₊ + 1)/(N₊ + 2) and a wrong one as 1/(N₋ + 2). With plain targets the slope runs to infinity
-    where confidence separates right from wrong, or where every row is right; with these it stays
-    finite, and on many rows the two are the same.
+    A logistic regression without penalty on Platt's smoothed targets: a right row counts as (N₊ +
+    1)/(N₊ + 2) and a wrong one as 1/(N₋ + 2). So the slope stays finite where confidence separates
+    right from wrong; on many rows this hardly matters.
 
     A row of weight 2 is not two rows: N₊ and N₋ sum to the effective sample size, (Σw)²/Σw².
 
     References
     ----------
-    Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
-    likelihood methods", 1999. Lin, Lin, Weng, "A note on Platt's probabilistic outputs for support
-    vector machines", Machine Learning 68, 2007.
+    Platt, "Probabilistic outputs", 1999. Lin, Lin, Weng, Machine Learning 68, 2007.
     """
 
     label = "Platt scaling"
@@ -66,11 +63,9 @@ class PlattScaling(Recalibrator):
         share = smoothed_targets(calibration.outcome, weights)
         centre, spread = float(odds.mean()), float(odds.std())
         if spread < _SMALLEST_SPREAD:
-            # One confidence for all rows: nothing to draw a slope from.
             mean = float(np.average(share, weights=weights))
             return {"slope": 1.0, "intercept": float(logit(mean)) - centre}
         scaled = (odds - centre) / spread
-        # A soft target is the row once as right and once as wrong, weighted.
         right_copy = np.repeat([1, 0], len(odds))
         model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8).fit(
             np.concatenate([scaled, scaled])[:, None],

@@ -1,8 +1,4 @@
-"""The one list of recalibrators: what is compared, offered, named by a command, read from a file.
-
-A module is imported when its recalibrator is needed: a command names them all without waiting, and
-a saved one does not need the others.
-"""
+"""The one list of recalibrators; each module is imported when its recalibrator is needed."""
 
 from __future__ import annotations
 
@@ -29,7 +25,7 @@ class Method(NamedTuple):
 _TOP, _VECTOR = "the predicted class", "the whole vector"
 _FEATURES, _PLACE = "features", "the place on a map"
 
-#: By what a command calls it, every recalibrator of our own. In the order of comparisons.
+#: All of our own by their command names, in the order of comparisons.
 METHODS = {
     "none": Method(
         "base:NoRecalibration",
@@ -114,11 +110,11 @@ METHODS = {
 }
 #: Made of another recalibrator.
 COMPOSED = ("group_wise:GroupWise",)
-#: Of other libraries; offered where those are installed, and in no file.
+#: Of other libraries: offered where installed, saved in no file.
 RIVALS = ("mcgrad_boosting:MCGrad",)
 
 _ADDRESSES = (*(method.address for method in METHODS.values()), *COMPOSED)
-#: What a file can hold: a class's name, and its address.
+#: Address of each class that a file can hold, by its name.
 _SAVED = {address.partition(":")[2]: address for address in _ADDRESSES}
 
 
@@ -135,7 +131,7 @@ def saved_names() -> list[str]:
 
 
 def can_be_saved(kind: type[Recalibrator]) -> bool:
-    """Whether a file can hold what this class fitted; no subclass inherits it."""
+    """Whether a file can hold what this class fitted; subclasses do not inherit it."""
     address = _SAVED.get(kind.__name__)
     return address is not None and class_at(address) is kind
 
@@ -159,7 +155,7 @@ def named_recalibrator(
 
 
 def which_for_which_case() -> dict[str, list[str]]:
-    """Return the methods of our own as columns of text: ``method, looks at, when``."""
+    """Return our own methods as columns of text: ``method, looks at, when``."""
     return {
         "method": [class_at(method.address).label for method in METHODS.values()],
         "looks at": [method.group for method in METHODS.values()],
@@ -179,12 +175,8 @@ def standard_recalibrators(
 ) -> list[Recalibrator]:
     """Return one of each method that is compared by default, not yet fitted, in that order.
 
-    Parameters
-    ----------
-    gamma : float
-        Bandwidth of plain LoRe; the others choose their own.
-    n_bins, binning
-        Confidence bins of the methods that use them; LoRe smooth has its own.
+    ``gamma``: of plain LoRe; the others choose their own. ``n_bins``, ``binning``: of all methods
+    that use them but LoRe smooth.
     """
     standard = [name for name, method in METHODS.items() if method.standard]
     return [named_recalibrator(name, gamma, n_bins, binning) for name in standard]

@@ -38,13 +38,13 @@ def load_recalibrator(
     Parameters
     ----------
     source : str, Path, bytes or binary file
-        The file, its content, or something open for reading.
+        The file or its content.
     key : bytes, optional
-        What the file must have been signed with, by ``save(key=…)``. Without one a file is known
-        to be undamaged and to make sense, and not who wrote it.
+        What the file must have been signed with, by ``save(key=…)``. Without one a damaged file is
+        refused, but not a forged one.
 
-    Returns the fitted method, giving the same numbers as the one that was saved. Raises InputError
-    if the file is damaged, changed, of another kind or of another schema.
+    Returns the fitted method, which gives the same numbers. Raises InputError if the file is
+    damaged, changed, of another kind or of another schema.
 
     See Also
     --------

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
-#: Steps of stacking: one for so many rows, and some at least.
+#: Steps of stacking: one for so many rows, and at least so many.
 _ROWS_A_STEP, _LEAST_STEPS = 50, 20
-#: Share of the NLL that levels may cost: fewer are backed by more rows each.
+#: Share of the NLL that levels may cost.
 _PRICE = 0.03
-#: Of the prior that matrix scaling shares the rest rightly: log T has standard deviation 0.2.
+#: Of the prior on log T of the other classes' shares: standard deviation 0.2.
 _SHARES_PRECISION = 25.0
 
 
@@ -111,29 +111,28 @@ class State(TypedDict):
 class SmoothLoRe(Recalibrator):
     """Matrix scaling, and what it leaves over nearby: local corrections in log-odds, averaged.
 
-    Fitting looks at calibration rows only and leaves nothing to set.
+    All is chosen on calibration rows.
 
     Parameters
     ----------
     gammas : sequence of float, optional
         Bandwidths; by default 0.0125 to 12.8 in octaves.
     n_bins : sequence of int
-        Numbers of equal-mass confidence bins; outcomes of the rows in a row's own bin count for it.
+        Numbers of equal-mass confidence bins tried.
     max_rows : int
-        Of more calibration rows than this, a random part is used to choose weights.
+        Calibration rows, chosen at random, that weights are chosen on at most.
     levels : bool
-        Pool the corrected confidences to levels that are backed by many calibration rows: as few as
-        cost at most 3 % of the NLL of "the prediction is right" on calibration rows
-        (:func:`~lore_core.recalibration.smooth_tuning.fewest_levels`). Lower maxima over bins and
-        places, at a somewhat higher NLL and Brier score.
+        Pool the corrected confidences to as few levels as cost at most 3 % of the NLL of "the
+        prediction is right" on calibration rows
+        (:func:`~lore_core.recalibration.smooth_tuning.fewest_levels`): lower maxima over bins and
+        subgroups, a somewhat higher NLL and Brier score.
     keep_class : bool
         Let no class become more probable than the predicted one.
 
     Attributes
     ----------
     candidates_ : DataFrame
-        All candidates with the leave-one-out NLL of their outcomes and ``weight`` in the average,
-        best first.
+        All candidates with their leave-one-out NLL and ``weight`` in the average, best first.
     first_ : Recalibrator
         The matrix scaling.
     line_ : tuple of float
@@ -141,31 +140,17 @@ class SmoothLoRe(Recalibrator):
 
     Notes
     -----
-    *First.* Matrix scaling changes the whole vector; the predicted class stays what the classifier
-    predicted, b is its probability now. A second base, where rows have features, is a logistic
-    regression of the outcome on log-odds of b, predicted class and features. Both are
-    cross-fitted in five parts: no row's b saw its outcome.
+    Steps and formulas: docs/method.md ("LoRe smooth"). Matrix scaling, and a regression on top of
+    it where rows have features, are cross-fitted in five parts. Each is corrected by one Newton
+    step, from 0, of a local logistic regression of the outcome with the offset logit b; beside
+    them, where a base is too far off for a step, stands the paper's LoRe with pseudo-rows.
+    Candidates are weighed by stacking on leave-one-out corrections
+    (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`), and the average is put on a
+    line (:func:`~lore_core.recalibration.smooth_tuning.global_line`). The other classes share the
+    rest as after matrix scaling, softened by
+    :class:`~lore_core.recalibration.other_classes.OtherClasses`.
 
-    *Corrections* of each base, logit p' = logit b + δ,
-
-        δ = Σ_j k_γ(x, x_j) (a_j − b_j) / (Σ_j k_γ(x, x_j) b_j (1 − b_j) + s),
-
-    over calibration rows x_j: all, or those in a confidence bin with x, or of its predicted class.
-    This is one Newton step, from 0, of a local logistic regression with offset logit b and penalty
-    s δ²/2. Beside them, where a base is too far off for a step: the accuracy of the neighbours
-    itself, the paper's LoRe, mixed with pseudo-rows.
-
-    *Average.* Candidates are weighed by stacking on calibration rows that are corrected without
-    themselves (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`; one step for 50
-    rows, 20 at least), and the average is put on a line
-    (:func:`~lore_core.recalibration.smooth_tuning.global_line`).
-
-    *The other classes* share the rest 1 − p' as matrix scaling says, softened where the wrong
-    calibration rows show that more is needed:
-    :class:`~lore_core.recalibration.other_classes.OtherClasses`, log T with standard deviation 0.2.
-
-    A row of weight 2 is not two rows: of two equal rows each would correct the other, so that
-    rows which are copied rather than weighted make it follow their outcomes. Penalties and
+    A row of weight 2 is not two rows: of two equal rows each would correct the other. Penalties and
     pseudo-rows are of rows of weight 1 on average.
     """
 
@@ -263,7 +248,7 @@ class SmoothLoRe(Recalibrator):
             "outcome": known.outcome,
             "leftover": known.residual,
             "spread": known.spread,
-            # Copies: the calibration rows, too, may be recalibrated, and are in other bins then.
+            # Copies, as the calibration rows may be recalibrated too, when they change bins.
             "maps": [{"name": name, "points": maps[name].copy()} for name in names],
             "partitions": [
                 {
@@ -288,7 +273,7 @@ class SmoothLoRe(Recalibrator):
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Average what the candidates say of each row, and put it on the line and its level."""
+        """Average the candidates at each row, and put the average on the line and its level."""
         if not state["members"]:
             return rows
         changed = state["first"].applied_to(rows)
@@ -342,7 +327,7 @@ class SmoothLoRe(Recalibrator):
 
     @staticmethod
     def check_state(state: State, name: str, sizes: Sizes) -> None:
-        """Refuse other rows than were fitted on, and members of what there is not."""
+        """Refuse other rows than were fitted on, and members that refer to missing parts."""
         cells.check_rows(state, name, sizes["calibration_rows"])
         bases = (state["first"], *state["more"])
         for base in bases:
@@ -373,7 +358,7 @@ class SmoothLoRe(Recalibrator):
 
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
-        """Return means over cells of rows near on all maps, and in one part however it is cut."""
+        """Return means over cells of rows that are near on all maps and share all partitions."""
         if state["count"] is not None or not state["members"]:
             return state, None
         # One cut for everything: of two, the difference of two cells could be a row.
@@ -424,7 +409,7 @@ class LevelLoRe(SmoothLoRe):
 
 
 def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> State:
-    """Return the state that leaves every probability: one row cannot be left out."""
+    """Return a state that changes nothing: one row cannot be left out."""
     name, points = next(iter(maps.items()))
     nothing = np.empty((len(calibration), 0))
     return {
@@ -450,7 +435,7 @@ def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> Stat
 def _members(
     candidates: Sequence[tuning.Candidate], weights: Floats
 ) -> tuple[list[Member], list[str | None], list[int]]:
-    """Return the candidates of some weight, and the maps and ways to part that they use."""
+    """Return the candidates of some weight, and the maps and partitions they use."""
     names: dict[str | None, int] = {}
     ways: dict[int, int] = {}
     members: list[Member] = []
@@ -470,7 +455,7 @@ def _members(
 
 
 def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Member]]:
-    """Members that share a map and a way to part, and so one pass of kernel sums."""
+    """Group members that share a map and a partition, and so one pass of kernel sums."""
     together: dict[tuple[int, int], list[Member]] = {}
     for member in members:
         together.setdefault((member["map"], member["partition"]), []).append(member)

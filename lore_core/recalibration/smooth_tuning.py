@@ -1,4 +1,4 @@
-"""What LoRe smooth weighs: corrections of a global method, each row by the others; and how."""
+"""Candidates of LoRe smooth on leave-one-out calibration rows, and their weights."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 #: Confidences stay this far from 0 and 1, so that their log-odds are finite.
 _MARGIN = 1e-4
-#: Parts the calibration rows are cut into, so that no base predicts rows it was fitted on.
+#: Folds of cross-fitting.
 N_FOLDS = 5
 #: Rows a global method is fitted on at most.
 _MOST_FITTED = 50_000
-#: What corrections in log-odds are pulled toward none by: so much Σ b(1 − b).
+#: Penalties s of corrections in log-odds: so much Σ b(1 − b).
 STRENGTHS = (0.25, 1.0, 4.0, 16.0)
 #: Pseudo-rows that accuracies of neighbours are mixed with.
 PSEUDO_ROWS = (0.0, 1.0, 5.0, 20.0)
@@ -71,7 +71,7 @@ class Neighbours:
         return np.column_stack([self.residual, self.spread, self.outcome])
 
     def first_value(self, bases: Iterable[int | None]) -> int:
-        """Return from which of the :attr:`values` on corrections of some bases need them."""
+        """Return the first of the :attr:`values` that corrections of some bases need."""
         return 0 if any(base is not None for base in bases) else 2 * self.residual.shape[1]
 
 
@@ -85,11 +85,9 @@ def corrected_confidence(
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
-    ``mean``: of :attr:`Neighbours.values`, from :meth:`Neighbours.first_value` on at least, at its
-    bandwidth. ``starts`` (n, n_bases): confidences of the bases.
-
-    With a base b, in log-odds, δ = Σ k (a − b) / (Σ k b(1 − b) + s): one Newton step, from 0, of
-    the logistic regression on a constant with offset logit b, weights k and the penalty s δ²/2.
+    ``mean``: of :attr:`Neighbours.values`, from :meth:`Neighbours.first_value` on at least.
+    ``starts`` (n, n_bases): confidences of the bases. For δ see
+    :class:`~lore_core.recalibration.SmoothLoRe`.
     """
     if base is None:
         found = corrected(
@@ -104,8 +102,8 @@ def corrected_confidence(
     start = starts[:, base]
     if not np.isfinite(strength):
         return start
-    # Where nobody counts the mean is NaN and the mass 0: nothing is corrected.
-    residual, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))  # from the end
+    # Without neighbours the mean is NaN and the mass 0: nothing is corrected.
+    residual, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))
     off, against = (np.nan_to_num(mean[:, column]) * mass for column in (residual, spread))
     return expit(logit(start) + off / (against + strength))
 
@@ -113,10 +111,8 @@ def corrected_confidence(
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
     """Fit the global methods that local corrections start from, on 50,000 rows at most.
 
-    Returns matrix scaling; a logistic regression on what it makes of the rows, where they have
-    features; the rows with the probabilities of the first; and confidences of both,
-    (n, 1 + len(more)). The last two are each row's from a fit on the other of five :func:`parts`;
-    penalties are chosen once, on all rows.
+    Returns matrix scaling; a logistic regression on it, where there are features; and,
+    cross-fitted, rows with probabilities of the first and confidences of both, (n, 1 + len(more)).
     """
     first = MatrixScaling().fit(_some(calibration))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
@@ -150,10 +146,9 @@ def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
 
 
 def parts(calibration: Dataset) -> Ints:
-    """Cut rows into parts at random, alike in right and wrong rows; which part each is in."""
+    """Return the part of each row, cut at random, alike in right and wrong rows."""
     n = len(calibration)
     order = np.random.default_rng(0).permutation(n)
-    # Sorted by outcome, every k-th row is of one part.
     order = order[np.argsort(calibration.outcome[order], kind="stable")]
     part = np.empty(n, dtype=np.int64)
     part[order] = np.arange(n) % min(N_FOLDS, n)
@@ -171,7 +166,7 @@ def confidence_within(confidence: Floats) -> Floats:
 
 
 def ways_to_part(changed: Dataset, n_bins: Sequence[int]) -> list[ConfidenceBins | None]:
-    """Return whose outcomes count for a row: of its equal-mass bin, or (None) of its class."""
+    """Return partitions of rows: by equal-mass bins, or (None) by predicted class."""
     return [*(confidence_bins(changed.confidence, n, "equal-mass") for n in n_bins), None]
 
 
@@ -203,11 +198,7 @@ class SmoothTrial:
     weights: Floats | None  #: (n,) what each row counts for; None: all alike
 
     def table(self, names: Mapping[str, Sequence[str]], weight: Floats) -> dict[str, Any]:
-        """Return the columns of a table of all candidates, best first.
-
-        ``names``: what the ways to part (``within``) and the bases (``base``) are called.
-        ``weight`` (n_candidates,): in the average.
-        """
+        """Return columns of a table of all candidates, best first; ``weight`` (n_candidates,)."""
         loss = -np.average(self.log_likelihood, axis=1, weights=self.weights)
         order = np.argsort(loss, kind="stable")
         ordered = [self.candidates[number] for number in order]
@@ -281,10 +272,7 @@ _SMALLEST_SPREAD = 1e-9
 
 
 def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
-    """Return pseudo-BMA+ weights (n_candidates,) from leave-one-out log-likelihoods of rows.
-
-    ``log_likelihood`` (n_candidates, n). ``rows`` (n,): what each row counts for, of mean 1.
-    """
+    """Return pseudo-BMA+ weights (n_candidates,); ``rows`` (n,): weights of mean 1."""
     n = log_likelihood.shape[1]
     rng = np.random.default_rng(0)
     draws = rng.standard_exponential((n, _N_RESAMPLES))
@@ -298,13 +286,10 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
 def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
     """Return weights (n_candidates,) of candidates whose *average* predicts left-out rows well.
 
-    Stacking maximises Σ_i log Σ_m w_m p_m(i); each step of EM, w_m ← w_m · n⁻¹ Σ_i p_m(i) / Σ_l w_l
-    p_l(i), raises it. From half pseudo-BMA+ and half equal weights, ``n_steps`` stay near both: run
-    to the end, the weights would be the ones luckiest together.
+    Few steps of EM stay near half pseudo-BMA+ and half equal weights: run to the end, they overfit.
     """
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
-    # Only ratios within a row matter.
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
     for _ in range(n_steps):
         weights = weights * (likelihood @ weighed(1.0 / (weights @ likelihood), rows)) / n
@@ -314,12 +299,7 @@ def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = 
 def global_line(
     confidence: Floats, outcome: Floats, rows: Floats | None = None
 ) -> tuple[float, float]:
-    """Return slope α and intercept β of a logistic curve through left-out confidences (n,).
-
-    Minimises −Σ log-likelihood of 1/(1 + exp(−(α logit p + β))) plus 5·((α − 1)² + β²), a normal
-    prior around "leave it". It takes out what an average is biased by as a whole, by a clip at 1/K
-    or a base of the wrong shape.
-    """
+    """Return slope and intercept of a logistic curve through left-out confidences (n,)."""
     from scipy.optimize import minimize
 
     odds = logit(confidence_within(confidence))
@@ -343,11 +323,7 @@ def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:
 
 
 def confidence_levels(confidence: Floats, n_levels: int) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into at most so many levels of equal weight; return the mean of each, too.
-
-    A row weighs √(p(1 − p)), its outcome's standard deviation: by numbers of rows, a classifier
-    that is nearly always right would spend its levels on telling 0.998 from 0.999.
-    """
+    """Cut confidences into levels of equal Σ √(p(1 − p)); return the means of levels, too."""
     ordered = np.sort(confidence)
     weight = np.cumsum(np.sqrt(ordered * (1.0 - ordered)) + _SMALLEST_SPREAD)
     shares = weight[-1] * np.arange(1, n_levels) / n_levels
@@ -366,11 +342,7 @@ def most_levels(n_rows: int) -> int:
 
 
 def fewest_levels(confidence: Floats, price: float) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into as few levels, 0.8·∛n at most, as cost a share ``price`` of their NLL.
-
-    Were confidences c right, other confidences q would have an expected NLL of
-    H(q) = −Σ c log q + (1 − c) log(1 − q): a level costs H(q) / H(c) − 1.
-    """
+    """Cut confidences into as few levels, 0.8·∛n at most, as cost a share ``price`` of NLL."""
     lowest = _expected_nll(confidence, confidence)
     most = most_levels(len(confidence))
     for n_levels in range(1, most):

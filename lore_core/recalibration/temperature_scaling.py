@@ -106,17 +106,16 @@ def maximum_mean_calibration_error(
     """MMCE, in [0, 1]: how far outcome and confidence differ for any smooth function of confidence.
 
     ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
-    what each row counts for, above 0: n⁻² becomes w_i w_j / (Σ w)².
+    what each row counts for, above 0.
 
     Notes
     -----
-    The square root of MMCE_m² = n⁻² Σ_ij (a_i − c_i)(a_j − c_j) exp(−|c_i − c_j| / 0.4), over all
-    pairs, i = j included: not the weighted form of the same paper. Exact in O(n log n).
+    The square root of n⁻² Σ_ij (a_i − c_i)(a_j − c_j) exp(−|c_i − c_j| / 0.4), i = j included: not
+    the weighted form of the same paper. With weights n⁻² is w_i w_j / (Σ w)². O(n log n).
 
     References
     ----------
-    Kumar, Sarawagi, Jain, "Trainable calibration measures for neural networks from kernel mean
-    embeddings", ICML 2018, eq. 5.
+    Kumar, Sarawagi, Jain, "Trainable calibration measures", ICML 2018, eq. 5.
     """
     c, a = as_rows(confidence, outcome)
     return float(np.sqrt(_squared(c, a, as_weights(weights, len(c)))))
@@ -143,8 +142,7 @@ class MMCEOptimization(TemperatureScaling):
 
     References
     ----------
-    Kumar, Sarawagi, Jain, ICML 2018: there it is a term of the training loss; as a recalibrator it
-    is one of the baselines of Luo et al., UAI 2022.
+    Kumar, Sarawagi, Jain, ICML 2018 (as a training loss); Luo et al., UAI 2022 (as a recalibrator).
     """
 
     label = "MMCE optimization"

@@ -5,5 +5,5 @@ from __future__ import annotations
 from lore_core._lazy import attach
 
 __getattr__, __dir__, _ = attach(__name__, __file__)
-#: The modules that its stub names beside these are for the pages and commands alone.
+# The other modules of its stub are for the pages and commands alone.
 __all__ = ["SumsView", "View"]

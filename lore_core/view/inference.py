@@ -32,13 +32,13 @@ from lore_core.metrics.local_error import VectorErrors, vector_errors
 from lore_core.view.sums import SumsView
 from lore_core.view.view import View
 
-#: Simulations, where they can be waited for.
+#: Simulations at most.
 _DRAWS, _DRAWS_OF_SUMS = 200, 99
-#: Of the whole vector: bandwidths of curves, every third of the sliders'; simulated curves, and
-#: where rows or classes are many; rows a curve should have, and has at least.
+#: Of the whole vector: bandwidths of curves; simulated curves, and where rows or classes are many;
+#: rows a curve should have, and has at least.
 _VECTOR_GAMMAS = ROUND_GAMMAS[::3]
 _CURVES, _FEW_CURVES, _ENOUGH_ROWS, LEAST_ROWS = 99, 39, 5_000, 2_000
-#: Work of half a minute on two cores: sorted sweeps of columns, and pairs of rows one by one.
+#: Work of half a minute on two cores: sorted sweeps of columns, and pairs of rows.
 SWEEP_BUDGET, _PAIRS = 6e9, 1.6e11
 
 
@@ -51,9 +51,9 @@ def chance_errors_of(
 ) -> NullErrors | None:
     """Return all summaries at the view's γ if every confidence were right; None if not simulated.
 
-    ``bin_index``: bin of the CDF; by default all rows. ``n_draws``: by default 200, or what takes
-    some seconds, which may be none; 99 of sums. Where rows one by one take longer than that, they
-    are drawn together with those like them, up to three dimensions.
+    ``bin_index``: bin of the CDF; by default all rows. ``n_draws``: by default 200 (of sums 99), or
+    what takes some seconds, which may be none. Else like rows are drawn together, up to three
+    dimensions.
     """
     if isinstance(view, SumsView):
         wanted = _DRAWS_OF_SUMS if n_draws is None else n_draws
@@ -160,10 +160,7 @@ def classes_of(
 
 
 def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:
-    """Return average and largest local error of the whole vector over γ.
-
-    Of as many evaluation rows as can be simulated within half a minute.
-    """
+    """Return errors of the whole vector over γ, of rows that half a minute suffices to simulate."""
     dataset, points = _curve_rows(view)
     return vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins, progress=progress)
 
@@ -194,8 +191,6 @@ def _curve_rows(view: View) -> tuple[Dataset, Floats]:
 
 
 def _most_rows(n_rows: int, n_dimensions: int, n_classes: int) -> int:
-    """Return of how many rows curves can be waited for."""
-
     def fitting(n_draws: int) -> int:
         columns = n_draws * (n_classes + 1) * len(_VECTOR_GAMMAS)
         if n_dimensions > 3:

@@ -38,7 +38,7 @@ from lore_core.view.view import View, scored
 
 @dataclass(frozen=True)
 class Grouping:
-    """What the maximum group-wise MCE is taken over."""
+    """Groups of the maximum group-wise MCE."""
 
     column: str  #: Group column
     min_group_size: int  #: Groups of fewer evaluation rows are left out
@@ -59,10 +59,7 @@ def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]
 def grouping_of(
     dataset: Dataset, column: str | None = None, min_group_size: int | None = None
 ) -> Grouping | None:
-    """Return what the maximum over groups is taken over; None without groups.
-
-    By default the first column, and groups of 30 rows or more; where all are smaller, the largest.
-    """
+    """Return the groups of the maximum group-wise MCE, by default the first column's, or None."""
     frame = dataset.evaluation.groups
     if frame is None:
         return None
@@ -71,7 +68,7 @@ def grouping_of(
 
 
 def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None) -> int:
-    """Return from how many rows on one of the groups (n,) counts; see :func:`grouping_of`."""
+    """Return the least rows with which one of the groups (n,) counts; see :func:`grouping_of`."""
     largest = int(pd.Series(groups).value_counts().max())
     return min(min_group_size or MIN_GROUP_SIZE, largest)
 
@@ -90,11 +87,7 @@ def summary_of(
     errors: LocalErrors | None = None,
     progress: Progress | None = None,
 ) -> Summary:
-    """Return every metric of the evaluation rows; the local ones where there is a map.
-
-    ``n_draws``: simulations behind the intervals of calibration errors, 0 for none; by default what
-    takes some seconds.
-    """
+    """Return every metric of the evaluation rows; ``n_draws``: 0 for no simulated intervals."""
     simulating = simulating_of(view)
     if n_draws is not None:
         simulating = {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
@@ -146,9 +139,8 @@ def comparison_of(
 ) -> Comparison:
     """Fit methods on the calibration rows and measure them on the evaluation rows.
 
-    Evaluation rows are placed as a saved method will place new ones, so that what is measured is
-    shipped. ``simulating``: from :func:`simulating_of`. ``measured_on``: map of the local metrics,
-    where it is not LoRe's.
+    Evaluation rows are placed as a saved method places new ones. ``simulating``: from
+    :func:`simulating_of`. ``measured_on``: map of the local metrics, where it is not LoRe's.
     """
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)
@@ -176,10 +168,7 @@ def intervals_of(
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
 ) -> dict[str, pd.DataFrame] | None:
-    """Simulate the intervals of calibration errors that can be waited for; None where none can.
-
-    ``confidences``: of the evaluation rows after each method.
-    """
+    """Simulate the intervals of calibration errors that can be waited for; None where none can."""
     simulating = simulating_of(view, n_methods=len(confidences), on=measured_on)
     if not simulating["n_draws"]:
         return None

@@ -17,25 +17,23 @@ from lore_core.view.view import BinOptions, View
 _QUANTILES = 64
 #: Nodes along each side, and rows that a field is made of at most.
 RESOLUTION, MAX_ROWS = 128, 100_000
-#: Of a sample so many effective neighbours are enough, if they stand for as many as ever.
+#: Enough effective neighbours in a sample, if they stand for the usual number.
 _MIN_EFFECTIVE_SIZE_OF_SAMPLE = 5.0
 
 
 @dataclass(frozen=True)
 class PreviewField:
-    """What is shown of one γ while it passes."""
+    """Picture of one γ while the slider moves."""
 
-    #: The error over the map; in space that of the rows it is made of, NaN of those with too few
-    #: neighbours.
+    #: The error over a flat map; in space that of the rows, NaN with too few neighbours.
     field: Field | Floats
-    #: (64,); the LCE of the rows it is made of: quantiles at even shares from 0 to 1. None where no
-    #: such row is among those looked at.
+    #: (64,); quantiles of the LCE at even shares from 0 to 1; None without such rows.
     lce: Floats | None
 
 
 @dataclass(frozen=True, eq=False)
 class PreviewRows:
-    """Rows of a view that its fields are made of while γ moves: the same at every γ."""
+    """Rows that the fields of all γ are made of while the slider moves."""
 
     confidence: Floats  #: (m,)
     outcome: Floats  #: (m,)
@@ -49,11 +47,11 @@ class PreviewRows:
     weights: Floats | None  #: (m,)
 
     def at_gamma(self, gamma: float) -> PreviewField:
-        """Return what is shown of a γ."""
+        """Compute the picture of a γ."""
         errors = self._errors(gamma)
         inside = self._inside(errors)
         lce = errors.absolute if inside is None else errors.absolute[inside]
-        # Of a rare bin no row may be in the sample.
+        # A sample may have no row of a rare bin.
         quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
         if self.at.shape[1] == 2:
             return PreviewField(self._field(gamma, errors, inside), quantiles)
@@ -103,7 +101,7 @@ def preview_rows(
     least, rows, weights = MIN_EFFECTIVE_SIZE, None, view.target_rows.weights
     if len(c) > max_rows:
         drawn = np.random.default_rng(view.seed).choice(len(c), max_rows, replace=False)
-        # With the outermost rows it covers what the exact field covers.
+        # The outermost rows cover what the exact field covers.
         rows = np.unique(np.concatenate([drawn, at.argmin(axis=0), at.argmax(axis=0)]))
         least = max(_MIN_EFFECTIVE_SIZE_OF_SAMPLE, least * len(rows) / len(c))
         c, a, z, at = c[rows], a[rows], z[rows], at[rows]

@@ -31,7 +31,7 @@ class Scene:
     bin_index: int | None  #: The chosen bin; None for all rows
     on: Embedding  #: The map, all rows
     axes: str  #: What the map is called
-    #: (n,); mask of the rows that alone are shown: those of the places that are beyond chance.
+    #: (n,); mask of the rows that alone are shown: those of significant subgroups.
     only: Mask | None = None
 
     @cached_property
@@ -44,7 +44,7 @@ class Scene:
 
     @property
     def n_rows(self) -> int:
-        """How many they are."""
+        """Number of rows in the bin."""
         return int(self.rows.sum())
 
     @cached_property
@@ -72,7 +72,7 @@ class Scene:
 
     @property
     def in_words(self) -> str:
-        """Which rows are shown and which of them are near, for under a picture."""
+        """Rows shown and the kernel in words, for under a picture."""
         return f"{self.bin_name.lower()}, {self.view.kernel_in_words}, {self.view.rows}"
 
     @cached_property
@@ -93,7 +93,7 @@ class Scene:
         return self.errors.signed[self.rows & self.errors.supported()]
 
     def table(self, rows: Ints) -> pd.DataFrame:
-        """Return what is known of some rows, for when they are pointed at."""
+        """Return the hover table of some rows."""
         return row_table(self.view.evaluation, rows, self.errors, extra=5)
 
     def drawn(self, *, over_field: bool = False) -> pd.DataFrame:
@@ -103,5 +103,5 @@ class Scene:
 
     @cached_property
     def classes(self) -> pd.DataFrame:
-        """Where on the map the predicted classes lie."""
+        """Labels of the predicted classes on the map."""
         return class_positions(self.view.evaluation, self.points, self.rows)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 class SumsView:
     """Rows of files that were summed over the cells of a map: a View without single rows.
 
-    What :mod:`lore_core.view` computes of it has the same form as of a
-    :class:`~lore_core.view.View`, with guaranteed bounds of what the sums do not say exactly.
+    Results have the form of those of :class:`~lore_core.view.View`, with guaranteed bounds.
     """
 
     run: Run  #: The sums, their map and columns

@@ -18,11 +18,9 @@ from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.data.weights import effective_rows
 from lore_core.embedding.result import Embedding
 
-#: What a number can depend on besides the rows.
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
-#: Rows up to which curves have every bandwidth of the sliders.
+#: Above this, curves skip bandwidths of the sliders.
 _MOST_ROWS_AT_EVERY_STEP = 300_000
-#: Targets that are no single class.
 _IN_WORDS: dict[str | int, str] = {TOP_LABEL: TOP_LABEL, ALL_CLASSES: "all classes"}
 ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "seed")
 
@@ -64,15 +62,12 @@ class View:
     """
 
     dataset: Dataset  #: All rows, with their split
-    #: What is being calibrated: the top label, a class, or all classes (of which only the
-    #: functions of the whole vector say anything).
+    #: The top label, a class, or all classes (only for functions of the whole vector).
     target: str | int = TOP_LABEL
     gamma: float = GAMMA  #: Bandwidth γ > 0
-    #: Confidence bins.
     n_bins: int = N_BINS
     binning: Binning = "equal-width"
-    #: All rows on feature maps, by name; the kernel works on the first. Empty: only what is global
-    #: can be said.
+    #: All rows on feature maps, by name; the kernel works on the first. Empty: global only.
     maps: Mapping[str, Embedding] = field(default_factory=dict)
     seed: int = 0  #: Of simulations and halves
 
@@ -136,11 +131,7 @@ class View:
         )
 
     def points(self, split: str = EVALUATION, *, on: Embedding | None = None) -> Floats:
-        """Coordinates of the rows of one split, shape (n_split, d).
-
-        ``on``: another map of all rows than the one the kernel works on. Raises InputError if there
-        is none.
-        """
+        """Coordinates of a split on a map, by default the kernel's; InputError if there is none."""
         embedding = self.embedding if on is None else on
         return embedding.coordinates[as_block(self.dataset.in_split(split))]
 
@@ -149,10 +140,7 @@ class View:
         return embedding.rows(self.dataset.in_split(CALIBRATION))
 
     def as_new(self, embedding: Embedding, chosen: slice = slice(None)) -> Embedding:
-        """Return evaluation rows on a map, where a saved method will place rows like them.
-
-        ``embedding``: all rows. ``chosen``: which of the evaluation rows.
-        """
+        """Return evaluation rows of a map where a saved method would place rows like them."""
         calibration, evaluation = map(self.dataset.in_split, (CALIBRATION, EVALUATION))
         return embedding.as_new(np.flatnonzero(evaluation)[chosen], among=calibration)
 
@@ -173,10 +161,7 @@ class View:
 
     @property
     def gammas(self) -> Floats:
-        """Bandwidths of curves, shape (g,): the steps of the sliders, and its own.
-
-        Above 300,000 rows every third step: a curve at all of them would take minutes.
-        """
+        """Bandwidths of curves, (g,): the sliders' steps (many rows: a third) and its own."""
         every = 1 if len(self.evaluation) <= _MOST_ROWS_AT_EVERY_STEP else 3
         return np.array(sorted({*ROUND_GAMMAS[::every], self.gamma}))
 
@@ -226,10 +211,7 @@ class View:
         }
 
     def key(self, *parts: Part) -> tuple[Hashable, ...]:
-        """Name what is looked at, for caches: equal only where every number is.
-
-        ``*parts``: what the number depends on besides the rows; all of it by default.
-        """
+        """Key for caches of what depends on ``parts`` of the view, by default on all."""
         maps = tuple((name, embedding.digest) for name, embedding in self.maps.items())
         values = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)
         return (self.dataset.digest, *values)

@@ -89,11 +89,7 @@ def curve_of(
     confidence: Floats | None = None,
     on: Embedding | None = None,
 ) -> BandwidthCurve:
-    """Return MLCE and ALCE of the evaluation rows over γ.
-
-    ``confidence`` (n,): as a method left them; by default those of the target. ``on``: map to
-    measure on; by default the one the kernel works on.
-    """
+    """Return MLCE and ALCE over γ, by default of the target's confidence on the kernel's map."""
     if isinstance(view, SumsView):
         return bandwidth_curve_of_sums(view.sums, progress=part_of(progress, 0.8, 1.0))
     rows = view.target_rows if confidence is None else view.evaluation
@@ -135,8 +131,8 @@ def field_of(
 ) -> Field:
     """Return the signed local error at every point of a 2-D map, by default the kernel's.
 
-    Exact for one confidence bin on the kernel's own map; else the rows' own errors, averaged.
-    ``only``: mask of rows; where none of them is the nearest row there is no value.
+    Exact for one confidence bin on the kernel's map; else the rows' own errors, averaged. ``only``:
+    mask of rows; there is no value where none of them is the nearest row.
     """
     rows = None if bin_index is None else errors.bin_index == bin_index
     if rows is not None and (on is None or on is view.embedding):
@@ -159,7 +155,7 @@ def field_of(
 
 
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
-    """Halve the evaluation rows to be searched: what depends neither on the map nor on γ."""
+    """Halve the evaluation rows for the search; depends neither on the map nor on γ."""
     return halves_of(view.evaluation, target=view.target, against=against, random_state=view.seed)
 
 
@@ -170,16 +166,13 @@ def subgroups_of(
     halves: Halves | None = None,
     progress: Progress | None = None,
 ) -> SubgroupSearch:
-    """Find where the confidence of the evaluation rows is worse than on average.
-
-    Without a map only columns are searched. ``halves``: from :func:`view_halves`, if known.
-    """
+    """Find subgroups of evaluation rows; without a map only columns are searched."""
     halves = view_halves(view, against=against) if halves is None else halves
     return halves.search(view.points_if_any, gamma=view.gamma, progress=progress)
 
 
 def overall_of(view: View) -> Overall:
-    """Test the average of the evaluation rows: what depends neither on the map nor on γ."""
+    """Test the average of the evaluation rows; depends neither on the map nor on γ."""
     return overall_gap(**view.scored, **view.bins, random_state=view.seed)
 
 
@@ -192,7 +185,7 @@ def verdict_of(
 
 
 def compositions_of(view: View, search: SubgroupSearch) -> dict[int, pd.DataFrame]:
-    """Say what the regions among subgroups are made of, by their numbers from 0; slices say it."""
+    """Say what regions among subgroups are made of, by their numbers from 0."""
     numbers = [number for number, subgroup in enumerate(search.subgroups) if subgroup.is_region]
     known = telling_of(view) if numbers else []
     return {
@@ -222,7 +215,7 @@ def retraining_words(subgroup: Subgroup, known: GainEstimate | None) -> str:
 def outlines_of(
     search: SubgroupSearch, points: Floats, most: int | None = None
 ) -> list[tuple[str, Outline]]:
-    """Outline the first subgroups on a map, by their numbers; none of those that lie scattered."""
+    """Outline the first subgroups on a map, by number, except scattered ones."""
     drawn = []
     for number, subgroup in enumerate(search.subgroups[:most]):
         outline = rows_outline(points, search.mask(number))
@@ -232,10 +225,7 @@ def outlines_of(
 
 
 def calibration_rows_of(view: View, subgroup: Subgroup) -> Mask:
-    """Find a subgroup's calibration rows, a mask of shape (n_cal,); empty where there are none.
-
-    By its columns; of a region those whose nearest evaluation row on the map is in it.
-    """
+    """Mask a subgroup's calibration rows, (n_cal,); of a region by the nearest evaluation row."""
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
     if not subgroup.is_region:
@@ -267,9 +257,9 @@ class Along:
     """Gaps along one column."""
 
     table: pd.DataFrame  #: One row a part, see :func:`~lore_core.regions.variables.gaps.gap_along`.
-    #: Of a number, the smoothed gap, see :func:`~lore_core.regions.variables.gaps.smooth_gap`.
+    #: Of numbers: see :func:`~lore_core.regions.variables.gaps.smooth_gap`.
     curve: pd.DataFrame | None
-    #: Whether the column says the true class, along which any model looks wrong.
+    #: Whether it is the true class, along which any model looks wrong.
     tells_the_truth: bool
 
 
@@ -279,7 +269,7 @@ def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
 
 
 def telling_of(view: View) -> list[Attribute]:
-    """Columns of the evaluation rows, and words, that may say what a set of rows is made of."""
+    """Columns and words of the evaluation rows that may describe a set of rows."""
     known = telling_attributes(view.evaluation, target=view.target)
     return [*known, *word_attributes(view.evaluation)]
 
