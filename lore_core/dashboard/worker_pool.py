@@ -63,7 +63,7 @@ class Request(Generic[Result]):
     of: str = ""  #: What tells it from other work of its kind on one page
     lane: Lane = "short"
     keep: Callable[[Result], object] | None = None  #: Takes the result, where it is not waited for
-    page: str = ""  #: The page that says itself how it ended
+    page: str | None = None  #: The page that says itself how it ended (the first one's is "")
 
     @property
     def name(self) -> str:

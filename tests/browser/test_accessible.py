@@ -103,6 +103,7 @@ def test_every_control_of_the_landscape_is_reached_and_used_by_keys(open_app):
     press("Enter")
     expect(place).to_have_attribute("aria-pressed", "true")
     expect(place).to_be_focused()
+    app.settle()  # (a list that is open closes when the page is drawn anew)
     app.page.get_by_role("combobox", name="Confidence bin").focus()
     press("ArrowDown")
     press("ArrowDown")

@@ -128,6 +128,24 @@ def test_cancelling_leaves_it_to_others_who_wait(monkeypatch):
     assert not tasks.join_job(function, "a key")
 
 
+@pytest.mark.parametrize(
+    ("page", "shown", "is_told"),
+    [(None, "", True), (None, "runs", True), ("runs", "runs", False), ("runs", "", True)],
+)
+def test_how_a_job_ended_is_told_but_on_a_page_that_tells_it_itself(
+    monkeypatch, page, shown, is_told
+):
+    """(The first page's name is empty.)"""
+    told = []
+    job = ended(begun(work_that(Cancelled()), page=page))
+    job.cancelled = True
+    monkeypatch.setattr(tasks.st, "session_state", {"_job": job})
+    monkeypatch.setattr(tasks.st, "info", lambda text, icon: told.append(text))
+    tasks.job_panel(shown)
+    assert told == ["a sum was cancelled; nothing else changed."] * is_told
+    assert tasks.current_job() is None
+
+
 def test_a_job_whose_readers_have_left_is_stopped(monkeypatch):
     """After half a minute: a reload takes one."""
     there = {"open"}
