@@ -76,5 +76,5 @@ def test_it_can_be_cancelled(open_app, runs):
     app.button("Compare").click()
     app.button("Cancel").click()
     app.sees(re.compile("was cancelled; nothing else changed"))
-    assert "runs" not in app.query()
+    app.until(lambda: "runs" not in app.query(), "a link without the comparison")
     expect(app.button("Compare")).to_be_enabled()
