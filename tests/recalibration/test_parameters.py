@@ -30,6 +30,12 @@ METHODS = [
 ]
 
 
+def test_every_method_has_a_colour_and_a_label_of_its_own():
+    methods = own_recalibrators(gamma=0.7, n_bins=4)
+    assert len({method.color for method in methods}) == len(methods)
+    assert len({method.label for method in methods}) == len(methods)
+
+
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 def test_a_clone_has_the_same_settings(method):
     method.label = "mine"
