@@ -42,7 +42,7 @@ class Conclusion:
 
     #: The most important true finding; seldom more than one sentence.
     sentence: str
-    is_significant: bool = False  #: Whether anything is said to be beyond chance
+    is_significant: bool = False  #: Whether it states a significant finding
 
 
 def quoted(names: Sequence[str], most: int = 2) -> str:
@@ -112,7 +112,7 @@ _NAMED = 3
 
 
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
-    """Say which groups are off beyond chance, and what brings the worst of them near to zero.
+    """Say which groups have a significant gap, and what brings the worst of them near to zero.
 
     ``reports``: :func:`~lore_core.comparison.groups.group_report` by method, of the same rows;
     others are compared with the first.

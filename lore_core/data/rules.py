@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -32,12 +33,12 @@ Sizes = dict[str, int]
 _WHOLE = 2**63
 
 
-class Rule:
+class Rule(ABC):
     """What a value must be."""
 
+    @abstractmethod
     def check(self, value: Any, name: str, sizes: Sizes, /) -> None:
         """Raise InputError, naming ``name``, if a value breaks the rule; adds to ``sizes``."""
-        raise NotImplementedError
 
 
 def refuse(name: str, rule: str, value: object) -> InputError:

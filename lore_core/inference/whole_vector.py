@@ -53,7 +53,7 @@ class VectorChance:
     class_average: Floats
     class_level: Floats
     class_p_value: Floats
-    #: (n,); rows whose vector LCE is beyond chance, among all rows.
+    #: (n,); rows whose vector LCE is significant, among all rows.
     beyond: Mask
     n_supported: int
     n_draws: int
@@ -308,7 +308,7 @@ def class_table(
         ``ece``, in bins of its own probability; over the supported rows ``local``, the root mean
         square of its SLCE less its noise, and ``alce`` and ``mlce``, noise and all. With ``chance``
         also ``chance_level``, the 95 % point of ``local`` where every probability is right;
-        ``p_value`` for all classes together; ``rows``, in how many of those beyond chance the class
+        ``p_value`` for all classes together; ``rows``, in how many significant ones the class
         is the furthest off.
     """
     local = np.abs(errors.signed[errors.supported()])

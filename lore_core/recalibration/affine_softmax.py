@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -44,8 +45,8 @@ class AffineSoftmax(Recalibrator):
     def _tried(self) -> Sequence[float]:
         return self.strengths
 
-    def _penalties(self, strength: float, n: int, k: int) -> Penalties:
-        raise NotImplementedError
+    @abstractmethod
+    def _penalties(self, strength: float, n: int, k: int) -> Penalties: ...
 
     def _fit(self, calibration: Dataset) -> State:
         n, k = calibration.probabilities.shape

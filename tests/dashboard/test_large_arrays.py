@@ -55,15 +55,15 @@ def test_data_kept_in_a_file_are_the_same(tmp_path, monkeypatch, together):
     if together:
         data = data.rows(np.argsort(data.split, kind="stable"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    kept = map_arrays(data)
+    mapped = map_arrays(data)
     assert not list(tmp_path.iterdir())
-    same(kept, data)
-    for part in (kept, kept.evaluation, kept.calibration):
+    same(mapped, data)
+    for part in (mapped, mapped.evaluation, mapped.calibration):
         assert in_a_file(part.probabilities)
         assert in_a_file(part.features)
         with pytest.raises(ValueError, match="read-only"):
             part.probabilities[0, 0] = 0.5
-    assert np.shares_memory(kept.probabilities, kept.evaluation.probabilities) == together
+    assert np.shares_memory(mapped.probabilities, mapped.evaluation.probabilities) == together
 
 
 def memory_of_files():
@@ -73,24 +73,24 @@ def memory_of_files():
 
 @only_linux
 def test_what_was_looked_at_is_let_go_and_found_again():
-    kept = map_arrays(large().with_split(0.4))
-    total = kept.probabilities.sum() + kept.features.sum()
+    mapped = map_arrays(large().with_split(0.4))
+    total = mapped.probabilities.sum() + mapped.features.sum()
     before = memory_of_files()
     release_pages()
-    size = kept.probabilities.nbytes + kept.features.nbytes
+    size = mapped.probabilities.nbytes + mapped.features.nbytes
     assert before - memory_of_files() > 0.9 * size
-    assert kept.probabilities.sum() + kept.features.sum() == total
+    assert mapped.probabilities.sum() + mapped.features.sum() == total
 
 
 @only_linux
 def test_local_errors_lie_in_a_file():
     data = large(600_000)
     found = lore.local_errors(data.confidence, data.outcome, data.features[:, :1])
-    kept = vars(map_arrays(found))
+    mapped = vars(map_arrays(found))
     for name, value in vars(found).items():
         is_array = isinstance(value, np.ndarray)
-        assert in_a_file(kept[name]) if is_array else kept[name] is value
-        assert not is_array or np.array_equal(kept[name], value, equal_nan=True)
+        assert in_a_file(mapped[name]) if is_array else mapped[name] is value
+        assert not is_array or np.array_equal(mapped[name], value, equal_nan=True)
 
 
 def there(value, file):
@@ -128,9 +128,9 @@ def test_where_there_is_no_file_or_no_room_arrays_stay_in_memory(monkeypatch):
         np.testing.assert_array_equal(there(array, where), array)
     monkeypatch.setattr(tempfile, "TemporaryFile", fails)
     data = large(300_000).with_split(0.4)
-    kept = map_arrays(data)
-    same(kept, data)
-    assert not in_a_file(kept.probabilities)
+    mapped = map_arrays(data)
+    same(mapped, data)
+    assert not in_a_file(mapped.probabilities)
     release_pages()
 
 

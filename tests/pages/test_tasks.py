@@ -97,14 +97,14 @@ def test_an_estimate_learns_from_what_the_same_work_took(monkeypatch):
 
 def test_what_it_says_is_text(monkeypatch):
     """A run may be called as a picture is written."""
-    said = {}
-    monkeypatch.setattr(tasks.st, "progress", lambda share, text: said.update(text=text))
+    shown = {}
+    monkeypatch.setattr(tasks.st, "progress", lambda share, text: shown.update(text=text))
     monkeypatch.setattr(tasks.st, "button", lambda *args, **options: None)
     task = Task(Request(print, {}, title="![a](https:host)"))
     task.report(0.5, "reading run 1 of 2: ![b](https:host)")
     tasks.show_progress(task, print, "cancel")
-    assert "![" not in said["text"]
-    assert said["text"].count("host") == 2
+    assert "![" not in shown["text"]
+    assert shown["text"].count("host") == 2
 
 
 def test_cancelling_leaves_it_to_others_who_wait(monkeypatch):
@@ -136,13 +136,13 @@ def test_how_a_job_ended_is_told_but_on_a_page_that_tells_it_itself(
     monkeypatch, page, shown, is_told
 ):
     """(The first page's name is empty.)"""
-    told = []
+    messages = []
     job = ended(begun(work_that(Cancelled()), page=page))
     job.cancelled = True
     monkeypatch.setattr(tasks.st, "session_state", {"_job": job})
-    monkeypatch.setattr(tasks.st, "info", lambda text, icon: told.append(text))
+    monkeypatch.setattr(tasks.st, "info", lambda text, icon: messages.append(text))
     tasks.job_panel(shown)
-    assert told == ["a sum was cancelled; nothing else changed."] * is_told
+    assert messages == ["a sum was cancelled; nothing else changed."] * is_told
     assert tasks.current_job() is None
 
 

@@ -186,9 +186,9 @@ def test_a_class_that_is_to_stay_on_top_takes_no_more_than_it_needs():
     rng = np.random.default_rng(0)
     vectors = rng.dirichlet(np.ones(4), 6)
     predicted = rng.integers(0, 4, 6)
-    kept = kept_on_top(vectors, predicted)
-    np.testing.assert_allclose(kept.sum(axis=1), 1)
-    for p, q, top in zip(vectors, kept, predicted, strict=True):
+    limited = kept_on_top(vectors, predicted)
+    np.testing.assert_allclose(limited.sum(axis=1), 1)
+    for p, q, top in zip(vectors, limited, predicted, strict=True):
         assert q[top] == q.max()
         limits = [{"type": "ineq", "fun": lambda x, j=j, t=top: x[t] - x[j]} for j in range(4)]
         limits.append({"type": "eq", "fun": lambda x: x.sum() - 1})
@@ -205,11 +205,11 @@ def test_a_class_that_is_to_stay_on_top_takes_no_more_than_it_needs():
 @pytest.mark.parametrize("kind", KINDS)
 def test_keeping_the_class(kind):
     data = drawn(400, 4, 11, of_vector)
-    free, kept = (kind(keep_class=keep).fit(data).recalibrate(data) for keep in (False, True))
+    free, limited = (kind(keep_class=keep).fit(data).recalibrate(data) for keep in (False, True))
     index = np.arange(400)
     assert (free.probabilities.argmax(axis=1) != data.predictions).any()
-    best = kept.probabilities.max(axis=1)
-    np.testing.assert_allclose(kept.probabilities[index, data.predictions], best, rtol=1e-12)
+    best = limited.probabilities.max(axis=1)
+    np.testing.assert_allclose(limited.probabilities[index, data.predictions], best, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("n", "k"), [(3, 2), (20_000, 7), (40, 3_000)])

@@ -313,7 +313,7 @@ def class_map_figure(
     mode: Mode = "light",
     height: int = 620,
 ) -> Chart:
-    """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
+    """Significant rows in the colour of the class that is most wrong there, others in grey.
 
     ``coordinates`` (n, 2): the map of the rows. ``errors``, ``chance``: their local errors and
     which are significant. ``rows``: which these are, in words. ``axes``: name of the map.

@@ -126,7 +126,7 @@ def landscape_figure(
 def sums_landscape_figure(
     seen: SumsLandscape, *, axes: str, limit: float | None = None, **look: Any
 ) -> LandscapeChart:
-    """Raster of the signed local error of summed rows, with how near the exact one it surely is.
+    """Raster of the signed local error of summed rows, with bounds of the exact one.
 
     ``seen``: what is drawn; InputError if its map is not 2-D. ``axes``: name of the map. ``limit``:
     end of the colour scale; by default that of the errors shown. ``**look``: ``value, frame, found,

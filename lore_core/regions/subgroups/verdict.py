@@ -156,7 +156,7 @@ def describe_subgroup(subgroup: Subgroup, *, top_label: bool = True) -> str:
 
 
 def promised_words(subgroup: Subgroup, *, top_label: bool = True) -> str:
-    """Say what was promised and what came: ``"promised 88 %, got 78 % (939 rows)"``."""
+    """Say the mean confidence and the accuracy: ``"promised 88 %, got 78 % (939 rows)"``."""
     share = share_words(subgroup.accuracy)
     came = f"got {share}" if top_label else f"{share} came true"
     return f"promised {share_words(subgroup.confidence)}, {came} ({rows_words(subgroup.n_rows)})"
