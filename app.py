@@ -22,7 +22,7 @@ from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import isolation
-from pages.shared import controls, header, live_chart, requests, session
+from pages.shared import controls, header, requests, session
 from pages.shared.assets import Assets
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
@@ -132,7 +132,7 @@ else:
     )
     app = App(
         __file__,
-        routes=[*requests.ROUTES, *live_chart.ROUTES],
-        middleware=[access, Middleware(Assets)],
+        routes=requests.ROUTES,
+        middleware=[access, Middleware(Assets, pages=PAGES)],
         lifespan=_start,
     )

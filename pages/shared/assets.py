@@ -6,13 +6,13 @@ From the disk each waits for the interpreter; those of controls are asked for on
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
 from mimetypes import guess_type
 from pathlib import Path
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.file_util import get_static_dir
 
 #: What a page begins with; of other versions of Streamlit those that are there.
@@ -29,30 +29,33 @@ FIRST = (
     "DownloadButton",
 )
 _IMPORT = re.compile(r'(?:from|import)"\./([^"]+\.js)"')
-_HEADERS = {"Cache-Control": "public, immutable, max-age=31536000"}
+_STAYS = {"Cache-Control": "public, immutable, max-age=31536000"}
 
 
 class Assets:
-    """Answer for files whose name says their content; let pages say which of them come next."""
+    """Answer for ``pages`` by their names in addresses, and for files named by their content.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    Inside of Streamlit's own middleware each file would be packed anew for each reader.
+    """
+
+    def __init__(self, app: ASGIApp, pages: Collection[str]) -> None:
+        self._app, self._pages = app, {"", *pages}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or pass the request on."""
-        if scope["type"] != "http" or scope["method"] != "GET":
-            await self._app(scope, receive, send)
-            return
-        before, _, name = scope["path"].rpartition("/static/")
-        if name in _names() and not before.endswith("/app"):
-            kind = guess_type(name)[0] or "application/octet-stream"
-            await Response(_content(name), headers=_HEADERS, media_type=kind)(scope, receive, send)
-        elif "text/html" in Headers(scope=scope).get("accept", ""):
-            # As it is written, not packed, so that something can be added to it.
-            headers = [item for item in scope["headers"] if item[0] != b"accept-encoding"]
-            await self._app({**scope, "headers": headers}, receive, _with_links(send))
-        else:
-            await self._app(scope, receive, send)
+        response = None
+        if scope["type"] == "http" and scope["method"] == "GET":
+            response = self._response(scope["path"].removeprefix(f"{scope['root_path']}/"))
+        await (response or self._app)(scope, receive, send)
+
+    def _response(self, path: str) -> Response | None:
+        if path in self._pages:
+            return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
+        name = path.removeprefix("static/")
+        if name == path or name not in _names():
+            return None
+        kind = guess_type(name)[0] or "application/octet-stream"
+        return Response(_content(name), headers=_STAYS, media_type=kind)
 
 
 @cache
@@ -83,38 +86,13 @@ def first_scripts() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _with_links(send: Send) -> Send:
-    start: Message | None = None
-    page = b""
-
-    async def send_with_links(message: Message) -> None:
-        nonlocal start, page
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            is_page = headers.get("content-type", "").startswith("text/html")
-            if is_page and message["status"] == 200:
-                start = message
-                return
-        elif start is not None:
-            page += message.get("body", b"")
-            if message.get("more_body"):
-                return
-            body = _linked(page)
-            headers = MutableHeaders(scope=start)
-            headers["Content-Length"] = str(len(body))
-            del headers["ETag"], headers["Last-Modified"]
-            await send(start)
-            start = None
-            message = {**message, "body": body}
-        await send(message)
-
-    return send_with_links
-
-
-def _linked(page: bytes) -> bytes:
+@cache
+def _page() -> str:
+    """Return Streamlit's page, the same for all of ours, with the names of scripts that follow."""
+    page = (Path(get_static_dir()) / "index.html").read_text(encoding="utf-8")
     links = (
         f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
         for name in first_scripts()
-        if f"/{name}".encode() not in page
+        if f"/{name}" not in page
     )
-    return page.replace(b"</head>", "".join(links).encode() + b"</head>", 1)
+    return page.replace("</head>", "".join(links) + "</head>", 1)

@@ -11,7 +11,7 @@ const CORNERS = "M7 14H5v5h5v-2H7zM5 10h2V7h3V5H5zM17 17h-3v2h5v-5h-2zM14 5v2h3v
 
 let script = null;
 /** Plotly, loaded when the first chart is drawn. */
-function plotlyAt(address) {
+function loadPlotly() {
   script ??= new Promise((resolve, reject) => {
     const tag = document.createElement("script");
     tag.onload = () => resolve(globalThis.Plotly);
@@ -20,7 +20,7 @@ function plotlyAt(address) {
       tag.remove();
       reject(new Error("what draws charts could not be loaded; reload the page"));
     };
-    tag.src = address;
+    tag.src = SCRIPT;
     document.head.append(tag);
   });
   return script;
@@ -57,7 +57,7 @@ class Chart {
     const wanted = modeAround(this.box);
     const answer = wanted === mode ? null : await post(ask, { mode: wanted });
     const figure = answer?.ok ? JSON.parse(await answer.text()) : told.figure;
-    const plotly = await plotlyAt(told.script);
+    const plotly = await loadPlotly();
     if (turn !== this.turn) return;
     this.plotly = plotly;
     this.forget(figure.layout.uirevision);

@@ -40,7 +40,7 @@ function begin(join, root) {
 }
 
 export default async ({ data, parentElement: root, setStateValue, setTriggerValue }) => {
-  const { join } = await globalThis.loreLens;
+  const { join } = await import(SCRIPT);
   if (!maps.has(root)) maps.set(root, takeBack(nameOf(root), root) ?? begin(join, root));
   const shown = Object.assign(maps.get(root), { root, setStateValue, setTriggerValue });
   const name = nameOf(root);

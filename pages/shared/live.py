@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,15 @@ import streamlit as st
 from lore_core import Dataset, Embedding
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import LiveLandscape
+from pages.shared.requests import offer_script
 from pages.shared.session import name_in_link
 
-# Streamlit sends a component's script with each of its messages, but a message it sent before by
-# its name alone: so the script travels once, in a message of its own.
-_HAND_OVER = """
-globalThis.loreLens ??= new Promise((resolve) => { globalThis.loreLensReady = resolve; });
-export default
-"""
-_CODE = st.components.v2.component(
-    "lore_lens.code",
-    js=f"""{landscape_script()}
-    {_HAND_OVER} () => globalThis.loreLensReady({{ join }});""",
-)
+_SCRIPT = f"{landscape_script()}\nexport {{ join }};\n".encode()
 _MAP = st.components.v2.component(
     "lore_lens.map",
-    js=_HAND_OVER.rpartition("export")[0] + (Path(__file__).parent / "live.js").read_text("utf-8"),
+    js=offer_script(f"landscape-{sha256(_SCRIPT).hexdigest()[:16]}", lambda: _SCRIPT)
+    + (Path(__file__).parent / "live.js").read_text("utf-8"),
 )
-
-
 _VIEW, _KEPT_VIEW, _LOOKED = "view", "_view", "_looked"
 
 
@@ -47,7 +38,6 @@ def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], Non
     with st.container(gap=None):
         # It answers by itself while the page runs: it is not out of date.
         st.html(f"<style>.st-key-{key}[data-stale=true] {{ opacity: 1 !important; }}</style>")
-        _CODE(key="lore_code")
         scene = replace(live, view=_seen(live.map_key, live.whole)).packed_scene()
         _mount(scene, key, live.map_key, live.whole, tuple(answers))
 

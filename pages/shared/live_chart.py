@@ -6,28 +6,24 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import plotly
 import plotly.graph_objects as go
 import streamlit as st
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from lore_core.figures import Chart
 from lore_core.figures.export import plot_config, plotly_script
 from pages.shared.controls import theme_mode
-from pages.shared.requests import address_of, offer
+from pages.shared.requests import offer, offer_script
 
-_SCRIPT = f"lore/plotly-{plotly.__version__}.js"
 _SHOWN = "_charts"
 _EYE = ("eye", "up", "center")
 _CHART = st.components.v2.component(
     "lore_lens.chart",
-    js=(Path(__file__).parent / "chart.js").read_text("utf-8"),
+    js=offer_script(f"plotly-{plotly.__version__}", plotly_script)
+    + (Path(__file__).parent / "chart.js").read_text("utf-8"),
     isolate_styles=False,  # Plotly's own rules are those of the page
 )
 
@@ -68,7 +64,6 @@ def live_chart(
     shown.address = shown.address or offer(shown)
     message = {
         "ask": shown.address,
-        "script": address_of(_SCRIPT),
         "mode": chart.mode,
         "alt": chart.alt,
         "picks": on_pick is not None,
@@ -108,16 +103,3 @@ def _are_numbers(values: list[Any], n: int) -> bool:
     return len(values) == n and all(
         isinstance(value, int | float) and math.isfinite(value) for value in values
     )
-
-
-@cache
-def _script() -> bytes:
-    return plotly_script()
-
-
-async def _send_script(_: Request) -> Response:
-    headers = {"Cache-Control": "private, immutable, max-age=31536000"}
-    return Response(_script(), headers=headers, media_type="text/javascript")
-
-
-ROUTES = [Route(f"/{_SCRIPT}", _send_script)]

@@ -3,10 +3,11 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 from streamlit.web.server.starlette import starlette_server
@@ -18,19 +19,17 @@ PAGE = (Path(get_static_dir()) / "index.html").read_text(encoding="utf-8")
 
 
 async def below(request):
-    is_page = request.url.path == "/landscape"
-    page = HTMLResponse(PAGE, headers={"ETag": "old"})
-    return page if is_page else PlainTextResponse("from below")
+    return PlainTextResponse("from below")
 
 
-MIDDLEWARE = [Middleware(Assets), Middleware(GZipMiddleware)]
+MIDDLEWARE = [Middleware(Assets, pages=["landscape"]), Middleware(GZipMiddleware)]
 APP = Starlette(routes=[Route("/{path:path}", below)], middleware=MIDDLEWARE)
 
 
 def get(path):
     sent = []
     headers = [(b"accept", b"text/html,*/*"), (b"accept-encoding", b"gzip")]
-    scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
+    scope = {"type": "http", "method": "GET", "path": f"/prefix{path}", "headers": headers}
 
     async def receive():
         return {"type": "http.request", "body": b"", "more_body": False}
@@ -38,7 +37,7 @@ def get(path):
     async def send(message):
         sent.append(message)
 
-    answered = APP({**scope, "query_string": b"", "root_path": ""}, receive, send)
+    answered = APP({**scope, "query_string": b"", "root_path": "/prefix"}, receive, send)
     with ThreadPoolExecutor(1) as apart:  # here a loop may run already, that of the browser's tests
         apart.submit(asyncio.run, answered).result()
     start, *bodies = sent
@@ -46,13 +45,14 @@ def get(path):
     return headers, b"".join(part["body"] for part in bodies)
 
 
-def test_a_page_names_the_scripts_of_its_controls():
-    headers, body = get("/landscape")
+@pytest.mark.parametrize("page", ["/", "/landscape"])
+def test_a_page_names_the_scripts_of_its_controls(page):
+    headers, body = get(page)
     before, _, after = PAGE.partition("</head>")
     assert body.decode().startswith(before)
     assert body.decode().endswith(f"</head>{after}")
     assert int(headers["content-length"]) == len(body)
-    assert "etag" not in headers
+    assert headers["cache-control"] == "no-cache"
     stems = {name.split(".")[0] for name in first_scripts()}
     assert set(FIRST) <= stems, "this version of Streamlit names its scripts otherwise"
     assert not any(stem.startswith("Plotly") for stem in stems)
@@ -63,11 +63,11 @@ def test_a_page_names_the_scripts_of_its_controls():
 def test_they_are_what_lies_on_the_disk_and_nothing_else_is_answered():
     scripts = first_scripts()
     for name in scripts:
-        headers, body = get(f"/prefix/static/js/{name}")
+        headers, body = get(f"/static/js/{name}")
         assert body == (Path(get_static_dir()) / "static" / "js" / name).read_bytes()
         assert "javascript" in headers["content-type"]
         assert "immutable" in headers["cache-control"]
-    for path in ("static/js/../../index.html", "static/js/none.js", "static/"):
+    for path in ("static/js/../../index.html", "static/js/none.js", "static/", "other"):
         assert get(f"/{path}")[1] == b"from below", path
     assert get(f"/app/static/js/{scripts[0]}")[1] == b"from below"
 
