@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import InputError
 from lore_core.dashboard.worker_pool import Request, Task
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, part_of, tell
 from lore_core.mergeable import (
     Batches,
     Change,
@@ -68,6 +68,27 @@ class Found:
 
 
 @dataclass(frozen=True)
+class _Batch:
+    """One batch, and what tells its results from others'."""
+
+    name: str
+    file: FileState
+    own: tuple[float, FileState, FileState]  #: Of its metrics
+    up_to: str  #: Of its change
+
+    def check_unchanged(self) -> None:
+        """Refuse a batch that is another one by now: what was found is not of this state."""
+        try:
+            (now,) = state_of(Path(self.file[0]))
+        except OSError as error:
+            raise InputError(
+                f"the batch '{self.name}' is there no more. Reload the page."
+            ) from error
+        if now != self.file:
+            raise InputError(f"the batch '{self.name}' was summed anew meanwhile. Reload the page.")
+
+
+@dataclass(frozen=True)
 class Look:
     """The batches of a directory as they are now, and the γ they are looked at with."""
 
@@ -76,26 +97,24 @@ class Look:
     gamma: float
 
     @cached_property
-    def _states(self) -> dict[str, FileState]:
-        return {path: (path, size, time) for path, size, time in self.state}
+    def _steps(self) -> list[_Batch]:
+        """The batches that were there, in their order."""
+        files = {file[0]: file for file in self.state}
+        plan, up_to, steps = files[str(self.batches.directory / PLAN)], "", []
+        for name in self.batches.names:
+            if (file := files.get(str(self.batches.path_of(name)))) is not None:
+                up_to = sha256(f"{up_to} {[plan, file]!r}".encode()).hexdigest()
+                steps.append(_Batch(name, file, (self.gamma, plan, file), up_to))
+        return steps
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the batches that were there, in their order."""
-        return [name for name in self.batches.names if self.path_of(name) in self._states]
+        """Names of the batches."""
+        return [step.name for step in self._steps]
 
-    @property
-    def plan_state(self) -> FileState:
-        """The state of the file that says on which map and in which bins they are."""
-        return self._states[str(self.batches.directory / PLAN)]
-
-    def state_of(self, name: str) -> FileState:
-        """Return the state of a batch's file."""
-        return self._states[self.path_of(name)]
-
-    def path_of(self, name: str) -> str:
-        """Return the path of a batch's file, as it is in :attr:`state`."""
-        return str(self.batches.path_of(name))
+    def states_of(self, names: Collection[str]) -> tuple[Hashable, ...]:
+        """Return what tells some batches, at any γ, from others."""
+        return tuple(of.own[1:] for of in self._steps if of.name in names)
 
     @cached_property
     def found(self) -> Found:
@@ -112,103 +131,62 @@ class Look:
         """What tells this look from any other."""
         return self.state, self.gamma
 
-    @cached_property
-    def _own(self) -> list[tuple[float, FileState, FileState]]:
-        plan = self.plan_state
-        return [(self.gamma, plan, self.state_of(name)) for name in self.names]
-
-    @cached_property
-    def _up_to(self) -> list[str]:
-        return list(accumulate((repr(states) for _, *states in self._own), _digest, initial=""))[1:]
-
     def watched(self) -> list[Watched]:
         """Return the batches that have been looked at, up to the first that has not."""
         changes, metrics = self.found.changes, self.found.metrics
-        seen: list[Watched] = []
-        for name, own, up_to in zip(self.names, self._own, self._up_to, strict=True):
-            if own not in metrics or up_to not in changes:
-                break
-            n_rows, table = metrics[own]
-            seen.append(Watched(name, n_rows, table, changes[up_to]))
-        return seen
+        seen = takewhile(lambda of: of.own in metrics and of.up_to in changes, self._steps)
+        return [Watched(of.name, *metrics[of.own], changes[of.up_to]) for of in seen]
 
-    def _n_compared(self) -> int:
-        """How many batches, the first ones, are held against those before them already."""
-        known = [up_to in self.found.changes for up_to in self._up_to]
-        return known.index(False) if False in known else len(known)
+    @property
+    def left(self) -> list[tuple[int, _Batch]]:
+        """The batches, by their numbers, of which something is not known."""
+        changes, metrics = self.found.changes, self.found.metrics
+        return [
+            (at, of)
+            for at, of in enumerate(self._steps)
+            if of.own not in metrics or of.up_to not in changes
+        ]
 
     @property
     def request(self) -> Request[None]:
         """The work that is left."""
-        compared, expected = self._n_compared(), 0.0
-        for at, own in enumerate(self._own):
-            size = _LEAST + own[-1][1] / 1e6
-            expected += (own not in self.found.metrics) * size * _MEASURE
-            expected += (at >= compared) * size * (_JOIN + _COMPARE)
+        expected = 0.0
+        for _, of in self.left:
+            size = _LEAST + of.file[1] / 1e6
+            expected += (of.own not in self.found.metrics) * size * _MEASURE
+            expected += (of.up_to not in self.found.changes) * size * (_JOIN + _COMPARE)
         return Request(
             look_at, {"look": self}, self.key, _WORK, expected, lane="server", page=_PAGE
         )
 
-    def work(self, progress: Progress) -> None:
-        """Look at every batch that has not been; what is found is kept as soon as it is."""
-        metrics, names, compared = self.found.metrics, self.names, self._n_compared()
-        known = [at for at in range(compared) if self._own[at] not in metrics]
-        n_left, done = len(known) + len(names) - compared, 0
 
-        def tell(at: int, more: float = 0.0) -> None:
-            progress((done + more) / n_left, f"{names[at]}, {at + 1:,} of {len(names):,}")
-
-        for at in known:
-            tell(at)
-            self._measure(at, self.batches.sums(names[at]))
-            done += 1
-        if compared == len(names):
-            return
-        tell(compared)
-        before = None
-        if compared:
-            before = self.batches.joined(names[:compared], lambda *_: tell(compared))
-        in_turn = self.batches.in_turn(names[compared:], before)
-        for at, (_, earlier, sums) in enumerate(in_turn, start=compared):
-            tell(at)
-            self._compare(at, earlier, sums)
-            tell(at, 0.3)
-            if self._own[at] not in metrics:
-                self._measure(at, sums)
-            done += 1
-
-    def _measure(self, at: int, sums: LocalErrorSums) -> None:
-        table = metrics_of_sums(sums, gamma=self.gamma).set_index("metric")
-        self._check_unchanged(at)
-        self.found.metrics[self._own[at]] = sums.n_rows, table
-
-    def _compare(self, at: int, before: LocalErrorSums | None, sums: LocalErrorSums) -> None:
-        change = None
-        if before is not None:
-            change = change_between(before, sums, n_draws=N_DRAWS)
-            # (Of thousands of places only those that are listed are kept.)
-            change = dataclasses.replace(change, places=change.places.head(N_PLACES))
-        self._check_unchanged(at)
-        self.found.changes[self._up_to[at]] = change
-
-    def _check_unchanged(self, at: int) -> None:
-        """Refuse a batch that is another one by now: what was found is not of this state."""
-        name = self.names[at]
-        try:
-            (state,) = state_of(Path(self.path_of(name)))
-        except OSError as error:
-            raise InputError(f"the batch '{name}' is there no more. Reload the page.") from error
-        if state != self.state_of(name):
-            raise InputError(f"the batch '{name}' was summed anew meanwhile. Reload the page.")
-
-
-def _digest(before: str, states: str) -> str:
-    return hashlib.sha256(f"{before} {states}".encode()).hexdigest()
+def _change(before: LocalErrorSums, sums: LocalErrorSums) -> Change:
+    found = change_between(before, sums, n_draws=N_DRAWS)
+    # (Of thousands of places only those that are listed are kept.)
+    return dataclasses.replace(found, places=found.places.head(N_PLACES))
 
 
 def look_at(look: Look, progress: Progress) -> None:
-    """Look at every batch that has not been."""
-    look.work(progress)
+    """Look at every batch that has not been; what is found is kept as soon as it is."""
+    found, names, n = look.found, look.names, len(look.left)
+    before, n_before = None, 0
+    for done, (at, of) in enumerate(look.left):
+        text = f"{of.name}, {at + 1:,} of {len(names):,}"
+        step = part_of(progress, done / n, (done + 1) / n, text)
+        tell(step, 0.0, "")
+        ((_, _, sums),) = look.batches.in_turn([of.name])
+        if of.up_to not in found.changes:
+            if n_before < at:
+                before = look.batches.joined(names[:at], part_of(step, 0.0, 0.1))
+            change = None if before is None else _change(before, sums)
+            of.check_unchanged()
+            found.changes[of.up_to] = change
+            before, n_before = sums if before is None else before + sums, at + 1
+            tell(step, 0.3, "")
+        if of.own not in found.metrics:
+            table = metrics_of_sums(sums, gamma=look.gamma).set_index("metric")
+            of.check_unchanged()
+            found.metrics[of.own] = sums.n_rows, table
 
 
 def see_to(look: Look) -> Task | None:

@@ -17,7 +17,6 @@ from lore_core.regions import SumsLandscape
 from lore_core.regions.field import Outline
 from pages.shared.charts import show_chart
 from pages.shared.controls import in_session, one_of
-from pages.shared.files import State
 from pages.shared.header import plain
 from pages.watch.looking import N_PLACES, Look
 
@@ -83,7 +82,7 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     position = names.index(name)
     others = names[:position] if held == _ALL else names[position - 1 : position]
     earlier, own = (
-        _landscape(look.batches, some, (look.plan_state, *map(look.state_of, some)), look.gamma)
+        _landscape(look.batches, some, look.states_of(some), look.gamma)
         for some in (others, [name])
     )
     if earlier.field is None or own.field is None:
@@ -116,14 +115,14 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _sums(_batches: Batches, names: list[str], states: State) -> LocalErrorSums:
+def _sums(_batches: Batches, names: list[str], states: object) -> LocalErrorSums:
     """Join some batches; ``states``: of their files and the plan."""
     del states  # what the cache goes by
     return _batches.joined(names)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Looking at the map …")
-def _landscape(_batches: Batches, names: list[str], states: State, gamma: float) -> SumsLandscape:
+def _landscape(_batches: Batches, names: list[str], states: object, gamma: float) -> SumsLandscape:
     return SumsLandscape.of(_sums(_batches, names, states), gamma=gamma)
 
 
