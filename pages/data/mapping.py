@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,12 @@ from pages.shared.files import once_a_state
 from pages.shared.header import plain
 from pages.shared.session import READ_MAPPING, failure
 
-#: Role in the table → field of the mapping.
-_ROLES = {
-    "label": "label",
-    "probabilities": "probabilities",
-    "prediction": "prediction",
-    "feature": "features",
-    "split": "split",
-    "group": "groups",
-    "metadata": "metadata",
-    "images": "images",
-    "row id": "row_id",
-    "text": "text",
-    "weight": "weight",
-}
+_FIELDS = ("label", "probabilities", "prediction", "features", "split", "groups", "metadata")
+_FIELDS += ("images", "row_id", "text", "weight")
+#: Field of the mapping → role in the table.
+_ROLES = {name: name for name in _FIELDS}
+_ROLES |= {"features": "feature", "groups": "group", "row_id": "row id"}
 _UNUSED = "not used"
-_FIELDS = {field: role for role, field in _ROLES.items()}
 _SEVERAL = ("probabilities", "features", "groups", "metadata")
 
 
@@ -59,7 +50,7 @@ def show_columns(files: list[Any], source: str) -> None:
             disabled=["column", "kind", "examples"],
             column_config={
                 "role": st.column_config.SelectboxColumn(
-                    "role", options=[*_ROLES, _UNUSED], required=True
+                    "role", options=[*_ROLES.values(), _UNUSED], required=True
                 )
             },
         )
@@ -84,40 +75,21 @@ def _overview(files: list[Any]) -> FileOverview:
 
 
 def _table(overview: FileOverview) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "column": item.name,
-                "role": _FIELDS.get(item.role, _UNUSED),
-                "kind": item.kind,
-                "examples": ", ".join(item.examples),
-            }
-            for item in overview.columns
-        ],
-        columns=["column", "role", "kind", "examples"],
-    )
+    rows = [
+        (item.name, _ROLES.get(item.role, _UNUSED), item.kind, ", ".join(item.examples))
+        for item in overview.columns
+    ]
+    return pd.DataFrame(rows, columns=["column", "role", "kind", "examples"])
 
 
 def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnMapping:
-    chosen = {
-        field: tuple(edited.loc[edited["role"] == role, "column"]) for role, field in _ROLES.items()
-    }
-    single: dict[str, Any] = {
-        field: (names[0] if names else "")
-        for field, names in chosen.items()
-        if field not in _SEVERAL
-    }
-    several: dict[str, Any] = {field: chosen[field] for field in _SEVERAL}
+    chosen: dict[str, Any] = {}
+    for name, role in _ROLES.items():
+        columns = tuple(edited.loc[edited["role"] == role, "column"])
+        chosen[name] = columns if name in _SEVERAL else "".join(columns[:1])
     # A group column is metadata as well.
-    several["metadata"] = tuple(dict.fromkeys((*several["groups"], *several["metadata"])))
-    return ColumnMapping(
-        **single,
-        **several,
-        probability_kind=kind,
-        class_names=overview.mapping.class_names,
-        table=overview.mapping.table,
-        query=overview.mapping.query,
-    )
+    chosen["metadata"] = tuple(dict.fromkeys((*chosen["groups"], *chosen["metadata"])))
+    return replace(overview.mapping, **chosen, probability_kind=kind, accept=None)
 
 
 def _query_box(files: list[Any], source: str) -> None:
