@@ -22,10 +22,10 @@ from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import isolation
-from pages.shared import controls, header, requests, session
-from pages.shared.assets import Assets
+from pages.shared import controls, header, session
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
+from pages.shared.requests import ROUTES, Assets
 from pages.shared.scheduler import page_slot, run_when_idle, set_up_process, trim_memory
 from pages.shared.tasks import job_panel
 
@@ -132,7 +132,7 @@ else:
     )
     app = App(
         __file__,
-        routes=requests.ROUTES,
+        routes=ROUTES,
         middleware=[access, Middleware(Assets, pages=PAGES)],
         lifespan=_start,
     )

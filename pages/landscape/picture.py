@@ -13,8 +13,7 @@ from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePictu
 from lore_core.regions import Field
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
-from pages.landscape.gamma_fields import field_parts
-from pages.landscape.map_rows import glimpse_of, map_rows, rows_of
+from pages.landscape.map_rows import field_parts, glimpse_of, map_rows, rows_of
 from pages.landscape.region import (
     Marked,
     asked_rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -24,7 +24,8 @@ _MAP = st.components.v2.component(
     js=offer_script(f"landscape-{sha256(_SCRIPT).hexdigest()[:16]}", lambda: _SCRIPT)
     + (Path(__file__).parent / "live.js").read_text("utf-8"),
 )
-_VIEW, _KEPT_VIEW, _LOOKED = "view", "_view", "_looked"
+#: Of the link; in the session, where the reader looks on the map seen last (None: at all of it).
+_VIEW, _LOOKED = "view", "_looked"
 
 
 def map_key(dataset: Dataset, on: Embedding) -> str:
@@ -67,7 +68,7 @@ def _mount(
             st.session_state.setdefault(f"{key}_events", []).append((what, value))
 
     def take_view() -> None:
-        st.session_state[_KEPT_VIEW] = (of_map, st.session_state[key].get(_VIEW))
+        _look(of_map, st.session_state[key].get(_VIEW), whole)
         _seen(of_map, whole)
 
     noted = {f"on_{what}_change": partial(note, what) for what in events}
@@ -78,17 +79,18 @@ def _mount(
 
 def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:
     """Return where the reader looks, here or where a link is from; ``whole``: as at the start."""
-    if _KEPT_VIEW not in st.session_state:
-        st.session_state[_KEPT_VIEW] = (map_name, _linked_view(len(whole)))
-    of_map, seen = st.session_state[_KEPT_VIEW]
-    seen = None if seen is None or tuple(seen) == whole else tuple(seen)
     looked = st.session_state.setdefault(_LOOKED, {})
-    looked.clear()
-    looked[of_map] = seen
-    if of_map != map_name:
-        seen = None
+    if not looked:
+        _look(map_name, _linked_view(len(whole)), whole)
+    seen: tuple[float, ...] | None = looked.get(map_name)
     name_in_link(_VIEW, None if seen is None else ",".join(f"{number:.9g}" for number in seen))
     return seen
+
+
+def _look(map_name: str, seen: Sequence[float] | None, whole: tuple[float, ...]) -> None:
+    looked = st.session_state[_LOOKED]
+    looked.clear()
+    looked[map_name] = None if seen is None or tuple(seen) == whole else tuple(seen)
 
 
 def _linked_view(n_numbers: int) -> tuple[float, ...] | None:

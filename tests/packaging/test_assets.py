@@ -12,7 +12,7 @@ from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 from streamlit.web.server.starlette import starlette_server
 
-from pages.shared.assets import FIRST, Assets, first_scripts
+from pages.shared.requests import FIRST, Assets, first_scripts
 from pages.shared.serve import answering_at_once
 
 PAGE = (Path(get_static_dir()) / "index.html").read_text(encoding="utf-8")
