@@ -14,36 +14,21 @@ from lore_core.data.progress import Progress
 from lore_core.embedding.embed import embed
 from lore_core.embedding.result import Embedding
 from lore_core.recalibration import standard_recalibrators
+from lore_core.view import methods, where
 from lore_core.view.inference import chance_errors_of
-from lore_core.view.methods import (
-    Grouping,
-    comparison_of,
-    gains_of,
-    intervals_of,
-    recalibrators_of,
-    summary_of,
-)
 from lore_core.view.view import View
-from lore_core.view.where import (
-    curve_of,
-    errors_of,
-    field_of,
-    reliability_of,
-    subgroups_of,
-    verdict_of,
-)
 
 
 def fit_methods(
     view: View,
     labels: Sequence[str],
-    grouping: Grouping | None,
+    grouping: methods.Grouping | None,
     measured_on: Embedding | None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Fit methods by their labels and measure them; simulate nothing."""
-    known = recalibrators_of(view)
-    made = comparison_of(
+    known = methods.recalibrators_of(view)
+    made = methods.comparison_of(
         view,
         [known[label] for label in labels],
         {},
@@ -60,7 +45,7 @@ def fit_methods(
 def estimate_gains(view: View, progress: Progress | None = None) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
     del progress  # it takes a moment
-    return gains_of(view)
+    return methods.gains_of(view)
 
 
 def small_view() -> View:
@@ -77,9 +62,9 @@ def warm_worker(progress: Progress | None = None) -> None:
     del progress  # nobody waits for it
     view = small_view()
     made = fit_methods(view, [item.label for item in standard_recalibrators()], None, None)
-    intervals_of(view, {name: of.confidence for name, of in made.datasets.items()})
-    curve_of(view, confidence=view.evaluation.confidence, on=view.embedding)
-    gains_of(view)
+    methods.intervals_of(view, {name: of.confidence for name, of in made.datasets.items()})
+    where.curve_of(view, confidence=view.evaluation.confidence, on=view.embedding)
+    methods.gains_of(view)
 
 
 def warm_pages() -> None:
@@ -87,11 +72,11 @@ def warm_pages() -> None:
     from lore_core.figures import reliability_figure  # no worker draws
 
     view = small_view()
-    errors = errors_of(view)
-    summary_of(view, errors=errors)
-    verdict_of(view, subgroups_of(view))
+    errors = where.errors_of(view)
+    methods.summary_of(view, errors=errors)
+    where.verdict_of(view, where.subgroups_of(view))
     chance_errors_of(view)
-    curve_of(view)
-    field_of(view, errors, bin_index=0)
-    field_of(view, errors)
-    _ = reliability_figure(reliability_of(view), rows=view.rows).figure
+    where.curve_of(view)
+    where.field_of(view, errors, bin_index=0)
+    where.field_of(view, errors)
+    _ = reliability_figure(where.reliability_of(view), rows=view.rows).figure

@@ -16,15 +16,8 @@ from typing import Self
 
 import numpy as np
 
+from lore_core.dashboard import server
 from lore_core.dashboard.access import TOKEN, link_to, new_token
-from lore_core.dashboard.server import (
-    ServerSettings,
-    choose_port,
-    find_app,
-    local_url,
-    open_in_browser,
-    wait_until_served,
-)
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.errors import require
@@ -62,7 +55,7 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
     require("The dashboard", "streamlit", "plotly")
     folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
     try:
-        chosen = choose_port(port)
+        chosen = server.choose_port(port)
         stem = re.sub(r"[^\w.-]+", "_", dataset.name).strip("._")[:80] or "data"
         path = folder / f"{stem}.npz"
         save_npz(dataset, path)
@@ -72,7 +65,7 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
         shutil.rmtree(folder, ignore_errors=True)
         raise
     if open_browser:
-        open_in_browser(dashboard.url, folder)
+        server.open_in_browser(dashboard.url, folder)
     return dashboard
 
 
@@ -88,13 +81,13 @@ class Dashboard:
     """
 
     def __init__(self, data: Sequence[Path], port: int, folder: Path, n_rows: int) -> None:
-        self._at, token = local_url(port), new_token()
+        self._at, token = server.local_url(port), new_token()
         self.url = link_to(self._at, token)
         self._folder, self._n_rows = folder, n_rows
         self._selection = folder / "selection.npy"
         log_path = folder / "server.log"
-        settings = ServerSettings(port, data, selection=self._selection)
-        script, arguments = settings.command(find_app())
+        settings = server.ServerSettings(port, data, selection=self._selection)
+        script, arguments = settings.command(server.find_app())
         with log_path.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
@@ -107,7 +100,7 @@ class Dashboard:
             )
         atexit.register(self.stop)
         try:
-            if not wait_until_served(self._at, lambda: self.running):
+            if not server.wait_until_served(self._at, lambda: self.running):
                 log = log_path.read_text(encoding="utf-8", errors="replace").strip()
                 raise RuntimeError(f"the dashboard did not start at {self._at}. It said: {log}")
         except BaseException:  # also when a Ctrl-C ends the wait

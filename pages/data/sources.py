@@ -15,22 +15,10 @@ from lore_core.data.texts import text_columns, with_text_features
 from lore_core.reading.file_pairs import sources_of
 from lore_core.reading.formats import FORMATS, SUFFIXES
 from lore_core.reading.reading_report import NO_FEATURES
+from pages.shared import session
 from pages.shared.controls import in_session, one_of
 from pages.shared.files import arguments, check_inside, is_local, named_path, states_of
 from pages.shared.header import plain, show_error
-from pages.shared.session import (
-    READ_MAPPING,
-    Failure,
-    adopt,
-    as_loaded,
-    dismiss_failure,
-    failure,
-    is_loaded,
-    join_names,
-    load_demo,
-    load_startup_data,
-    note_failure,
-)
 from pages.shared.store import Loaded, disk_cache, max_age, store
 
 #: What the files that were last read hold, and which they were.
@@ -56,7 +44,7 @@ def choose() -> tuple[list[Any], str] | None:
         with st.container(horizontal=True):
             for name, (label, icon) in _DEMOS.items():
                 if st.button(label, icon=f":material/{icon}:"):
-                    load_demo(name)
+                    session.load_demo(name)
                     st.rerun()
     st.caption(_what_is_kept())
     return given
@@ -88,7 +76,7 @@ def _upload() -> tuple[list[Any], str] | None:
         type=[suffix.lstrip(".") for suffix in SUFFIXES],
         accept_multiple_files=True,
         key="upload",
-        on_change=dismiss_failure,
+        on_change=session.dismiss_failure,
         help="One file, or two: names ending in _cal and _test become calibration and evaluation "
         "rows. An .npz of images alone is attached to the file with as many rows.",
     )
@@ -146,26 +134,23 @@ def read_and_adopt(
     files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
 ) -> None:
     """Read files and make them current, or note why they could not be read."""
-    st.session_state[READ_MAPPING] = mapping
+    st.session_state[session.READ_MAPPING] = mapping
     try:
         with st.spinner("Reading and checking …"):
-            result = reading.read(
-                from_start(files),
-                mapping=mapping,
-                isolate=True,
-                overview=True,
-            )
+            given = from_start(files)
+            result = reading.read(given, mapping=mapping, isolate=True, overview=True)
             st.session_state[OVERVIEW] = overview_key(files, mapping), result.overview
-            adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
+            states = states_of(item for item in files if isinstance(item, Path))
+            session.adopt(session.as_loaded(result, source, states))
     except InputError as error:
-        note_failure(Failure(error, files, source))
+        session.note_failure(session.Failure(error, files, source))
     st.rerun()  # An error, too, stands above what asked for it.
 
 
-def explain_failure(failed: Failure) -> None:
+def explain_failure(failed: session.Failure) -> None:
     """Say why data could not be loaded; what is only doubtful can be read all the same."""
     error, files = failed.error, failed.files
-    given = st.session_state.get(READ_MAPPING) or reading.ColumnMapping()
+    given = st.session_state.get(session.READ_MAPPING) or reading.ColumnMapping()
     if isinstance(error, reading.SeveralTablesError):
         st.error(plain(error.found), icon=":material/error:")
         name = st.selectbox(f"The {error.what} to read", error.tables, format_func=plain)
@@ -178,21 +163,21 @@ def explain_failure(failed: Failure) -> None:
             read_and_adopt(files, failed.source, dataclasses.replace(given, accept=accepted))
     else:
         show_error(error)
-    if is_loaded():
-        st.button("Dismiss", icon=":material/close:", on_click=dismiss_failure)
+    if session.is_loaded():
+        st.button("Dismiss", icon=":material/close:", on_click=session.dismiss_failure)
 
 
 def offer_data() -> None:
     """Offer what can be shown at once where nothing is loaded."""
-    failed, paths = failure(), arguments().data
+    failed, paths = session.failure(), arguments().data
     with st.container(horizontal=True):
         if paths and (failed is None or failed.source != " + ".join(paths)):
             st.button(
-                f"Open {plain(join_names(map(Path, paths)))}",
+                f"Open {plain(session.join_names(map(Path, paths)))}",
                 icon=":material/folder_open:",
-                on_click=load_startup_data,
+                on_click=session.load_startup_data,
             )
-        st.button("Show the demo", icon=":material/draw:", on_click=load_demo)
+        st.button("Show the demo", icon=":material/draw:", on_click=session.load_demo)
 
 
 def _contract() -> None:
@@ -230,7 +215,7 @@ def resplit(loaded: Loaded) -> None:
         state = seed.number_input("Seed", 0, 10_000, 0, **in_session("split_seed"))
         if st.button("Divide again"):
             divided = loaded.dataset.with_split(fraction / 100, random_state=int(state))
-            adopt(dataclasses.replace(loaded, dataset=divided))
+            session.adopt(dataclasses.replace(loaded, dataset=divided))
             st.rerun()
 
 
@@ -251,5 +236,5 @@ def words_as_features(loaded: Loaded) -> None:
             count = len(dataset.feature_labels)
             text = f"{count} feature columns, made of the words of '{name}'."
             facts = tuple(text if fact == NO_FEATURES else fact for fact in loaded.facts)
-            adopt(dataclasses.replace(loaded, dataset=dataset, facts=facts))
+            session.adopt(dataclasses.replace(loaded, dataset=dataset, facts=facts))
             st.rerun()

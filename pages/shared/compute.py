@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Comparison, Dataset, Embedding, compare_groups, composition
+from lore_core import Comparison, Dataset, Embedding, compare_groups, composition, metrics, regions
 from lore_core.comparison import Summary
 from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.retraining import GainEstimate
@@ -20,24 +20,6 @@ from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
-from lore_core.metrics import (
-    BandwidthCurve,
-    LocalErrors,
-    ReliabilityTable,
-    RewardCurve,
-    VectorErrors,
-)
-from lore_core.regions import (
-    Field,
-    Outline,
-    RegionRecalibration,
-    Selection,
-    Verdict,
-    recalibrate_region,
-    rows_outline,
-    rows_with,
-    smoothed_field,
-)
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
@@ -73,7 +55,7 @@ _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
 _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
     Dataset: lambda dataset: dataset.digest,
     Embedding: lambda embedding: embedding.digest,
-    Selection: lambda selection: selection.text,
+    regions.Selection: lambda selection: selection.text,
     Comparison: lambda result: tuple(result.datasets),
 }
 
@@ -130,7 +112,7 @@ isotonic = _cached(64, False, "target")(where.isotonic_of)
 
 
 @_cached(12, "Computing local errors …", *_LOCAL)
-def errors(view: View) -> LocalErrors:
+def errors(view: View) -> metrics.LocalErrors:
     """Local errors of the evaluation rows."""
     return map_arrays(where.errors_of(view))
 
@@ -160,7 +142,7 @@ def field(
     on_map: Embedding,
     key: Hashable,
     _only: np.ndarray | None,
-) -> Field:
+) -> regions.Field:
     """Field of one bin, or of all rows, or only where some rows are; ``key`` names these."""
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
@@ -174,32 +156,32 @@ def scene(view: View, bin_index: int | None, on_map: Embedding, axes: str) -> Sc
 _overall = _cached(32, "Testing the average …", *_BINS, "seed")(where.overall_of)
 
 
-def verdict(view: View, searched: bool) -> Verdict:
+def verdict(view: View, searched: bool) -> regions.Verdict:
     """Headline of the evaluation rows, and what it rests on."""
     return where.verdict_of(view, subgroups(view) if searched else None, overall=_overall(view))
 
 
 @_cached(64, "Drawing the landscape …", *_FITTED)
 def row_field(
-    view: View, key: Hashable, on_map: Embedding, _errors: LocalErrors, _rows: np.ndarray
-) -> Field:
+    view: View, key: Hashable, on_map: Embedding, _errors: metrics.LocalErrors, _rows: np.ndarray
+) -> regions.Field:
     """Rows' errors averaged on a map; ``key`` names the errors and the rows."""
     points = view.points(on=on_map)
-    return smoothed_field(_errors.signed, _errors.effective_size, points, rows=_rows)
+    return regions.smoothed_field(_errors.signed, _errors.effective_size, points, rows=_rows)
 
 
 @_cached(128, False)
 def region_outline(
     dataset: Dataset, on_map: Embedding, key: Hashable, _inside: np.ndarray
-) -> Outline:
+) -> regions.Outline:
     """Where on a map a region lies; ``key`` names the region."""
-    return rows_outline(on_map.coordinates[dataset.in_split("evaluation")], _inside)
+    return regions.rows_outline(on_map.coordinates[dataset.in_split("evaluation")], _inside)
 
 
 @_cached(16, False)
 def outlines(
     dataset: Dataset, on_map: Embedding, key: Hashable, _search: SubgroupSearch
-) -> list[tuple[str, Outline]]:
+) -> list[tuple[str, regions.Outline]]:
     """Where places lie on a map; ``key`` names the search."""
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
@@ -263,7 +245,7 @@ def chance_band(
 
 def method_curve_requests(
     view: View, result: Comparison, names: Sequence[str], on_map: Embedding
-) -> list[Request[BandwidthCurve]]:
+) -> list[Request[metrics.BandwidthCurve]]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
     of = {name: result.datasets[name].confidence for name in names}
     n_rows, how = len(view.evaluation), {"on": on_map}
@@ -291,7 +273,7 @@ def group_reports(
 @_cached(64, False, *_FITTED)
 def group_reliability(
     view: View, result: Comparison, method: str, by: str, group: str, _rows: np.ndarray
-) -> ReliabilityTable:
+) -> metrics.ReliabilityTable:
     """Bins of one group's rows under one method."""
     return where.recalibrated_reliability_of(view, result.datasets[method], _rows)
 
@@ -303,7 +285,7 @@ def rewards(
     who: tuple[str, str],
     _rows: np.ndarray,
     ratio: float | None = None,
-) -> dict[str, RewardCurve]:
+) -> dict[str, metrics.RewardCurve]:
     """Reward curves of every method on some rows, or the rewards at one cost ratio."""
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
@@ -326,7 +308,7 @@ def vector_request(
     return _request(function, view, n_rows * view.dataset.n_classes)
 
 
-def vector_errors(view: View) -> VectorErrors:
+def vector_errors(view: View) -> metrics.VectorErrors:
     """Local errors of the whole vector."""
     return await_result(vector_request(inference.vector_errors_of, view))
 
@@ -337,7 +319,7 @@ def vector_chance(view: View, container: DeltaGenerator | None = None) -> Vector
 
 
 @_cached(32, False, *_FITTED)
-def classes(view: View, _errors: VectorErrors, _chance: VectorChance) -> pd.DataFrame:
+def classes(view: View, _errors: metrics.VectorErrors, _chance: VectorChance) -> pd.DataFrame:
     """Every class with what chance shows, the most wrong first."""
     return inference.classes_of(view, _errors, _chance)
 
@@ -360,7 +342,7 @@ def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str
 @_cached(16, False)
 def matching_rows(dataset: Dataset, words: str) -> np.ndarray:
     """Mask of the rows of a dataset that fit some words."""
-    return rows_with(dataset, words)
+    return regions.rows_with(dataset, words)
 
 
 telling = _cached(8, False, "target")(where.telling_of)
@@ -382,8 +364,8 @@ def region_composition(
 @_cached(32, "Recalibrating the region …")
 def recalibrated_region(
     dataset: Dataset, key: Hashable, _fitted_on: np.ndarray, _measured_on: np.ndarray
-) -> RegionRecalibration:
+) -> regions.RegionRecalibration:
     """Recalibrators fitted on a region's calibration rows; ``key`` names the region."""
-    return recalibrate_region(
+    return regions.recalibrate_region(
         needs_calibration(dataset), dataset.evaluation, _fitted_on, _measured_on
     )

@@ -26,17 +26,7 @@ from lore_core.mergeable import (
     metrics_of_sums,
 )
 from lore_core.mergeable.partitions.run import PLAN
-from pages.shared.files import (
-    FileState,
-    State,
-    check_inside,
-    directory_field,
-    directory_state,
-    is_local,
-    named_path,
-    once_a_state,
-    state_of,
-)
+from pages.shared import files
 from pages.shared.header import show_error
 from pages.shared.store import store
 from pages.shared.tasks import current_job, find_task, forget_job, is_busy, start_job
@@ -72,14 +62,14 @@ class _Batch:
     """One batch, and what tells its results from others'."""
 
     name: str
-    file: FileState
-    own: tuple[float, FileState, FileState]  #: Of its metrics
+    file: files.FileState
+    own: tuple[float, files.FileState, files.FileState]  #: Of its metrics
     up_to: str  #: Of its change
 
     def check_unchanged(self) -> None:
         """Refuse a batch that is another one by now: what was found is not of this state."""
         try:
-            (now,) = state_of(Path(self.file[0]))
+            (now,) = files.state_of(Path(self.file[0]))
         except OSError as error:
             raise InputError(
                 f"the batch '{self.name}' is there no more. Reload the page."
@@ -93,16 +83,16 @@ class Look:
     """The batches of a directory as they are now, and the γ they are looked at with."""
 
     batches: Batches
-    state: State  #: Of its files, with their paths
+    state: files.State  #: Of its files, with their paths
     gamma: float
 
     @cached_property
     def _steps(self) -> list[_Batch]:
         """The batches that were there, in their order."""
-        files = {file[0]: file for file in self.state}
-        plan, up_to, steps = files[str(self.batches.directory / PLAN)], "", []
+        known = {file[0]: file for file in self.state}
+        plan, up_to, steps = known[str(self.batches.directory / PLAN)], "", []
         for name in self.batches.names:
-            if (file := files.get(str(self.batches.path_of(name)))) is not None:
+            if (file := known.get(str(self.batches.path_of(name)))) is not None:
                 up_to = sha256(f"{up_to} {[plan, file]!r}".encode()).hexdigest()
                 steps.append(_Batch(name, file, (self.gamma, plan, file), up_to))
         return steps
@@ -219,16 +209,16 @@ def go_on(look: Look) -> None:
     start_job(look.request)
 
 
-def choose(container: DeltaGenerator) -> tuple[Batches, State] | None:
+def choose(container: DeltaGenerator) -> tuple[Batches, files.State] | None:
     """Ask for the directory; return what is kept there, None while there is nothing to show."""
-    if not is_local():
+    if not files.is_local():
         st.info(
             "Directories are those of the machine that runs the dashboard, and only a reader there "
             "can name one. Elsewhere: lore watch DIR -o movement.html.",
             icon=":material/info:",
         )
         return None
-    text = directory_field(
+    text = files.directory_field(
         "Directory of batches on this machine",
         "watch_path",
         "~/models/kept",
@@ -239,16 +229,16 @@ def choose(container: DeltaGenerator) -> tuple[Batches, State] | None:
         _explain()
         return None
     try:
-        return _looked_at(named_path(text))
+        return _looked_at(files.named_path(text))
     except InputError as error:
         show_error(error)
         return None
 
 
-def _looked_at(place: Path) -> tuple[Batches, State]:
-    state = directory_state(place, "Give the directory that lore watch has made.")
-    check_inside(place.iterdir())
-    return once_a_state(_KEPT, state, lambda: Batches.opened(place)), state
+def _looked_at(place: Path) -> tuple[Batches, files.State]:
+    state = files.directory_state(place, "Give the directory that lore watch has made.")
+    files.check_inside(place.iterdir())
+    return files.once_a_state(_KEPT, state, lambda: Batches.opened(place)), state
 
 
 def _explain() -> None:
