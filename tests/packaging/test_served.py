@@ -234,7 +234,7 @@ def test_serves_until_stopped(dataset, monkeypatch, tmp_path):
 
 
 def test_a_server_that_fails_says_why(dataset, monkeypatch, tmp_path):
-    monkeypatch.setattr(launch_module, "find_app", lambda: Path(tmp_path / "missing.py"))
+    monkeypatch.setattr(launch_module.server, "find_app", lambda: Path(tmp_path / "missing.py"))
     with pytest.raises(RuntimeError, match=r"(?s)did not start at .*It said: .*No such file or"):
         launch(dataset, port=choose_port(), open_browser=False)
 
