@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -53,20 +52,7 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
         If the server does not start; the message holds what it said.
     """
     require("The dashboard", "streamlit", "plotly")
-    folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
-    try:
-        chosen = server.choose_port(port)
-        stem = re.sub(r"[^\w.-]+", "_", dataset.name).strip("._")[:80] or "data"
-        path = folder / f"{stem}.npz"
-        save_npz(dataset, path)
-        compile_kernels(lambda text: print(text, file=sys.stderr))  # noqa: T201
-        dashboard = Dashboard([path], chosen, folder, len(dataset))
-    except BaseException:  # from here on its own stop() does
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if open_browser:
-        server.open_in_browser(dashboard.url, folder)
-    return dashboard
+    return Dashboard(dataset, server.choose_port(port), open_browser=open_browser)
 
 
 class Dashboard:
@@ -80,15 +66,32 @@ class Dashboard:
         Rows that are marked there.
     """
 
-    def __init__(self, data: Sequence[Path], port: int, folder: Path, n_rows: int) -> None:
-        self._at, token = server.local_url(port), new_token()
-        self.url = link_to(self._at, token)
-        self._folder, self._n_rows = folder, n_rows
-        self._selection = folder / "selection.npy"
-        log_path = folder / "server.log"
-        settings = server.ServerSettings(port, data, selection=self._selection)
+    def __init__(self, dataset: Dataset, port: int, *, open_browser: bool) -> None:
+        token, address = new_token(), server.local_url(port)
+        self.url, self._n_rows = link_to(address, token), len(dataset)
+        self._folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
+        self._selection = self._folder / "selection.npy"
+        self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.stop)
+        try:
+            self._start(dataset, port, token)
+            if not server.wait_until_served(address, lambda: self.running):
+                log = self._log_path.read_text(encoding="utf-8", errors="replace").strip()
+                raise RuntimeError(f"the dashboard did not start at {address}. It said: {log}")
+        except BaseException:  # also when a Ctrl-C ends the wait
+            self.stop()
+            raise
+        if open_browser:
+            server.open_in_browser(self.url, self._folder)
+
+    def _start(self, dataset: Dataset, port: int, token: str) -> None:
+        stem = re.sub(r"[^\w.-]+", "_", dataset.name).strip("._")[:80] or "data"
+        path, self._log_path = self._folder / f"{stem}.npz", self._folder / "server.log"
+        save_npz(dataset, path)
+        compile_kernels(lambda text: print(text, file=sys.stderr))  # noqa: T201
+        settings = server.ServerSettings(port, [path], selection=self._selection)
         script, arguments = settings.command(server.find_app())
-        with log_path.open("wb") as output:
+        with self._log_path.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
                 stdin=subprocess.PIPE,  # it ends with this process, however that ends
@@ -98,19 +101,11 @@ class Dashboard:
                 # A Ctrl-C that interrupts a notebook cell must not take the dashboard with it.
                 start_new_session=True,
             )
-        atexit.register(self.stop)
-        try:
-            if not server.wait_until_served(self._at, lambda: self.running):
-                log = log_path.read_text(encoding="utf-8", errors="replace").strip()
-                raise RuntimeError(f"the dashboard did not start at {self._at}. It said: {log}")
-        except BaseException:  # also when a Ctrl-C ends the wait
-            self.stop()
-            raise
 
     @property
     def running(self) -> bool:
         """Whether the server still runs."""
-        return self._process.poll() is None
+        return self._process is not None and self._process.poll() is None
 
     @property
     def selection(self) -> Mask:
@@ -123,13 +118,14 @@ class Dashboard:
     def stop(self) -> None:
         """End the server and remove its temporary files. Harmless when already stopped."""
         # (A wait without a limit could not be called again by a signal's handler.)
-        for end in (self._process.terminate, self._process.kill):
-            if self.running:
-                end()
-                with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(timeout=_STOP_SECONDS)
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        if (process := self._process) is not None:
+            for end in (process.terminate, process.kill):
+                if self.running:
+                    end()
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(timeout=_STOP_SECONDS)
+            if process.stdin is not None:
+                process.stdin.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.stop)
 
