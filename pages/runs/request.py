@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import streamlit as st
@@ -75,8 +76,8 @@ def work(source: RunsSource, request: RunsRequest) -> Request[RunsAnswer]:
 
 def compare(source: RunsSource, request: RunsRequest, progress: Progress) -> RunsAnswer:
     """Read the runs and compare them."""
-    files = [file for run in source.files for file in run]
-    datasets = load_runs(files, progress=part_of(progress, 0.0, _READING), isolate=True)
+    files, reading = list(chain(*source.files)), part_of(progress, 0.0, _READING)
+    datasets = source.drawn or load_runs(files, progress=reading, isolate=True)
     made = {item.label: item for item in offered_recalibrators(request.gamma, request.n_bins)}
     found = compare_runs(
         datasets,

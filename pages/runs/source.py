@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from lore_core import Dataset, InputError, reading, save_npz
-from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core import Dataset, InputError, reading
+from lore_core.data.dataset import EVALUATION
 from lore_core.demo import synthetic
 from lore_core.reading.file_pairs import runs_in
 from lore_core.reading.formats import SUFFIXES
@@ -48,11 +48,12 @@ class RunsSource:
     files: tuple[tuple[RawFile, ...], ...]  #: Of each run
     first: Dataset  #: The first run
     digest: str  #: Changes with the files
+    drawn: tuple[Dataset, ...] = ()  #: The runs, where there are no files
 
     @property
     def n_runs(self) -> int:
         """How many runs there are."""
-        return len(self.files)
+        return len(self.drawn or self.files)
 
 
 def choose(*, explain: bool = True) -> RunsSource | None:
@@ -103,21 +104,12 @@ def _uploads() -> tuple[Any, str] | None:
 @st.cache_resource(show_spinner="Drawing the sample …")
 def _sample() -> RunsSource:
     """Draw made-up rows with a planted error, as so many trainings might give them."""
-    with tempfile.TemporaryDirectory() as folder:
-        for draw in range(_DRAWS):
-            rows = synthetic(_ROWS, random_state=draw).dataset
-            for split, ending in ((CALIBRATION, "cal"), (EVALUATION, "test")):
-                part = rows.rows(rows.in_split(split))
-                save_npz(part, Path(folder) / f"draw{draw}_{ending}.npz")
-        runs = runs_in(folder)
-        held = tuple(tuple(map(_in_memory, files)) for files in runs.values())
-    first = reading.load(list(held[0]), name=next(iter(runs)))
-    return RunsSource("the sample", held, first, "sample")
-
-
-def _in_memory(file: RawFile) -> RawFile:
-    with file.open() as stream:
-        return RawFile(file.name, stream.read())
+    drawn = []
+    for draw in range(_DRAWS):
+        rows = synthetic(_ROWS, random_state=draw).dataset
+        halves = rows.rows(np.argsort(rows.in_split(EVALUATION), kind="stable"))
+        drawn.append(replace(halves, name=f"draw{draw}"))
+    return RunsSource("the sample", (), drawn[0], "sample", tuple(drawn))
 
 
 def _explain() -> None:
