@@ -18,8 +18,8 @@ from pages.shared.files import once_a_state
 from pages.shared.header import plain
 from pages.shared.session import READ_MAPPING, failure
 
-_FIELDS = ("label", "probabilities", "prediction", "features", "split", "groups", "metadata")
-_FIELDS += ("images", "row_id", "text", "weight")
+_FIELDS = ["label", "probabilities", "prediction", "features", "split", "groups", "metadata"]
+_FIELDS += ["images", "row_id", "text", "weight"]
 #: Field of the mapping → role in the table.
 _ROLES = {name: name for name in _FIELDS}
 _ROLES |= {"features": "feature", "groups": "group", "row_id": "row id"}
