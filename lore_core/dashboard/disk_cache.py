@@ -146,12 +146,8 @@ class DiskCache:
             return None
         except (InputError, KeyError):
             pass
-        self.forget(kind, key)
+        _remove(path)
         return None
-
-    def forget(self, kind: str, key: str) -> None:
-        """Remove a thing."""
-        _remove(self.path_of(kind, key))
 
     def entries(self) -> list[CacheEntry]:
         """Return all files, used last first; what is too old is removed."""

@@ -26,7 +26,7 @@ from lore_core.figures.export import (
 )
 from lore_core.metrics import IsotonicReliability, ReliabilityTable
 from pages.shared.controls import linked, one_of, theme_mode
-from pages.shared.live_chart import live_chart
+from pages.shared.live import live_chart
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 Diagram = Literal["bins", "isotonic"]
