@@ -173,8 +173,18 @@ def is_page_running() -> bool:
 def set_up_process() -> None:
     """Let threads take turns often, as computations yield at each step; limit the heap (glibc)."""
     sys.setswitchinterval(_SWITCH_SECONDS)
+    _allow_open_files()
     for what, value in _HEAP_SETTINGS.items():
         _heap_function("mallopt")(what, value)
+
+
+def _allow_open_files() -> None:
+    """Let as many files be open as the system allows: each large array of a result holds one."""
+    if sys.platform == "linux":
+        import resource  # elsewhere there is none
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def trim_memory() -> None:

@@ -143,6 +143,15 @@ def test_other_heaps_are_left_alone(monkeypatch, system):
     scheduler.trim_memory()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere arrays lie in no files")
+def test_as_many_files_as_can_be_may_be_open():
+    resource = pytest.importorskip("resource")
+    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(few, 999), most))
+    scheduler.set_up_process()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_what_was_freed_is_given_back(monkeypatch):
     """Small arrays, each kept by the heap; every other one is freed, so that its end stays."""
