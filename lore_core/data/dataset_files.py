@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -12,26 +12,28 @@ import pandas as pd
 from lore_core.data.archive_files import Form
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
-from lore_core.data.rules import Parts, rule_of
+from lore_core.data.rules import check_fields
 
 _FRAMES = ("groups", "metadata")
 _ARRAYS: tuple[str, ...] = (
     *("probabilities", "labels", "predictions", "features", "images", "split"),
     *("has_image", "weights"),
 )
-_RULE = Parts(
-    {
-        "name": rule_of(str),
-        "class_names": rule_of(tuple[str, ...]),
-        "feature_names": rule_of(tuple[str, ...] | None),
-        "complete": rule_of(bool),
-    }
-)
 _ROWS = 2**14
 
 
+class _About(TypedDict):
+    name: str
+    class_names: tuple[str, ...]
+    feature_names: tuple[str, ...] | None
+    complete: bool
+
+
+_ABOUT = tuple(_About.__annotations__)
+
+
 def _parts(dataset: Dataset) -> dict[str, Any]:
-    parts = {name: getattr(dataset, name) for name in (*_ARRAYS, *_RULE.rules)}
+    parts = {name: getattr(dataset, name) for name in (*_ARRAYS, *_ABOUT)}
     for name in _FRAMES:
         frame = getattr(dataset, name)
         if frame is not None:
@@ -45,7 +47,7 @@ def _build(parts: dict[str, Any]) -> Dataset:
         if parts[name] is not None:
             parts[name] = pd.DataFrame({str(k): _column(column) for k, column in parts[name]})
     probabilities = parts["probabilities"]
-    _RULE.check({name: parts[name] for name in _RULE.rules}, "", {})
+    check_fields(_About, {name: parts[name] for name in _ABOUT}, "")
     made = Dataset(**parts)
     # As they were computed; dividing by their sums again could change the last bit.
     if probabilities.dtype != np.float64 or _differ(made.probabilities, probabilities):

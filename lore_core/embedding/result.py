@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.archive_files import Form, fields_of, form_of
 from lore_core.data.arrays import Floats
-from lore_core.data.rules import Instance, Number, Values, refuse, rule_of_fields
+from lore_core.data.rules import Number, Values, check_fields, refuse
 from lore_core.data.validation import InputError, as_coordinates
 from lore_core.embedding.maps import IdentityMap, LinearMap, NeighbourMap
 from lore_core.embedding.names import MapName, Method
@@ -45,7 +45,7 @@ class Embedding:
     fitted_rows: Annotated[int, Number(0, whole=True)]
     total_rows: Annotated[int, Number(0, whole=True)]
     n_features: Annotated[int, Number(1, whole=True)]  #: p, what :meth:`transform` expects
-    projection: Annotated[Map, Instance(MAPS)] = field(repr=False)
+    projection: Map = field(repr=False)
 
     def __post_init__(self) -> None:
         for name in ("coordinates", "scale_factors"):
@@ -146,7 +146,7 @@ class Embedding:
 
 def _checked(parts: dict[str, Any]) -> Embedding:
     """Return the embedding of a file's parts, which must fit together."""
-    rule_of_fields(Embedding).check(parts, "map", {})
+    check_fields(Embedding, parts, "map")
     made: Any = parts["projection"]
     p, d = parts["n_features"], parts["n_components"]
     if len(parts["scale_factors"]) != d:
