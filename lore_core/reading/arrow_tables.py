@@ -297,18 +297,11 @@ def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     """Return a list column as a matrix, or None where its lists differ in length."""
-    chunks = [chunk for chunk in values.chunks if len(chunk)]
-    parts = []
-    for chunk in chunks:
-        flat = chunk.flatten()
-        if chunk.null_count or flat.null_count or _is_list(flat.type):
-            return None
-        if len(pa.compute.unique(pa.compute.list_value_length(chunk))) != 1:
-            return None
-        parts.append(flat.to_numpy(zero_copy_only=False).reshape(len(chunk), -1))
-    if not parts or len({part.shape[1] for part in parts}) != 1 or not parts[0].shape[1]:
+    flat = pa.compute.list_flatten(values)
+    lengths = pa.compute.unique(pa.compute.list_value_length(values))
+    if values.null_count or flat.null_count or _is_list(flat.type) or len(lengths) != 1:
         return None
-    return np.concatenate(parts)
+    return flat.to_numpy().reshape(len(values), -1) if len(flat) else None
 
 
 def frame_like(table: pd.DataFrame, like: Frame) -> Frame:

@@ -19,7 +19,7 @@ from lore_core.reading.columns import Columns
 from lore_core.reading.file_pairs import half_of, runs_in, sources_of
 from lore_core.reading.file_rows import FileRows, pictures, read_rows
 from lore_core.reading.formats import open_columns
-from lore_core.reading.images import Images, image_files, read_images
+from lore_core.reading.images import Images, image_files, read_images, with_thumbnails
 from lore_core.reading.isolation import parse
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
@@ -152,16 +152,17 @@ def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) ->
     if reading.dataset.images is not None or named == "":
         return reading
     folders = [raw.content.parent for raw in raws if isinstance(raw.content, Path)]
-    files = image_files(reading.dataset, folders, named)
-    if files is None:
+    found = image_files(reading.dataset, folders, named)
+    if found is None:
         return reading
-    pictures = [RawFile(path.name, path) for path in files.paths]
+    column, paths, of_row = found
+    pictures = [RawFile(path.name, path) for path in paths]
     images = parse(Images, read_images, pictures, isolate=isolate)
-    dataset = files.given_to(reading.dataset, images)
+    dataset, note = with_thumbnails(reading.dataset, column, images, of_row)
     report = dataclasses.replace(
-        reading.report, images=images_in_words(dataset), notes=(*reading.report.notes, files.note)
+        reading.report, images=images_in_words(dataset), notes=(*reading.report.notes, note)
     )
-    mapping = dataclasses.replace(reading.mapping, images=files.column)
+    mapping = dataclasses.replace(reading.mapping, images=column)
     return dataclasses.replace(reading, dataset=dataset, report=report, mapping=mapping)
 
 
