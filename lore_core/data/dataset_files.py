@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 from typing import Any, TypedDict
 
 import numpy as np
@@ -70,11 +71,10 @@ def _column_parts(column: pd.Series[Any]) -> dict[str, Any]:
         return {"array": moments.to_numpy(), "zone": str(dtype.tz)}
     if str(dtype) == "str" or all(type(value) is str for value in column):
         codes, texts = pd.factorize(column)
-        words = [str(text).encode("utf-8", "surrogatepass") for text in texts]
+        words = json.dumps([str(text) for text in texts]).encode()
         return {
             "codes": codes.astype(np.int32),
-            "words": np.frombuffer(b"".join(words), np.uint8),
-            "lengths": np.array([len(word) for word in words], dtype=np.int64),
+            "words": np.frombuffer(words, np.uint8),
             "dtype": str(dtype),
         }
     return {"values": [_value(value) for value in column]}
@@ -95,18 +95,12 @@ def _column(parts: dict[str, Any]) -> pd.Series[Any]:
         if "zone" in parts:
             column = column.dt.tz_localize("UTC").dt.tz_convert(str(parts["zone"]))
         return column
-    codes, words = parts["codes"], parts["words"].tobytes()
-    ends = np.cumsum(parts["lengths"]).tolist()
-    if (parts["lengths"] < 0).any() or sum(parts["lengths"].tolist()) != len(words):
-        raise ValueError("lengths of other codes")
-    texts = np.empty(len(ends) + 1, dtype=object)
-    texts[:-1] = [
-        words[start:end].decode("utf-8", "surrogatepass")
-        for start, end in zip([0, *ends], ends, strict=False)
-    ]
-    texts[-1] = np.nan
-    if codes.dtype != np.int32 or ((codes < -1) | (codes >= len(ends))).any():
+    codes, words = parts["codes"], json.loads(parts["words"].tobytes())
+    if codes.dtype != np.int32 or ((codes < -1) | (codes >= len(words))).any():
         raise ValueError("codes of no text")
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError("words that are no text")
+    texts = np.array([*words, np.nan], dtype=object)
     return pd.Series(texts[codes], dtype=object if parts["dtype"] == "object" else "str")
 
 
