@@ -109,8 +109,8 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
             names = database.execute(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
                 "AND name NOT LIKE 'sqlite_%' ORDER BY name"
-            )
-            frame = pd.read_sql_query(query or _select(raw, names.fetchall(), table), database)
+            ).fetchall()
+            frame = pd.read_sql_query(query or _select(raw, names, table), database)
     except InputError:
         raise
     # (A statement that gives no rows leads to a TypeError.)
@@ -141,8 +141,8 @@ def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None
             names = database.execute(
                 "SELECT table_name FROM information_schema.tables "
                 "WHERE table_schema = 'main' ORDER BY table_name"
-            )
-            found: Any = database.sql(query or _select(raw, names.fetchall(), table))
+            ).fetchall()
+            found: Any = database.sql(query or _select(raw, names, table))
             if found is None:
                 raise InputError(f"the query on '{raw.name}' gives no rows. Write a SELECT.")
             made = found.to_arrow_table()
