@@ -201,11 +201,9 @@ def _images(parts: Sequence[FileRows]) -> NDArray[np.uint8] | None:
             f"the images of {' and '.join(repr(p.columns.file) for p in parts)} must have one "
             f"size; got {' and '.join(map(str, shapes))}."
         )
-    return _joined(
-        [
-            np.zeros((len(part), *shape), dtype=np.uint8) if part.images is None else part.images
-            for shape in shapes
-            for part in parts
-        ]
-        or [None]
+    if not shapes:
+        return None
+    (shape,) = shapes
+    return np.concatenate(
+        [np.zeros((len(p), *shape), np.uint8) if p.images is None else p.images for p in parts]
     )
