@@ -168,11 +168,17 @@ def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
 
 
 def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame:
-    names = dict.fromkeys(name for part in parts for name in part.metadata)
-    partial = [name for name in names if not all(name in part.metadata for part in parts)]
+    frames = [part.metadata for part in parts]
+    if len(frames) == 1:
+        return frames[0]
+    names = dict.fromkeys(name for frame in frames for name in frame)
+    partial = [name for name in names if not all(name in frame for frame in frames)]
     if partial:
         notes.append(f"In one of the files only, so missing elsewhere: {listed(partial)}.")
-    return pd.concat([part.metadata for part in parts], ignore_index=True)
+    # As objects true or false, numbers, text and gaps meet without a guess at a common type.
+    mixed = [n for n in names if len({frame[n].dtype for frame in frames if n in frame}) > 1]
+    frames = [frame.astype({n: object for n in mixed if n in frame}) for frame in frames]
+    return pd.concat(frames, ignore_index=True).infer_objects()
 
 
 def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
