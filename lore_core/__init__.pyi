@@ -33,9 +33,9 @@ from .comparison.summary import (
 from .dashboard.launch import launch as launch
 from .dashboard.notebook import landscape as landscape
 from .data.dataset import Dataset as Dataset
+from .data.dataset_files import save_npz as save_npz
 from .data.estimator import from_estimator as from_estimator
 from .data.progress import Cancelled as Cancelled
-from .data.saving import save_npz as save_npz
 from .data.validation import InputError as InputError
 from .embedding import (
     Embedding as Embedding,

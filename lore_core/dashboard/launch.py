@@ -19,8 +19,8 @@ from lore_core.dashboard import server
 from lore_core.dashboard.access import TOKEN, link_to, new_token
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
+from lore_core.data.dataset_files import save_npz
 from lore_core.data.errors import require
-from lore_core.data.saving import save_npz
 from lore_core.kernel_sums.compile_once import compile_kernels
 
 #: Seconds that a server may take to end before it is killed.

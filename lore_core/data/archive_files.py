@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import short
-from lore_core.data.rules import rule_of_fields
+from lore_core.data.rules import check_fields
 from lore_core.data.validation import InputError
 
 #: Raised whenever a new file would be misread by the version before.
@@ -55,7 +55,7 @@ def form_of(kind: type) -> Form:
     """Return the form of a dataclass: its fields, checked by their annotations."""
 
     def build(parts: dict[str, Any]) -> Any:
-        rule_of_fields(kind).check(parts, kind.__name__, {})
+        check_fields(kind, parts, kind.__name__)
         return kind(**parts)
 
     return Form(kind.__name__, kind, fields_of, build)

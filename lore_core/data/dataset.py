@@ -35,20 +35,6 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights
 
-#: Fields with one entry a row.
-_OF_ROWS = (
-    "probabilities",
-    "labels",
-    "features",
-    "groups",
-    "metadata",
-    "images",
-    "split",
-    "predictions",
-    "has_image",
-    "weights",
-)
-
 
 @dataclass(frozen=True)
 class Target:
@@ -399,6 +385,14 @@ class Dataset:
             else:
                 state.update(repr(value).encode())
         return state.hexdigest()
+
+
+#: Fields with one entry a row.
+_OF_ROWS = tuple(
+    item.name
+    for item in dataclasses.fields(Dataset)
+    if item.name not in ("class_names", "name", "complete", "feature_names")
+)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

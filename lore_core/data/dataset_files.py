@@ -1,37 +1,64 @@
-"""Datasets in archive files, texts as codes; and a digest of their content."""
+"""Datasets in files: in archives, texts as codes; as ``.npz``; and a digest of their content."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
-from typing import Any
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.data.archive_files import Form
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
-from lore_core.data.rules import Parts, rule_of
+from lore_core.data.rules import check_fields
+from lore_core.data.validation import InputError
 
 _FRAMES = ("groups", "metadata")
 _ARRAYS: tuple[str, ...] = (
     *("probabilities", "labels", "predictions", "features", "images", "split"),
     *("has_image", "weights"),
 )
-_RULE = Parts(
-    {
-        "name": rule_of(str),
-        "class_names": rule_of(tuple[str, ...]),
-        "feature_names": rule_of(tuple[str, ...] | None),
-        "complete": rule_of(bool),
-    }
-)
 _ROWS = 2**14
+#: Names with a meaning in the file; metadata columns of such names are renamed.
+_RESERVED = {
+    "probs",
+    "logits",
+    "confidence",
+    "predictions",
+    "labels",
+    "features",
+    "groups",
+    "group_names",
+    "class_names",
+    "images",
+    "split",
+    "inputs",
+    "input_names",
+    "feature_names",
+    "sample_weight",
+}
+#: Largest text array: numpy gives every text the room of the longest one.
+_MAX_TEXT_BYTES = 4 * 2**30
+
+
+class _About(TypedDict):
+    name: str
+    class_names: tuple[str, ...]
+    feature_names: tuple[str, ...] | None
+    complete: bool
+
+
+_ABOUT = tuple(_About.__annotations__)
 
 
 def _parts(dataset: Dataset) -> dict[str, Any]:
-    parts = {name: getattr(dataset, name) for name in (*_ARRAYS, *_RULE.rules)}
+    parts = {name: getattr(dataset, name) for name in (*_ARRAYS, *_ABOUT)}
     for name in _FRAMES:
         frame = getattr(dataset, name)
         if frame is not None:
@@ -45,7 +72,7 @@ def _build(parts: dict[str, Any]) -> Dataset:
         if parts[name] is not None:
             parts[name] = pd.DataFrame({str(k): _column(column) for k, column in parts[name]})
     probabilities = parts["probabilities"]
-    _RULE.check({name: parts[name] for name in _RULE.rules}, "", {})
+    check_fields(_About, {name: parts[name] for name in _ABOUT}, "")
     made = Dataset(**parts)
     # As they were computed; dividing by their sums again could change the last bit.
     if probabilities.dtype != np.float64 or _differ(made.probabilities, probabilities):
@@ -68,11 +95,10 @@ def _column_parts(column: pd.Series[Any]) -> dict[str, Any]:
         return {"array": moments.to_numpy(), "zone": str(dtype.tz)}
     if str(dtype) == "str" or all(type(value) is str for value in column):
         codes, texts = pd.factorize(column)
-        words = [str(text).encode("utf-8", "surrogatepass") for text in texts]
+        words = json.dumps([str(text) for text in texts]).encode()
         return {
             "codes": codes.astype(np.int32),
-            "words": np.frombuffer(b"".join(words), np.uint8),
-            "lengths": np.array([len(word) for word in words], dtype=np.int64),
+            "words": np.frombuffer(words, np.uint8),
             "dtype": str(dtype),
         }
     return {"values": [_value(value) for value in column]}
@@ -93,18 +119,12 @@ def _column(parts: dict[str, Any]) -> pd.Series[Any]:
         if "zone" in parts:
             column = column.dt.tz_localize("UTC").dt.tz_convert(str(parts["zone"]))
         return column
-    codes, words = parts["codes"], parts["words"].tobytes()
-    ends = np.cumsum(parts["lengths"]).tolist()
-    if (parts["lengths"] < 0).any() or sum(parts["lengths"].tolist()) != len(words):
-        raise ValueError("lengths of other codes")
-    texts = np.empty(len(ends) + 1, dtype=object)
-    texts[:-1] = [
-        words[start:end].decode("utf-8", "surrogatepass")
-        for start, end in zip([0, *ends], ends, strict=False)
-    ]
-    texts[-1] = np.nan
-    if codes.dtype != np.int32 or ((codes < -1) | (codes >= len(ends))).any():
+    codes, words = parts["codes"], json.loads(parts["words"].tobytes())
+    if codes.dtype != np.int32 or ((codes < -1) | (codes >= len(words))).any():
         raise ValueError("codes of no text")
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError("words that are no text")
+    texts = np.array([*words, np.nan], dtype=object)
     return pd.Series(texts[codes], dtype=object if parts["dtype"] == "object" else "str")
 
 
@@ -153,3 +173,91 @@ def content_digest(dataset: Dataset) -> str:
             state.update(hashed.to_numpy().astype("<u8").tobytes())
     state.update("\x1f".join(dataset.class_names).encode())
     return state.hexdigest()
+
+
+def save_npz(dataset: Dataset, path: str | Path) -> None:
+    """Write a dataset to one ``.npz`` file without pickled objects.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Numbers keep their precision; group names and other values become text, missing ones the
+        empty text. Where only the confidence was known, only that is written.
+    path : str or Path
+        Where to; an existing file is replaced.
+
+    Raises
+    ------
+    InputError
+        If a column holds texts too long to be stored as an array.
+
+    Notes
+    -----
+    Metadata of a group column's name is that column, written once. Columns called like one of the
+    file's own entries become ``metadata_<name>``.
+    """
+    arrays = _arrays(dataset)
+    # Not np.savez: columns called "file" or "allow_pickle" would be its arguments.
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    if dataset.complete:
+        arrays["probs"] = dataset.probabilities
+    else:
+        arrays["confidence"] = dataset.confidence
+    arrays["labels"] = dataset.labels
+    arrays["class_names"] = np.array(dataset.class_names, dtype=np.str_)
+    predictions = dataset.predictions
+    # After recalibration another class can be the most probable one.
+    if not dataset.complete or (predictions != dataset.probabilities.argmax(axis=1)).any():
+        arrays["predictions"] = predictions
+    for name in ("features", "images", "split"):
+        if getattr(dataset, name) is not None:
+            arrays[name] = getattr(dataset, name)
+    if dataset.weights is not None:
+        arrays["sample_weight"] = dataset.weights
+    if dataset.feature_names is not None:
+        arrays["feature_names"] = np.array(dataset.feature_names, dtype=np.str_)
+    if dataset.groups is not None:
+        columns = [_as_texts(dataset.groups.iloc[:, i]) for i in range(dataset.groups.shape[1])]
+        arrays["groups"] = np.column_stack(columns)
+        arrays["group_names"] = np.array([str(name) for name in dataset.groups], dtype=np.str_)
+    if dataset.metadata is not None:
+        for i, column in enumerate(dataset.metadata):
+            # A loaded dataset has its group columns in both places.
+            if dataset.groups is not None and column in dataset.groups:
+                continue
+            name = str(column)
+            while name in _RESERVED or name in arrays:
+                name = f"metadata_{name}"
+            arrays[name] = _as_array(dataset.metadata.iloc[:, i])
+    return arrays
+
+
+def _as_array(column: pd.Series[Any]) -> NDArray[Any]:
+    missing = bool(column.isna().any())
+    if pd.api.types.is_bool_dtype(column) and not missing:
+        return column.to_numpy(dtype=np.bool_)
+    if pd.api.types.is_integer_dtype(column) and not missing:
+        return column.to_numpy(dtype=np.int64)
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _as_texts(column)
+
+
+def _as_texts(column: pd.Series[Any]) -> NDArray[np.str_]:
+    texts = [
+        "" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)
+    ]
+    longest = max(map(len, texts), default=0)
+    if 4 * longest * len(texts) > _MAX_TEXT_BYTES:
+        raise InputError(
+            f"column {column.name!r} must hold shorter texts; its longest has {longest:,} "
+            f"characters, in {len(texts):,} rows. Cut or leave out this column."
+        )
+    return np.array(texts, dtype=np.str_)

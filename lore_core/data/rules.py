@@ -1,4 +1,4 @@
-"""Rules for the parts of a file: types, ranges, shapes, and how they fit together.
+"""Checks of a file's parts by annotations: types, ranges, shapes, and how they fit together.
 
 A checksum shows that a file is unchanged, not that it makes sense.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import (
     Annotated,
@@ -33,14 +32,6 @@ Sizes = dict[str, int]
 _WHOLE = 2**63
 
 
-class Rule(ABC):
-    """What a value must be."""
-
-    @abstractmethod
-    def check(self, value: Any, name: str, sizes: Sizes, /) -> None:
-        """Raise InputError, naming ``name``, if a value breaks the rule; adds to ``sizes``."""
-
-
 def refuse(name: str, rule: str, value: object) -> InputError:
     """Return the error for a part ``name`` that breaks a rule."""
     return InputError(
@@ -50,30 +41,8 @@ def refuse(name: str, rule: str, value: object) -> InputError:
 
 
 @dataclass(frozen=True)
-class Flag(Rule):
-    """True or false."""
-
-    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-        if not isinstance(value, bool):
-            raise refuse(name, "true or false", value)
-
-
-@dataclass(frozen=True)
-class Text(Rule):
-    """A text, perhaps one of some."""
-
-    options: tuple[str, ...] = ()
-
-    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-        if not isinstance(value, str) or (self.options and value not in self.options):
-            raise refuse(name, " or ".join(self.options) or "a text", value)
-
-
-@dataclass(frozen=True)
-class Number(Rule):
-    """A number from ``low`` (exclusive if ``above``) to ``high``."""
+class Number:
+    """Rule of a number from ``low`` (exclusive if ``above``) to ``high``."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -81,8 +50,8 @@ class Number(Rule):
     whole: bool = False
     infinite: bool = False  #: Whether it may be
 
-    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
-        """See :class:`Rule`."""
+    def check(self, value: Any, name: str, _sizes: Sizes | None = None) -> None:
+        """Raise InputError, naming ``name``, if a value breaks the rule."""
         kinds = (int,) if self.whole else (int, float)
         good = type(value) in kinds and self.low <= value <= self.high
         good = good and not (self.above and value == self.low)
@@ -96,8 +65,8 @@ class Number(Rule):
 
 
 @dataclass(frozen=True)
-class Values(Rule):
-    """An array of numbers of a shape: lengths, or their names, such as ``"n"`` or ``"b+1"``."""
+class Values:
+    """Rule of an array of a shape: lengths, or their names, such as ``"n"`` or ``"b+1"``."""
 
     shape: tuple[str | int, ...]
     low: float = -math.inf
@@ -108,7 +77,7 @@ class Values(Rule):
     below: str = ""  #: Name of a length that exceeds all
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
-        """See :class:`Rule`."""
+        """Raise InputError, naming ``name``, if a value breaks the rule; adds to ``sizes``."""
         rule = f"an array of shape ({', '.join(map(str, self.shape))})"
         if not isinstance(value, np.ndarray) or value.ndim != len(self.shape):
             raise refuse(name, rule, getattr(value, "shape", value))
@@ -134,149 +103,89 @@ class Values(Rule):
             raise refuse(name, "numbers that do not fall", "others")
 
 
-@dataclass(frozen=True)
-class Maybe(Rule):
-    """None, or what another rule says."""
-
-    rule: Rule
-
-    def check(self, value: Any, name: str, sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-        if value is not None:
-            self.rule.check(value, name, sizes)
+POSITIVE, STRENGTH = Number(0.0, above=True), Number(0.0, infinite=True)
+EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
 
 
-@dataclass(frozen=True)
-class Each(Rule):
-    """A list; lengths first met in an item hold for that item only."""
+def check_value(hint: Any, value: Any, name: str, sizes: Sizes | None = None) -> None:
+    """Raise InputError, naming ``name``, if a value breaks its annotation; adds to ``sizes``.
 
-    rule: Rule
-    fewest: int = 0
-
-    def check(self, value: Any, name: str, sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-        if not isinstance(value, (list, tuple)) or len(value) < self.fewest:
-            raise refuse(name, "a list", value)
-        for item in value:
-            self.rule.check(item, name, dict(sizes))
-
-
-@dataclass(frozen=True)
-class InOrder(Rule):
-    """A list with one rule for each item."""
-
-    rules: tuple[Rule, ...]
-
-    def check(self, value: Any, name: str, sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-        if not isinstance(value, (list, tuple)) or len(value) != len(self.rules):
-            raise refuse(name, f"{len(self.rules)} values", value)
-        for rule, item in zip(self.rules, value, strict=True):
-            rule.check(item, name, sizes)
+    In ``Annotated[T, rule]`` a Number, Values, or class, whose fields are checked, stands for T.
+    """
+    sizes = {} if sizes is None else sizes
+    rule: Any = None
+    if get_origin(hint) is Annotated:
+        hint, *others = get_args(hint)
+        rule = next((item for item in others if not isinstance(item, str)), None)
+    kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    if value is None and type(None) in kinds:
+        return
+    if isinstance(rule, (Number, Values)):
+        rule.check(value, name, sizes)
+    elif rule is not None:
+        check_fields(rule, value, name, sizes)
+    else:
+        _check_kind([kind for kind in kinds if kind is not type(None)], value, name, sizes)
 
 
-@dataclass(frozen=True)
-class Items(Rule):
-    """Values by any names."""
+def check_fields(kind: type, value: Any, name: str, sizes: Sizes | None = None) -> None:
+    """Check values by name, which must be just those of a TypedDict or dataclass."""
+    sizes = {} if sizes is None else sizes
+    hints = _hints_of(kind)
+    if not isinstance(value, Mapping) or set(value) != set(hints):
+        got = list(value) if isinstance(value, Mapping) else value
+        raise refuse(name, f"the parts {', '.join(hints) or 'none'}", got)
+    for part, hint in hints.items():
+        check_value(hint, value[part], f"{name}: {part}" if name else part, sizes)
 
-    rule: Rule
 
-    def check(self, value: Any, name: str, sizes: Sizes) -> None:
-        """See :class:`Rule`."""
+@cache
+def _hints_of(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    if dataclasses.is_dataclass(kind):
+        return {item.name: hints[item.name] for item in dataclasses.fields(kind)}
+    return hints
+
+
+def _check_kind(kinds: list[Any], value: Any, name: str, sizes: Sizes) -> None:
+    """Check a value's type, one of ``kinds`` if it is a class; lengths of an item are its own."""
+    kind = kinds[0]
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind in (int, float):
+        Number(whole=kind is int).check(value, name)
+    elif kind is bool:
+        if not isinstance(value, bool):
+            raise refuse(name, "true or false", value)
+    elif kind is str or origin is Literal:
+        if not isinstance(value, str) or (parts and value not in parts):
+            raise refuse(name, " or ".join(parts) or "a text", value)
+    elif origin in (list, tuple):
+        is_list = origin is list or Ellipsis in parts
+        if not isinstance(value, (list, tuple)) or not (is_list or len(value) == len(parts)):
+            raise refuse(name, "a list" if is_list else f"{len(parts)} values", value)
+        for number, item in enumerate(value):
+            own = dict(sizes) if is_list else sizes
+            check_value(parts[0 if is_list else number], item, name, own)
+    elif origin in (dict, Mapping):
         if not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
             raise refuse(name, "values by name", value)
         for key, item in value.items():
-            self.rule.check(item, f"{name}: {key}" if name else key, dict(sizes))
-
-
-@dataclass(frozen=True, eq=False)
-class Parts(Rule):
-    """Values by name, exactly these, and perhaps some others."""
-
-    rules: Mapping[str, Rule]
-    others: Mapping[str, Rule] = field(default_factory=dict)
-
-    def check(self, value: Any, name: str, sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-        if not isinstance(value, Mapping) or set(value) - set(self.others) != set(self.rules):
-            got = list(value) if isinstance(value, Mapping) else value
-            raise refuse(name, f"the parts {', '.join(self.rules) or 'none'}", got)
-        for part, rule in {**self.rules, **self.others}.items():
-            if part in value:
-                rule.check(value[part], f"{name}: {part}" if name else part, sizes)
-
-
-@dataclass(frozen=True)
-class Instance(Rule):
-    """An object of one of some classes, checked when it was made."""
-
-    kinds: tuple[type, ...]
-
-    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
-        """See :class:`Rule`."""
-        if not isinstance(value, self.kinds):
-            raise refuse(name, " or ".join(kind.__name__ for kind in self.kinds), value)
-
-
-POSITIVE, STRENGTH = Number(0.0, above=True), Number(0.0, infinite=True)
-EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
-_SCALARS: Mapping[Any, Rule] = {
-    bool: Flag(),
-    int: Number(whole=True),
-    float: Number(),
-    str: Text(),
-    Any: Instance((object,)),
-}
-
-
-@cache
-def rule_of(hint: Any) -> Rule:
-    """Return the rule in an annotation's metadata (``Annotated[T, rule]``), else its type's."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        given = [item for item in parts[1:] if isinstance(item, Rule)]
-        if not given:
-            return rule_of(parts[0])
-        return Maybe(given[0]) if type(None) in get_args(parts[0]) else given[0]
-    if origin in (Union, types.UnionType):
-        (kind,) = (part for part in parts if part is not type(None))
-        return Maybe(rule_of(kind))
-    if origin is Literal:
-        return Text(parts)
-    if origin is tuple and Ellipsis not in parts:
-        return InOrder(tuple(map(rule_of, parts)))
-    if origin in (list, tuple):
-        return Each(rule_of(parts[0]))
-    if origin in (dict, Mapping):
-        return Items(rule_of(parts[1]))
-    if hint in _SCALARS:
-        return _SCALARS[hint]
-    return rule_of_fields(hint) if is_typeddict(hint) else Instance((origin or hint,))
-
-
-@cache
-def rule_of_fields(kind: Any) -> Parts:
-    """Return the rule of a TypedDict's or dataclass's fields."""
-    hints = get_type_hints(kind, include_extras=True)
-    may = getattr(kind, "__optional_keys__", ())
-    if dataclasses.is_dataclass(kind):
-        hints = {item.name: hints[item.name] for item in dataclasses.fields(kind)}
-    rules = {name: rule_of(hint) for name, hint in hints.items()}
-    return Parts(
-        {name: rule for name, rule in rules.items() if name not in may},
-        {name: rule for name, rule in rules.items() if name in may},
-    )
+            check_value(parts[1], item, f"{name}: {key}" if name else key, dict(sizes))
+    elif is_typeddict(kind):
+        check_fields(kind, value, name, sizes)
+    elif kind is not Any:
+        classes = tuple(get_origin(item) or item for item in kinds)
+        if not isinstance(value, classes):
+            raise refuse(name, " or ".join(item.__name__ for item in classes), value)
 
 
 @cache
 def words_of(kind: Any) -> dict[str, str]:
     """Return field descriptions of a TypedDict, nested ones too, from annotations' metadata."""
-    if not is_typeddict(kind):
-        return {}
     words: dict[str, str] = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
+    for name, hint in (_hints_of(kind) if is_typeddict(kind) else {}).items():
         for part in get_args(hint):
-            words |= words_of(part) if is_typeddict(part) else {}
+            words |= words_of(part)
             if isinstance(part, str) and get_origin(hint) is Annotated:
                 words[name] = part
     return words

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lore_core.data.archive_files import Kind
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, Dataset
-from lore_core.data.rules import Sizes, Values, refuse, rule_of
+from lore_core.data.rules import Sizes, Values, check_value, refuse
 from lore_core.data.validation import InputError, check_integer
 
 #: A word: two or more letters and digits, one a letter; an apostrophe may be inside.
@@ -140,7 +140,7 @@ class TextFeatures:
         """Read a file of :meth:`save`. Raises InputError if it is none, or damaged."""
         content: _Content = _FILE.read(path)
         sizes: Sizes = {}
-        rule_of(_Content).check(content, "", sizes)
+        check_value(_Content, content, "", sizes)
         terms, vectors = content["terms"], content["vectors"]
         if len(set(terms)) != len(terms) or sizes["t"] != len(terms):
             raise refuse("terms", f"{sizes['t']:,} different texts", len(set(terms)))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.probabilities import softmax
 from lore_core.data.validation import check_integer
 
 SIDEWAYS = "rotated 90°"
@@ -145,10 +146,7 @@ def _logits(network: Any, hidden: Floats) -> Floats:
 
 def _probabilities(logits: Floats, slope: float, lapse: float) -> Floats:
     """Return (1 − lapse) softmax(slope · logits) + lapse / K, of the same most probable class."""
-    scaled = slope * logits
-    exponentials = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    softmax = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return np.asarray((1.0 - lapse) * softmax + lapse / logits.shape[1])
+    return np.asarray((1.0 - lapse) * softmax(slope * logits) + lapse / logits.shape[1])
 
 
 def _tune(logits: Floats, labels: Ints) -> tuple[float, float]:

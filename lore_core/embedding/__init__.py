@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lore_core.embedding.embed import embed, estimate_seconds, make_map
 from lore_core.embedding.names import METHODS, MapName
-from lore_core.embedding.result import Embedding
-from lore_core.embedding.scaling import SCALES
+from lore_core.embedding.result import SCALES, Embedding
 
 __all__ = ["METHODS", "SCALES", "Embedding", "MapName", "embed", "estimate_seconds", "make_map"]

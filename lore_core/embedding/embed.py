@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,7 @@ from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import tsne, umap_map
 from lore_core.embedding.maps import IdentityMap, LinearMap, NeighbourMap, fit_pca
 from lore_core.embedding.names import METHOD_NAMES, METHODS, MapName, is_method
-from lore_core.embedding.result import Embedding, Map
-from lore_core.embedding.scaling import Scale, check_scale, scale_factors
+from lore_core.embedding.result import SCALES, Embedding, Map, Scale, scale_factors
 
 if TYPE_CHECKING:  # it needs pandas, which a process that applies a saved map may not have
     from lore_core.data.dataset import Dataset
@@ -89,7 +88,9 @@ def embed(
     n, p = table.shape
     if not is_method(method):
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
-    chosen_scale = check_scale(scale, _DEFAULT_SCALE[method])
+    chosen_scale = _DEFAULT_SCALE[method] if scale is None else cast(Scale, scale)
+    if chosen_scale not in SCALES:
+        raise InputError(f"'scale' must be 'unit', 'isotropic' or 'none'; got {scale!r}.")
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     if method in ("tsne", "umap"):
         made, coordinates, fitted = _fit_neighbour_map(

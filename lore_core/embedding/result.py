@@ -7,21 +7,24 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.archive_files import Form, fields_of, form_of
 from lore_core.data.arrays import Floats
-from lore_core.data.rules import Instance, Number, Values, refuse, rule_of_fields
+from lore_core.data.rules import Number, Values, check_fields, refuse
 from lore_core.data.validation import InputError, as_coordinates
 from lore_core.embedding.maps import IdentityMap, LinearMap, NeighbourMap
 from lore_core.embedding.names import MapName, Method
-from lore_core.embedding.scaling import Scale
 
+#: How dimensions are divided, so that a bandwidth γ means the same on every map.
+Scale = Literal["unit", "isotropic", "none"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
 _SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
-
+#: A standard deviation below this share of the largest coordinate is rounding, not spread.
+_ROUNDING = 1e-12
 
 #: The maps that place new rows from a file: from features to unscaled coordinates.
 Map = IdentityMap | LinearMap | NeighbourMap
@@ -45,7 +48,7 @@ class Embedding:
     fitted_rows: Annotated[int, Number(0, whole=True)]
     total_rows: Annotated[int, Number(0, whole=True)]
     n_features: Annotated[int, Number(1, whole=True)]  #: p, what :meth:`transform` expects
-    projection: Annotated[Map, Instance(MAPS)] = field(repr=False)
+    projection: Map = field(repr=False)
 
     def __post_init__(self) -> None:
         for name in ("coordinates", "scale_factors"):
@@ -146,7 +149,7 @@ class Embedding:
 
 def _checked(parts: dict[str, Any]) -> Embedding:
     """Return the embedding of a file's parts, which must fit together."""
-    rule_of_fields(Embedding).check(parts, "map", {})
+    check_fields(Embedding, parts, "map")
     made: Any = parts["projection"]
     p, d = parts["n_features"], parts["n_components"]
     if len(parts["scale_factors"]) != d:
@@ -163,6 +166,22 @@ def _checked(parts: dict[str, Any]) -> Embedding:
 
 
 FORMS = (Form("Embedding", Embedding, fields_of, _checked), *map(form_of, MAPS))
+
+
+def scale_factors(coordinates: Floats, scale: Scale) -> Floats:
+    """Return the number each dimension of unscaled coordinates (n, d) is divided by, shape (d,).
+
+    ``"unit"``: the population standard deviation σ_k. ``"isotropic"``: sqrt(mean_k σ_k²) for all.
+    ``"none"``: 1, as for a dimension (isotropic: a whole map) that does not vary.
+    """
+    d = coordinates.shape[1]
+    if scale == "none":
+        return np.ones(d)
+    deviation = coordinates.std(axis=0)
+    deviation[deviation <= _ROUNDING * np.abs(coordinates).max(axis=0)] = 0.0
+    if scale == "isotropic":
+        deviation = np.full(d, np.sqrt(np.mean(deviation**2)))
+    return np.where(deviation > 0, deviation, 1.0)
 
 
 def maps_by_name(given: Any) -> dict[str | None, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -33,43 +32,35 @@ _place_lock = threading.Lock()
 
 def _place(model: Any, features: Floats, progress: Progress | None = None) -> Floats:
     """Place rows (m, p) on the fitted map, each on its own: they do not move one another."""
-    places = np.empty((len(features), model.shape[1]))
-    for start in range(0, len(features), _PLACE_BLOCK):
-        block = slice(start, min(start + _PLACE_BLOCK, len(features)))
-        callbacks = None
-        if progress is not None:
-            callbacks = [_reporter(progress, block, len(features))]
+    n = len(features)
+    places = np.empty((n, model.shape[1]))
+    for start in range(0, n, _PLACE_BLOCK):
+        block = features[start : start + _PLACE_BLOCK]
+
+        def report(
+            iteration: int, _error: float, _places: Any, start: int = start, size: int = len(block)
+        ) -> None:
+            done = start + size * iteration / _PLACE_ITERATIONS
+            tell(progress, done / n, f"placing the remaining rows: {int(done):,} of {n:,}")
+
         with _place_lock:
-            places[block] = _place_block(model, features[block], callbacks)
+            # Perplexity, start and step sizes are openTSNE's own for placing new rows.
+            partial_map = model.prepare_partial(
+                block, initialization="median", k=25, perplexity=min(5.0, (len(model) - 1) / 3)
+            )
+            partial_map.optimize(
+                n_iter=_PLACE_ITERATIONS,
+                learning_rate=0.1,
+                exaggeration=1.5,
+                momentum=0.8,
+                max_grad_norm=0.25,
+                inplace=True,
+                propagate_exception=True,
+                callbacks=None if progress is None else [report],
+                callbacks_every_iters=_ITERATIONS_PER_REPORT,
+            )
+        places[start : start + len(block)] = partial_map
     return places
-
-
-def _place_block(model: Any, features: Floats, callbacks: Any) -> Floats:
-    # Perplexity, start and step sizes are openTSNE's own for placing new rows.
-    perplexity = min(5.0, (len(model) - 1) / 3)
-    partial_map = model.prepare_partial(
-        features, initialization="median", k=25, perplexity=perplexity
-    )
-    partial_map.optimize(
-        n_iter=_PLACE_ITERATIONS,
-        learning_rate=0.1,
-        exaggeration=1.5,
-        momentum=0.8,
-        max_grad_norm=0.25,
-        inplace=True,
-        propagate_exception=True,
-        callbacks=callbacks,
-        callbacks_every_iters=_ITERATIONS_PER_REPORT,
-    )
-    return np.array(partial_map, dtype=np.float64)
-
-
-def _reporter(progress: Progress, block: slice, n: int) -> Callable[..., None]:
-    def report(iteration: int, _error: float, _places: Any) -> None:
-        done = block.start + (block.stop - block.start) * iteration / _PLACE_ITERATIONS
-        progress(done / n, f"placing the remaining rows: {int(done):,} of {n:,}")
-
-    return report
 
 
 def fit_tsne(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -89,35 +89,24 @@ def _as_float32(features: Floats) -> NDArray[np.float32]:
 
 
 @contextmanager
-def _turn(progress: Progress | None) -> Iterator[None]:
-    """Hold the lock; the wait for it can be cancelled."""
-    while not turn_lock.acquire(timeout=0.25):
-        tell(progress, 0.0, "waiting for another UMAP to finish")
-    try:
-        yield
-    finally:
-        turn_lock.release()
-
-
-@contextmanager
 def _exclusive(progress: Progress | None, what: str) -> Iterator[None]:
     """Let one thread into UMAP, with its epochs reported and its known warnings silenced."""
     from umap import layouts
 
-    with _turn(progress), warnings.catch_warnings():
+    while not turn_lock.acquire(timeout=0.25):  # (the wait can be cancelled)
+        tell(progress, 0.0, "waiting for another UMAP to finish")
+    with ExitStack() as stack, warnings.catch_warnings():
+        stack.callback(turn_lock.release)
         warnings.filterwarnings("ignore", ".*overridden to 1 by setting random_state", UserWarning)
         warnings.filterwarnings("ignore", "Spectral initialisation failed", UserWarning)
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
         # umap-learn calls nothing else between epochs. Under the lock its bar is replaced, not
         # written to a file of ours: raising Cancelled out of tqdm leaves tqdm's own lock taken, and
         # other threads wait for ever.
-        bar = layouts.tqdm
+        stack.callback(setattr, layouts, "tqdm", layouts.tqdm)
         if progress is not None:
             layouts.tqdm = partial(_watched, progress, what)
-        try:
-            yield
-        finally:
-            layouts.tqdm = bar
+        yield
 
 
 def _watched(

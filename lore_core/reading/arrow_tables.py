@@ -1,16 +1,17 @@
-"""Parquet and Feather files: columns are decoded when they are asked for."""
+"""Parquet, Feather and Hugging Face datasets: columns are decoded when they are asked for."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -19,17 +20,23 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from lore_core.data.arrays import Ints
+from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import listed, short
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import Columns, Kind, check_table, refusing_damage
 from lore_core.reading.images import SIDE, thumbnails
-from lore_core.reading.raw_file import RawFile
-from lore_core.reading.saved_datasets import class_names_in, holds_images, parts_of, read_stream
+from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
+from lore_core.reading.roles import SPLIT_WORDS
 
 Frame = TypeVar("Frame")
 #: Bytes of an Arrow file before its first batch.
 _BEFORE_BATCHES = 8
+#: Files that mark a folder as a dataset, or as a dict of datasets by split.
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+#: Key of a schema's metadata for the columns' kinds.
+_KINDS = b"huggingface"
+_END_BYTES = 8
 
 
 def open_parquet(raw: RawFile) -> Columns:
@@ -51,7 +58,7 @@ def open_feather(raw: RawFile) -> Columns:
         head = stream.read(4)
         stream.seek(0)
         if head == b"\xff\xff\xff\xff":
-            table, is_whole = read_stream(stream)
+            table, is_whole = _read_stream(stream)
         else:
             _check_batches(raw)
             table, is_whole = pa.feather.read_table(stream), True
@@ -82,7 +89,7 @@ def _check_batches(raw: RawFile) -> None:
 
 def open_saved_dataset(raw: RawFile) -> Columns:
     """Open a folder that Hugging Face's ``save_to_disk`` has written."""
-    extracts = [Extract(name, table, np.arange(table.num_rows)) for name, table in parts_of(raw)]
+    extracts = [Extract(name, table, np.arange(table.num_rows)) for name, table in _parts_of(raw)]
     with _refusing_damage(raw, "Hugging Face"):
         table = join_tables(extracts)
     return columns_of_table(raw.name, table, "Hugging Face", locate=row_locator(extracts))
@@ -214,10 +221,10 @@ def _columns(
 
     shapes: dict[str, tuple[int, ...]] = {}
     kinds: dict[str, Kind] = {}
-    named = {name: known for name, known in class_names_in(schema).items() if name in names}
+    named = {name: known for name, known in _class_names_in(schema).items() if name in names}
     for name in names:
         kind_of = schema.field(name).type
-        if holds_images(kind_of):
+        if _holds_images(kind_of):
             shapes[name], kinds[name] = (n_rows, SIDE, SIDE, 3), "whole"
         elif _is_list(kind_of):
             matrix = _matrix(checked(name))
@@ -297,18 +304,114 @@ def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     """Return a list column as a matrix, or None where its lists differ in length."""
-    chunks = [chunk for chunk in values.chunks if len(chunk)]
-    parts = []
-    for chunk in chunks:
-        flat = chunk.flatten()
-        if chunk.null_count or flat.null_count or _is_list(flat.type):
-            return None
-        if len(pa.compute.unique(pa.compute.list_value_length(chunk))) != 1:
-            return None
-        parts.append(flat.to_numpy(zero_copy_only=False).reshape(len(chunk), -1))
-    if not parts or len({part.shape[1] for part in parts}) != 1 or not parts[0].shape[1]:
+    flat = pa.compute.list_flatten(values)
+    lengths = pa.compute.unique(pa.compute.list_value_length(values))
+    if values.null_count or flat.null_count or _is_list(flat.type) or len(lengths) != 1:
         return None
-    return np.concatenate(parts)
+    return flat.to_numpy().reshape(len(values), -1) if len(flat) else None
+
+
+def is_saved_dict(folder: Path) -> bool:
+    """Return whether a folder holds datasets by split."""
+    return (folder / _SPLITS).is_file()
+
+
+def splits_of(folder: Path) -> list[RawFile]:
+    """Return a folder's calibration and evaluation split, or the only one."""
+    names = _json(folder / _SPLITS).get("splits")
+    known = [str(name) for name in names] if isinstance(names, list) else []
+    chosen: dict[str, list[str]] = {CALIBRATION: [], EVALUATION: []}
+    for name in known:
+        half = SPLIT_WORDS.get(name.lower())
+        if half in chosen and Path(name).name == name:
+            chosen[half].append(name)
+    if not any(chosen.values()) or max(map(len, chosen.values())) > 1:
+        raise InputError(
+            f"'{folder.name}' holds the splits {listed(known) or 'of no name'}, of which one must "
+            "be called validation or calibration, and one test or evaluation. Name the two "
+            "folders to read."
+        )
+    unnamed = sorted(
+        p.name for p in folder.iterdir() if is_saved_dataset(p) and p.name not in known
+    )
+    if unnamed:
+        raise InputError(
+            f"{_SPLITS} of '{folder.name}' does not name {listed(unnamed)}, of which there is a "
+            "folder. Save the datasets again, or name the folders to read."
+        )
+    return [
+        RawFile(f"{folder.name}_{name}", folder / name) for half in chosen.values() for name in half
+    ]
+
+
+def _read_stream(source: pa.NativeFile | BinaryIO) -> tuple[pa.Table, bool]:
+    """Read an Arrow stream; False if no marker ends it: it may be cut off between two batches."""
+    with pa.ipc.open_stream(source) as reader:
+        batches = []
+        while True:
+            end = source.tell()
+            try:
+                batches.append(reader.read_next_batch())
+            except StopIteration:
+                is_whole = source.tell() - end == _END_BYTES and not source.read(1)
+                return pa.Table.from_batches(batches, reader.schema), is_whole
+
+
+def _parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
+    """Read name and rows of the Arrow streams in a folder, in the order of its state file."""
+    folder = raw.content
+    assert isinstance(folder, Path)
+    files = _json(folder / _STATE).get("_data_files")
+    names = [str(item.get("filename")) for item in files or [] if isinstance(item, dict)]
+    if not names or any(Path(name).name != name for name in names):
+        raise InputError(f"'{raw.name}' names no data files in {_STATE}. Save the dataset again.")
+    check_parts(f"{_STATE} of '{raw.name}'", names, "Save the dataset again.")
+    parts = []
+    for name in names:
+        try:
+            with pa.memory_map(str(folder / name)) as source:
+                table, is_whole = _read_stream(source)
+            if not is_whole:
+                raise ValueError(f"it is cut off after {table.num_rows:,} rows")
+            parts.append((name, table))
+        except (OSError, pa.ArrowException, ValueError) as error:
+            raise InputError(
+                f"'{short(name)}' of '{raw.name}' is missing or damaged "
+                f"({short(error).rstrip('.')}). Save the dataset again."
+            ) from error
+    return parts
+
+
+def _class_names_in(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
+    """Return column to class names, for columns of class numbers by the schema."""
+    try:
+        kinds = json.loads((schema.metadata or {})[_KINDS])["info"]["features"]
+        found = {
+            str(name): tuple(map(str, kind["names"]))
+            for name, kind in kinds.items()
+            if isinstance(kind, dict) and kind.get("_type") == "ClassLabel"
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}
+    return {name: names for name, names in found.items() if names}
+
+
+def _holds_images(kind: pa.DataType) -> bool:
+    """Return whether a column holds encoded images, ``{bytes, path}``."""
+    if not pa.types.is_struct(kind) or kind.num_fields != 2:
+        return False
+    names = {kind.field(k).name: kind.field(k).type for k in range(2)}
+    return set(names) == {"bytes", "path"} and pa.types.is_binary(names["bytes"])
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"'{path.name}' of '{path.parent.name}' cannot be read. Save the dataset again."
+        ) from error
+    return found if isinstance(found, dict) else {}
 
 
 def frame_like(table: pd.DataFrame, like: Frame) -> Frame:

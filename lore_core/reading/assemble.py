@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Ints, Mask
+from lore_core.data.arrays import Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.errors import listed
 from lore_core.data.probabilities import spread_confidence
@@ -26,6 +26,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     first, *others = parts
     others = [_with_its_classes(first, other, notes) for other in others]
     parts = [first, *(_with_its_features(first, other, notes) for other in others)]
+    _check_weights(parts)
     labels, predictions, names, count = _decoded(parts, notes)
     if count < 2:
         raise InputError(
@@ -45,22 +46,21 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
                 f"In {differ:,} of {len(labels):,} rows the prediction is not the most probable "
                 "class; the predictions were kept as given."
             )
-    images, has_image = _images(parts)
     dataset = Dataset(
         probabilities,
         labels,
         features=_joined([part.features for part in parts]),
         groups=_groups(parts),
         metadata=_metadata(parts, notes),
-        images=images,
+        images=_images(parts),
         split=_joined([part.split for part in parts]),
         class_names=names,
         predictions=predictions,
         name=name,
         complete=complete,
-        has_image=has_image,
+        has_image=np.concatenate([np.full(len(p), p.images is not None) for p in parts]),
         feature_names=first.feature_names,
-        weights=_weights(parts),
+        weights=_joined([part.weights for part in parts]),
     )
     return dataset, tuple(dict.fromkeys(notes))
 
@@ -129,7 +129,7 @@ def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> Fil
             f"{listed(one, 8)} and {listed(two, 8)}."
         )
     order = [two.index(name) for name in one]
-    return dataclasses.replace(other, class_names=one, probabilities=other.probabilities[:, order])
+    return dataclasses.replace(other, probabilities=other.probabilities[:, order])
 
 
 def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
@@ -147,8 +147,8 @@ def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> Fi
             f"The feature columns of '{other.columns.file}' were put in the order of "
             f"'{first.columns.file}', by their names."
         )
-        features = other.features[:, [two.index(name) for name in one]]
-        return dataclasses.replace(other, features=features, feature_names=one)
+        order = [two.index(name) for name in one]
+        return dataclasses.replace(other, features=other.features[:, order])
     if len(one) > 1 and len(two) > 1 and one != two:
         here = next(name for name in one if name not in two)
         raise InputError(
@@ -167,25 +167,18 @@ def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
     return pd.concat([group_columns(part.columns, shared) for part in parts], ignore_index=True)
 
 
-def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | None:
+def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame:
     frames = [part.metadata for part in parts]
     if len(frames) == 1:
-        return frames[0] if frames[0].shape[1] else None
-    names = list(dict.fromkeys(name for frame in frames for name in frame))
+        return frames[0]
+    names = dict.fromkeys(name for frame in frames for name in frame)
     partial = [name for name in names if not all(name in frame for frame in frames)]
     if partial:
         notes.append(f"In one of the files only, so missing elsewhere: {listed(partial)}.")
-    columns = {}
-    for name in names:
-        pieces = [
-            frame[name] if name in frame else pd.Series([None] * len(frame.index), dtype=object)
-            for frame in frames
-        ]
-        # Object pieces let whole numbers, text and gaps meet without a guess at a common type.
-        if len({piece.dtype for piece in pieces}) > 1:
-            pieces = [piece.astype(object) for piece in pieces]
-        columns[name] = pd.concat(pieces, ignore_index=True).infer_objects()
-    return pd.DataFrame(columns) if columns else None
+    # As objects true or false, numbers, text and gaps meet without a guess at a common type.
+    mixed = [n for n in names if len({frame[n].dtype for frame in frames if n in frame}) > 1]
+    frames = [frame.astype({n: object for n in mixed if n in frame}) for frame in frames]
+    return pd.concat(frames, ignore_index=True).infer_objects()
 
 
 def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
@@ -195,7 +188,7 @@ def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
     return known[0] if len(known) == 1 else np.concatenate(known)
 
 
-def _weights(parts: Sequence[FileRows]) -> Any:
+def _check_weights(parts: Sequence[FileRows]) -> None:
     weighed = [part for part in parts if part.weights is not None]
     without = [part for part in parts if part.weights is None]
     if weighed and without:
@@ -204,23 +197,19 @@ def _weights(parts: Sequence[FileRows]) -> Any:
             f"'{weighed[0].columns.file}' has ('{weighed[0].mapping.weight}'); it has none. Add "
             'them, or map no weight (mapping={"weight": ""}, --column weight=).'
         )
-    return _joined([part.weights for part in parts])
 
 
-def _images(parts: Sequence[FileRows]) -> tuple[NDArray[np.uint8] | None, Mask | None]:
-    """Return one image a row, black where there is none, and which rows have one."""
-    shapes = [part.images.shape[1:] for part in parts if part.images is not None]
-    if not shapes:
-        return None, None
-    if len(set(shapes)) > 1:
+def _images(parts: Sequence[FileRows]) -> NDArray[np.uint8] | None:
+    """Return one image a row, black where there is none."""
+    shapes = {part.images.shape[1:]: None for part in parts if part.images is not None}
+    if len(shapes) > 1:
         raise InputError(
             f"the images of {' and '.join(repr(p.columns.file) for p in parts)} must have one "
             f"size; got {' and '.join(map(str, shapes))}."
         )
-    images = [
-        np.zeros((len(p), *shapes[0]), dtype=np.uint8) if p.images is None else p.images
-        for p in parts
-    ]
-    has_image = [np.full(len(part), part.images is not None) for part in parts]
-    every = len(shapes) == len(parts)
-    return np.concatenate(images), None if every else np.concatenate(has_image)
+    if not shapes:
+        return None
+    (shape,) = shapes
+    return np.concatenate(
+        [np.zeros((len(p), *shape), np.uint8) if p.images is None else p.images for p in parts]
+    )

@@ -253,11 +253,9 @@ def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
 
 def _rank_score(values: Floats, positive: Mask) -> float:
     """Return the z-score of larger values in positive rows (rank-sum); 0 if too few."""
-    n, m = int(positive.sum()), int((~positive).sum())
-    if min(n, m) < 5:
+    if min(positive.sum(), (~positive).sum()) < 5:
         return 0.0
-    spread = np.sqrt((n + m + 1) / (12.0 * n * m))
-    return float((_share_above(values, positive) - 0.5) / spread)
+    return float(stats.ranksums(values[positive], values[~positive]).statistic)
 
 
 def _share_above(values: Floats, positive: Mask) -> float:

@@ -106,15 +106,11 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
     fault = _log_fault(raw)
     try:
         with _sqlite(raw, alone=fault == _NO_LOG) as database:
-            names = [
-                str(name)
-                for (name,) in database.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
-                    "AND name NOT LIKE 'sqlite_%' ORDER BY name"
-                )
-            ]
-            asked = query or f"SELECT * FROM {_quoted(chosen_table(raw, names, table, 'table'))}"
-            frame = pd.read_sql_query(asked, database)
+            names = database.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+                "AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            ).fetchall()
+            frame = pd.read_sql_query(query or _select(raw, names, table), database)
     except InputError:
         raise
     # (A statement that gives no rows leads to a TypeError.)
@@ -142,15 +138,11 @@ def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None
             on_disk(raw) as file,
             closing(duckdb.connect(str(file.content), read_only=True, config=_CLOSED)) as database,
         ):
-            names = [
-                str(name)
-                for (name,) in database.execute(
-                    "SELECT table_name FROM information_schema.tables "
-                    "WHERE table_schema = 'main' ORDER BY table_name"
-                ).fetchall()
-            ]
-            asked = query or f"SELECT * FROM {_quoted(chosen_table(raw, names, table, 'table'))}"
-            found: Any = database.sql(asked)
+            names = database.execute(
+                "SELECT table_name FROM information_schema.tables "
+                "WHERE table_schema = 'main' ORDER BY table_name"
+            ).fetchall()
+            found: Any = database.sql(query or _select(raw, names, table))
             if found is None:
                 raise InputError(f"the query on '{raw.name}' gives no rows. Write a SELECT.")
             made = found.to_arrow_table()
@@ -159,6 +151,11 @@ def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None
             raise _no_query(raw, error) from error
         raise damaged(raw.name, "DuckDB database", error) from error
     return columns_of_table(raw.name, made, "DuckDB")
+
+
+def _select(raw: RawFile, names: Sequence[tuple[str]], table: str | None) -> str:
+    chosen = chosen_table(raw, [str(name) for (name,) in names], table, "table")
+    return f"SELECT * FROM {_quoted(chosen)}"
 
 
 def _quoted(name: str) -> str:

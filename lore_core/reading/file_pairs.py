@@ -11,10 +11,10 @@ from typing import Any
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, as_path
+from lore_core.reading.arrow_tables import is_saved_dict, splits_of
 from lore_core.reading.formats import SUFFIXES, rank_of
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset, raw_file
 from lore_core.reading.roles import SPLIT_WORDS
-from lore_core.reading.saved_datasets import is_saved_dict, splits_of
 
 _HALVES = [word for word, split in SPLIT_WORDS.items() if split in (CALIBRATION, EVALUATION)]
 _TOKEN = re.compile(

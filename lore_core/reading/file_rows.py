@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Mask
-from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import counted, listed, short
 from lore_core.data.probabilities import softmax, undo_rounded_sums
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
@@ -52,10 +51,15 @@ class FileRows:
     weights: Floats | None
     dropped: tuple[str, ...]
     notes: tuple[str, ...]
-    half: str = ""  #: Which of two files it is, by its name
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def role(self) -> str:
+        """What its rows are for, if all for the same."""
+        splits = set() if self.split is None else set(self.split)
+        return f"{splits.pop()} rows" if len(splits) == 1 else ""
 
     @property
     def n_classes(self) -> int | None:
@@ -250,7 +254,6 @@ def splits_in(
         "Correct it, or map no split.",
     )
     split = known[codes].astype("<U11")
-    assert set(words) <= {CALIBRATION, EVALUATION, "train"}
     return split, np.asarray(split == "train")
 
 
@@ -360,7 +363,8 @@ def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] 
 def _metadata(columns: Columns, mapping: ColumnMapping, *, names_files: bool) -> pd.DataFrame:
     images = mapping.images if names_files else None
     names = (mapping.row_id, *(mapping.metadata or ()), mapping.text, images)
-    return pd.DataFrame({name: _values(columns, name) for name in names if name})
+    series = {name: _values(columns, name) for name in names if name}
+    return pd.DataFrame(series, index=range(columns.shapes[str(mapping.label)][0]))
 
 
 def group_columns(columns: Columns, names: Sequence[str]) -> pd.DataFrame:

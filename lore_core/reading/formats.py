@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, Source, raw_file
 from lore_core.reading.text_tables import open_text
 
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_ZIP, _ARROW = (b"PK\x03\x04", b"PK\x05\x06"), (b"ARROW1", b"\xff\xff\xff\xff")
+_SQL, _DUCK = (b"SQLite f",), (b"DUCK",)
 _HEAD_BYTES = 12
 
 
@@ -37,10 +39,13 @@ class FileFormat:
     what: str = ""  #: One of its files, in sentences
     magic: tuple[bytes, ...] = ()  #: First bytes of its files; none for text
     magic_offset: int = 0
-    #: Optional arguments of :func:`open_columns` that its reader takes.
-    options: tuple[str, ...] = ()
     package: str = ""  #: Optional package that reads it
     rank: int = 5  #: Of a run stored in several formats the lowest rank is read
+
+    @property
+    def options(self) -> list[str]:
+        """Optional arguments of :func:`open_columns` that its reader takes."""
+        return list(inspect.signature(self.open).parameters)[1:]
 
     def begins(self, head: bytes) -> bool:
         """Return whether a file's first bytes are those of this format."""
@@ -51,44 +56,16 @@ FORMATS = (
     FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP, rank=0),
     FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text, rank=3),
     FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",), rank=1),
-    FileFormat(
-        "Feather",
-        (".feather", ".arrow"),
-        open_feather,
-        "a Feather file",
-        (b"ARROW1", b"\xff\xff\xff\xff"),
-        rank=2,
-    ),
+    FileFormat("Feather", (".feather", ".arrow"), open_feather, "a Feather file", _ARROW, rank=2),
     FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json, rank=4),
     FileFormat("Inspect", (".eval",), open_eval, magic=_ZIP),
-    FileFormat(
-        "Excel",
-        (".xlsx",),
-        open_excel,
-        "an Excel workbook",
-        _ZIP,
-        options=("table",),
-        package="openpyxl",
-    ),
-    FileFormat(
-        "SQLite",
-        (".sqlite", ".sqlite3", ".db"),
-        open_sqlite,
-        "an SQLite database",
-        (b"SQLite f",),
-        options=("table", "query"),
-    ),
-    FileFormat(
-        "DuckDB",
-        (".duckdb", ".ddb"),
-        open_duckdb,
-        "a DuckDB database",
-        (b"DUCK",),
-        magic_offset=8,
-        options=("table", "query"),
-        package="duckdb",
-    ),
+    FileFormat("Excel", (".xlsx",), open_excel, "an Excel workbook", _ZIP, package="openpyxl"),
+    FileFormat("SQLite", (".sqlite", ".sqlite3", ".db"), open_sqlite, "an SQLite database", _SQL),
+    FileFormat("DuckDB", (".duckdb", ".ddb"), open_duckdb, "a DuckDB database", _DUCK, 8, "duckdb"),
 )
+#: What is no file: a data frame, and a folder that Hugging Face wrote.
+_TABLE = FileFormat("table", (), lambda raw: columns_of_table(raw.name, raw.content))
+_FOLDER = FileFormat("Hugging Face", (), open_saved_dataset)
 _TEXT = next(kind for kind in FORMATS if kind.name == "CSV")
 _BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
 #: Suffixes of readable files, and of those that take a query.
@@ -112,12 +89,8 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
     kind = _format_of(raw)
     options = {"table": table, "query": query}
-    if query and (kind is None or "query" not in kind.options):
+    if query and "query" not in kind.options:
         raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
-    if isinstance(raw.content, pa.Table):
-        return columns_of_table(raw.name, raw.content)
-    if kind is None:
-        return open_saved_dataset(raw)
     if kind.package:
         require(kind.what[0].upper() + kind.what[1:], kind.package)
     columns = kind.open(raw, **{name: options[name] for name in kind.options})
@@ -126,12 +99,11 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     return columns
 
 
-def _format_of(raw: RawFile) -> FileFormat | None:
-    """Return a file's format; None for a table in memory and a dataset of Hugging Face."""
-    if isinstance(raw.content, pa.Table) or (
-        isinstance(raw.content, Path) and raw.content.is_dir()
-    ):
-        return None
+def _format_of(raw: RawFile) -> FileFormat:
+    if isinstance(raw.content, pa.Table):
+        return _TABLE
+    if isinstance(raw.content, Path) and raw.content.is_dir():
+        return _FOLDER
     by_suffix = _BY_SUFFIX.get(raw.suffix)
     if by_suffix is None and raw.suffix:
         raise InputError(

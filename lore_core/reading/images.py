@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Mask
+from lore_core.data.arrays import Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.errors import counted, require, short
 from lore_core.data.validation import InputError
@@ -32,37 +32,13 @@ Images = NDArray[np.uint8]
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ImageFiles:
-    """Which image file belongs to which row."""
+def image_files(
+    dataset: Dataset, folders: Sequence[Path], named: str | None
+) -> tuple[str, list[Path], Ints] | None:
+    """Find the image files a column names: ``named``, or a usual name whose first file exists.
 
-    column: str  #: Column of file names
-    paths: tuple[Path, ...]  #: Each file once
-    of_row: NDArray[np.int64]  #: (n,); index in ``paths``, −1 without
-
-    @property
-    def has_image(self) -> Mask:
-        """Rows with an image, shape (n,)."""
-        return np.asarray(self.of_row >= 0)
-
-    def given_to(self, dataset: Dataset, made: Images) -> Dataset:
-        """Return the dataset with thumbnails, one for each path; InputError if they are not."""
-        if made.shape != (len(self.paths), SIDE, SIDE, 3):
-            raise InputError(f"the images that '{self.column}' names were read as something else.")
-        images = np.zeros((len(dataset), *made.shape[1:]), dtype=np.uint8)
-        images[self.has_image] = made[self.of_row[self.has_image]]
-        return dataclasses.replace(dataset, images=images, has_image=self.has_image)
-
-    @property
-    def note(self) -> str:
-        """Sentence on what was done and which rows have no image."""
-        text = f"Images are the files that '{self.column}' names, as thumbnails."
-        without = int((~self.has_image).sum())
-        return f"{text} {counted(without, 'row')} without one." if without else text
-
-
-def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) -> ImageFiles | None:
-    """Find the image files a column names: ``named``, or a usual name whose first file exists."""
+    Returns the column, each file once, and each row's index among them, −1 without.
+    """
     frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
     roots = [folder.resolve() for folder in dict.fromkeys(folders)]
     if named is None:
@@ -90,7 +66,22 @@ def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) ->
             else f"'{named}' names no images: it is empty."
         )
     of_text = np.array([-1 if path is None else index[path] for path in found] + [-1])
-    return ImageFiles(named, tuple(index), of_text[codes])
+    return named, list(index), of_text[codes]
+
+
+def with_thumbnails(
+    dataset: Dataset, column: str, made: Images, of_row: Ints
+) -> tuple[Dataset, str]:
+    """Return the dataset with the images that ``column`` names, and a note on them."""
+    if made.shape[1:] != (SIDE, SIDE, 3) or len(made) <= of_row.max():
+        raise InputError(f"the images that '{column}' names were read as something else.")
+    has_image = np.asarray(of_row >= 0)
+    images = np.zeros((len(dataset), *made.shape[1:]), dtype=np.uint8)
+    images[has_image] = made[of_row[has_image]]
+    note = f"Images are the files that '{column}' names, as thumbnails."
+    if not has_image.all():
+        note += f" {counted(int((~has_image).sum()), 'row')} without one."
+    return dataclasses.replace(dataset, images=images, has_image=has_image), note
 
 
 def read_images(raws: Sequence[RawFile]) -> Images:

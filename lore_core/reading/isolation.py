@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from lore_core.data import archive_files, dataset_files
 from lore_core.data.errors import short
-from lore_core.data.rules import rule_of
+from lore_core.data.rules import check_value
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.databases import SeveralTablesError, on_disk
@@ -166,7 +166,7 @@ def parse(
     try:
         ((name, value),) = _ANSWER.put_together(*answer).items()
         error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
-        rule_of(arguments_of_error).check(value, name, {})
+        check_value(arguments_of_error, value, name)
         if name == "result":
             result: Kind = value
             return result

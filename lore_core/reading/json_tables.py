@@ -9,7 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -51,10 +51,9 @@ def open_json(raw: RawFile) -> Columns:
             raise InputError(
                 f"'{raw.name}' is not UTF-8 text, as JSON is. Save it again."
             ) from None
-    log = _whole_log(text)
-    if log is not None:
-        return _columns_of_samples(raw, log["samples"], _count_logged(log))
-    records: Sequence[Mapping[str, Any]] = list(_records(raw, text))
+    records, is_one_a_line = _parsed(raw, text)
+    if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
+        return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
     choices = _rows_of_choices(records)
     records = choices or records
     if _HALF_CHARACTER.search(text):
@@ -66,45 +65,31 @@ def open_json(raw: RawFile) -> Columns:
                 "no text. Save it again."
             ) from None
     notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
-    if _is_one_a_line(text.splitlines()):
+    if is_one_a_line:
         notes += missing_line_break(raw)
     return columns_of_records(raw, records, notes)
 
 
-def _whole_log(text: str) -> dict[str, Any] | None:
-    """Return a log that ``inspect log convert --to json`` wrote, or None."""
-    if '"samples"' not in text or '"eval"' not in text:
-        return None
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):  # lines or damaged: found later
-        return None
-    return parsed if isinstance(parsed, dict) and {"eval", "samples"} <= set(parsed) else None
-
-
-def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
+def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
+    """Return the records of a text, or the log it is, and whether there is one a line."""
     lines = text.splitlines()
     if _is_one_a_line(lines):
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield _record(raw, _parsed(raw, line, f"line {number}"), f"line {number}")
-        return
-    parsed = _parsed(raw, text, "the text")
-    if isinstance(parsed, dict) and {"columns", "data"} <= set(parsed):
-        rows: Iterable[Any] = (
-            dict(zip(parsed["columns"], row, strict=False)) for row in parsed["data"]
-        )
-    elif isinstance(parsed, dict) and _is_table(parsed):
-        rows = (dict(zip(parsed, row, strict=True)) for row in zip(*parsed.values(), strict=True))
-    elif isinstance(parsed, list):
-        rows = parsed
-    else:
+        rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
+        return [_record(raw, _json(raw, line, where), where) for where, line in rows], True
+    content = _json(raw, text, "the text")
+    if isinstance(content, dict) and {"columns", "data"} <= set(content):
+        content = [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
+    elif isinstance(content, dict) and _is_table(content):
+        columns = zip(*content.values(), strict=True)
+        content = [dict(zip(content, row, strict=True)) for row in columns]
+    elif isinstance(content, dict) and {"eval", "samples"} <= set(content):
+        content = [content]
+    elif not isinstance(content, list):
         raise InputError(
             f"'{raw.name}' must hold a list of records, one record a line, or columns of one "
             "length. Save one object a prediction."
         )
-    for number, row in enumerate(rows):
-        yield _record(raw, row, f"record {number}")
+    return [_record(raw, row, f"record {number}") for number, row in enumerate(content)], False
 
 
 def _is_one_a_line(lines: Sequence[str]) -> bool:
@@ -124,7 +109,7 @@ def _is_table(found: Mapping[str, Any]) -> bool:
     return len(lengths) == 1 and lengths.pop() > 1
 
 
-def _parsed(raw: RawFile, text: str, where: str) -> Any:
+def _json(raw: RawFile, text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:

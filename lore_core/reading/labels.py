@@ -23,6 +23,8 @@ _OPPOSITES = (("yes", "no"), ("true", "false"), ("pos", "neg"), ("positive", "ne
 Where = Callable[[int], tuple[str, str]]
 #: Class indices, class names if known, K, and notes.
 Decoded = tuple[Ints, tuple[str, ...] | None, int, list[str]]
+#: The same, the indices those of distinct values.
+_OfDistinct = tuple[Ints | list[int], tuple[str, ...] | None, int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -38,61 +40,35 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    texts: pd.Categorical
+    """Distinct values as texts, in alphabetical order, and the place of each row's among them."""
+
+    texts: tuple[str, ...]
     numbers: Floats | None  #: The texts as numbers, if all are
+    codes: Ints
     where: Where
 
-    @property
-    def distinct(self) -> tuple[str, ...]:
-        return tuple(self.texts.categories)
+    def none_of(self, names: tuple[str, ...]) -> Mask:
+        """Return which texts are none of the names."""
+        known = set(names)
+        return np.array([text not in known for text in self.texts])
 
-    def positions_in(self, names: tuple[str, ...]) -> Ints:
-        return self._of_each([names.index(text) for text in self.distinct])
-
-    def matched(self, names: tuple[str, ...]) -> Ints | None:
+    def matched(self, names: tuple[str, ...]) -> list[int] | None:
         """Return the index of the name each text means; None if one means none."""
         for form in (str.strip, str.casefold, _number):
             positions = {form(name): index for index, name in enumerate(names)}
-            indices = [positions.get(form(text), -1) for text in self.distinct]
+            indices = [positions.get(form(text), -1) for text in self.texts]
             if len(positions) == len(names) and -1 not in indices:
-                return self._of_each(indices)
+                return indices
         return None
-
-    def _of_each(self, indices: list[int]) -> Ints:
-        of_code: Ints = np.array(indices, dtype=np.int64)
-        return of_code[np.asarray(self.texts.codes)]
 
 
 def decode(values: pd.Series[Any], classes: Classes, where: Where) -> Decoded:
     """Turn labels and predictions, none missing, into class indices."""
-    return _indices(_Values(*_forms(values), where), classes)
-
-
-def _forms(values: pd.Series[Any]) -> tuple[pd.Categorical, Floats | None]:
-    """Return values as texts, and as numbers if all are numbers."""
-    if pd.api.types.is_bool_dtype(values.dtype):
-        flags = values.to_numpy(dtype=bool)
-        return _texts(flags.astype(np.int64), ["False", "True"]), flags.astype(np.float64)
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        codes, distinct = pd.factorize(numbers)
-        return _texts(codes, [f"{value:.15g}" for value in distinct]), numbers
-    codes, found = pd.factorize(values.astype(object))
-    texts = _texts(codes, [_text(value) for value in found])
-    if set(texts.categories) <= {"True", "False"}:
-        return texts, np.asarray(texts == "True", dtype=np.float64)
-    parsed = pd.to_numeric(pd.Series(texts.categories, dtype=object), errors="coerce")
-    if parsed.isna().any():
-        return texts, None
-    return texts, np.asarray(parsed.to_numpy(dtype=np.float64)[texts.codes])
-
-
-def _texts(codes: NDArray[np.integer[Any]], names: list[str]) -> pd.Categorical:
-    """Return texts of codes; equal names are merged, unused ones dropped."""
-    distinct = sorted({names[code] for code in np.unique(codes)})
-    rank = {text: index for index, text in enumerate(distinct)}
-    positions = np.array([rank.get(text, 0) for text in names], dtype=np.int64)
-    return pd.Categorical.from_codes(positions[codes], pd.Index(distinct, dtype=object))
+    codes, found = pd.factorize(values)
+    ranks, texts = pd.factorize(np.array([_text(value) for value in found], object), sort=True)
+    known = _Values(tuple(texts), _as_numbers(texts), ranks[codes], where)
+    indices, names, count, notes = _indices(known, classes)
+    return np.asarray(indices, dtype=np.int64)[known.codes], names, count, notes
 
 
 def _text(value: Any) -> str:
@@ -103,7 +79,14 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _indices(values: _Values, classes: Classes) -> Decoded:
+def _as_numbers(texts: NDArray[np.object_]) -> Floats | None:
+    if set(texts) <= {"True", "False"}:
+        return np.asarray(texts == "True", dtype=np.float64)
+    numbers = pd.to_numeric(pd.Series(texts), errors="coerce")
+    return None if numbers.isna().any() else numbers.to_numpy(dtype=np.float64)
+
+
+def _indices(values: _Values, classes: Classes) -> _OfDistinct:
     names, count, numbers = classes.names, classes.count, values.numbers
     for twice in repeated(names or ()):
         raise InputError(f"two classes are named '{twice}'. Give every class a name of its own.")
@@ -115,13 +98,13 @@ def _indices(values: _Values, classes: Classes) -> Decoded:
     if names is not None and count is None:
         count = len(names)
     yes = _yes(names) if classes.by_name and count == 2 else None
-    if numbers is not None and yes is not None and set(np.unique(numbers)) <= {0.0, 1.0}:
+    if numbers is not None and yes is not None and set(numbers) <= {0.0, 1.0}:
         word = (names or ())[yes]
-        indices = np.where(numbers == 1, yes, 1 - yes).astype(np.int64)
+        indices = np.where(numbers == 1, yes, 1 - yes)
         return indices, names, 2, [f"The label 1 was read as '{word}'."]
     matched = None if names is None else values.matched(names)
     if numbers is not None:
-        _check_whole(numbers, values.where)
+        _check_whole(values, numbers)
         zero_based = count is not None and numbers.min() >= 0 and numbers.max() < count
         if zero_based and not (classes.by_name and matched is not None):
             return numbers.astype(np.int64), names, count or 0, []
@@ -132,20 +115,22 @@ def _indices(values: _Values, classes: Classes) -> Decoded:
     return _from_texts(values, classes, count)
 
 
-def _check_whole(numbers: Floats, where: Where) -> None:
-    if (np.abs(numbers) >= _LONGEST).any():
-        column, row = where(int(np.flatnonzero(np.abs(numbers) >= _LONGEST)[0]))
+def _check_whole(values: _Values, numbers: Floats) -> None:
+    too_long = np.abs(numbers) >= _LONGEST
+    if too_long.any():
+        column, row = values.where(int(too_long[values.codes].argmax()))
         raise InputError(
             f"{column} holds numbers of more than 15 digits (first at {row}), which are not told "
             "apart for sure. Write them as text, with a letter before them."
         )
-    bad = ~np.isfinite(numbers) | (numbers != np.floor(numbers))
+    bad = (numbers != np.floor(numbers))[values.codes]
     if bad.any():
-        position = int(np.flatnonzero(bad)[0])
-        column, row = where(position)
+        position = int(bad.argmax())
+        column, row = values.where(position)
         raise InputError(
-            f"{column} must hold class indices or class names; got {numbers[position]:.6g} at "
-            f"{row}. Map the column of true classes as label."
+            f"{column} must hold class indices or class names; got "
+            f"{numbers[values.codes[position]]:.6g} at {row}. Map the column of true classes as "
+            "label."
         )
 
 
@@ -169,7 +154,7 @@ def _yes(names: tuple[str, ...] | None) -> int | None:
 
 def _from_numbers(
     values: _Values, numbers: Floats, names: tuple[str, ...] | None, count: int | None
-) -> Decoded:
+) -> _OfDistinct:
     distinct = np.unique(numbers)
     integers = numbers.astype(np.int64)
     if count in (None, 2) and np.array_equal(distinct, [-1, 1]):
@@ -184,24 +169,26 @@ def _from_numbers(
         note = (
             f"The {len(classes)} distinct labels were taken as the classes: {listed(classes, 10)}."
         )
-        return np.searchsorted(distinct, numbers).astype(np.int64), classes, len(classes), [note]
+        return np.searchsorted(distinct, numbers), classes, len(classes), [note]
     if distinct[0] >= 1 and distinct[-1] == count:
         return integers - 1, names, count, [_shifted(count)]
     bad = (numbers < 0) | (numbers >= count)
     if names is not None:
-        bad &= ~values.texts.isin(names)
+        bad &= values.none_of(names)
     indices = tuple(str(k) for k in range(count))
     named = "" if names in (None, indices) else f", or one of {listed(names or (), 10)}"
     rule = f"class indices 0 to {count - 1}{named}"
-    raise _no_class(values, bad, rule, lambda position: f"{numbers[position]:.15g}")
+    raise _no_class(values, bad, rule, lambda k: f"{numbers[k]:.15g}")
 
 
 def _no_class(values: _Values, bad: Mask, rule: str, got: Callable[[int], str]) -> InputError:
-    position = int(bad.argmax())
+    rows = bad[values.codes]
+    position = int(rows.argmax())
     column, row = values.where(position)
     return InputError(
-        f"{column} must hold {rule}; got {got(position)} at {row} ({int(bad.sum()):,} such). "
-        "Correct the labels, or give one probability column for every class."
+        f"{column} must hold {rule}; got {got(values.codes[position])} at {row} "
+        f"({int(rows.sum()):,} such). Correct the labels, or give one probability column for every "
+        "class."
     )
 
 
@@ -209,19 +196,18 @@ def _shifted(count: int) -> str:
     return f"Labels run from 1 to {count}: they were shifted to start at 0."
 
 
-def _from_texts(values: _Values, classes: Classes, count: int | None) -> Decoded:
-    names, distinct = classes.names, values.distinct
+def _from_texts(values: _Values, classes: Classes, count: int | None) -> _OfDistinct:
+    names, distinct = classes.names, values.texts
     if classes.positive is not None and len(distinct) <= 2:
         chosen = [text for text in distinct if text.casefold() == classes.positive.casefold()]
         others = [text for text in distinct if text not in chosen]
         if chosen and len(others) == 1:
             both = (others[0], chosen[0])
-            return values.positions_in(both), both, 2, []
+            return [both.index(text) for text in distinct], both, 2, []
     numbered = names is not None and all(name.isdecimal() for name in names)
     if names is not None and not (classes.by_name and numbered):
         rule = f"one of the classes {listed(names, 10)}"
-        bad = ~values.texts.isin(names)
-        raise _no_class(values, bad, rule, lambda position: short(repr(values.texts[position])))
+        raise _no_class(values, values.none_of(names), rule, lambda k: short(repr(distinct[k])))
     if count is not None and len(distinct) != count:
         raise InputError(
             f"{values.where(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), "
@@ -242,4 +228,4 @@ def _from_texts(values: _Values, classes: Classes, count: int | None) -> Decoded
             f"'{distinct[1]}' was taken as class 1 and '{distinct[0]}' as class 0 (alphabetical). "
             "Give class_names if it is the other way round."
         )
-    return values.positions_in(distinct), distinct, len(distinct), [note]
+    return list(range(len(distinct))), distinct, len(distinct), [note]

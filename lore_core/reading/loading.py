@@ -19,7 +19,7 @@ from lore_core.reading.columns import Columns
 from lore_core.reading.file_pairs import half_of, runs_in, sources_of
 from lore_core.reading.file_rows import FileRows, pictures, read_rows
 from lore_core.reading.formats import open_columns
-from lore_core.reading.images import Images, image_files, read_images
+from lore_core.reading.images import Images, image_files, read_images, with_thumbnails
 from lore_core.reading.isolation import parse
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
@@ -152,16 +152,17 @@ def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) ->
     if reading.dataset.images is not None or named == "":
         return reading
     folders = [raw.content.parent for raw in raws if isinstance(raw.content, Path)]
-    files = image_files(reading.dataset, folders, named)
-    if files is None:
+    found = image_files(reading.dataset, folders, named)
+    if found is None:
         return reading
-    pictures = [RawFile(path.name, path) for path in files.paths]
+    column, paths, of_row = found
+    pictures = [RawFile(path.name, path) for path in paths]
     images = parse(Images, read_images, pictures, isolate=isolate)
-    dataset = files.given_to(reading.dataset, images)
+    dataset, note = with_thumbnails(reading.dataset, column, images, of_row)
     report = dataclasses.replace(
-        reading.report, images=images_in_words(dataset), notes=(*reading.report.notes, files.note)
+        reading.report, images=images_in_words(dataset), notes=(*reading.report.notes, note)
     )
-    mapping = dataclasses.replace(reading.mapping, images=files.column)
+    mapping = dataclasses.replace(reading.mapping, images=column)
     return dataclasses.replace(reading, dataset=dataset, report=report, mapping=mapping)
 
 
@@ -200,20 +201,28 @@ def read_files(
     files = [columns for columns in opened if columns not in image_files]
     _check_count(raws, files)
     notes: list[str] = []
-    parts = _parts(files, given, notes)
+    halves = _halves([columns.file for columns in files], notes)
+    runs = [half_of(columns.file).run for columns in files]
+    if len(set(runs)) > 1:
+        notes.append(
+            f"The files are called differently ('{runs[0]}' and '{runs[1]}'): both must be of one "
+            "classifier."
+        )
+    shared = runs[0] if len(runs) == 2 and runs[0] == runs[1] else ""
+    parts: list[FileRows] = []
+    for columns, half in zip(files, halves, strict=True):
+        wanted = _without_absent(given, columns, files)
+        if parts:
+            wanted = _like(wanted, parts[0].mapping, columns)
+        parts.append(_in_half(read_rows(columns, guess(columns, wanted)), half, notes))
     used = parts[0].mapping
     for columns in image_files:
         parts = _attach(parts, columns, notes)
     # (In the order of the files, unless the names say that the first is for evaluation.)
-    parts.sort(key=lambda part: part.half == EVALUATION)
-    runs = {half_of(columns.file).run for columns in files}
-    shared = runs.pop() if len(files) == 2 and len(runs) == 1 else ""
+    if halves[0] == EVALUATION:
+        parts.reverse()
     dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
-    facts = []
-    for part in parts:
-        splits = set() if part.split is None else set(part.split)
-        role = f"{splits.pop()} rows" if len(splits) == 1 else ""
-        facts.append(FileFacts(part.columns.file, part.columns.format, len(part.is_read), role))
+    facts = [FileFacts(p.columns.file, p.columns.format, len(p.is_read), p.role) for p in parts]
     for columns, images in image_files.items():
         count = columns.shapes[images][0]
         facts.append(FileFacts(columns.file, columns.format, count, "images"))
@@ -249,23 +258,6 @@ def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:
         )
 
 
-def _parts(files: Sequence[Columns], given: ColumnMapping, notes: list[str]) -> list[FileRows]:
-    halves = _halves([columns.file for columns in files], notes)
-    runs = [half_of(columns.file).run for columns in files]
-    if len(set(runs)) > 1:
-        notes.append(
-            f"The files are called differently ('{runs[0]}' and '{runs[1]}'): both must be of one "
-            "classifier."
-        )
-    parts: list[FileRows] = []
-    for columns, half in zip(files, halves, strict=True):
-        wanted = _without_absent(given, columns, files)
-        if parts:
-            wanted = _like(wanted, parts[0].mapping, columns)
-        parts.append(_in_half(read_rows(columns, guess(columns, wanted)), half, notes))
-    return parts
-
-
 def _halves(names: Sequence[str], notes: list[str]) -> list[str]:
     """Return which half each of two files is, by its name; ``""`` for a single file."""
     if len(names) == 1:
@@ -288,14 +280,13 @@ def _in_half(part: FileRows, half: str, notes: list[str]) -> FileRows:
     """Assign rows to a half unless they have a split column of their own."""
     named = half or half_of(part.columns.file).split
     if part.split is None:
-        split = np.full(len(part), half, dtype="<U11") if half else None
-        return dataclasses.replace(part, half=half, split=split)
+        return dataclasses.replace(part, split=np.full(len(part), half) if half else None)
     if named is not None and not (part.split == named).all():
         notes.append(
             f"The column '{part.mapping.split}' of '{part.columns.file}' tells the split; the "
             f"file's name would make all its rows {named} rows."
         )
-    return dataclasses.replace(part, half=half)
+    return part
 
 
 def _without_absent(
@@ -314,19 +305,15 @@ def _without_absent(
 
 def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> ColumnMapping:
     """Let the second file follow the first one's guesses where it has the same columns."""
+    guessed = guess(columns, given)
     follow: dict[str, Any] = {}
-    for role in ("label", "prediction", "split", "row_id"):
-        name = getattr(first, role)
-        if getattr(given, role) is None and name and name in columns.shapes:
-            follow[role] = name
-    for role in ("probabilities", "features"):
-        names = getattr(first, role)
-        if getattr(given, role) is None and names and all(name in columns.shapes for name in names):
-            guessed = getattr(guess(columns, given), role) or ()
-            if set(guessed) == set(names):
-                follow[role] = names
-                if role == "probabilities" and given.probability_kind is None:
-                    follow["probability_kind"] = first.probability_kind
+    for role in ("label", "prediction", "split", "row_id", "probabilities", "features"):
+        names = set(first.columns().get(role, ()))
+        is_open = getattr(given, role) is None and names and names <= set(columns.shapes)
+        if is_open and (role not in SEVERAL or set(getattr(guessed, role) or ()) == names):
+            follow[role] = getattr(first, role)
+    if "probabilities" in follow and given.probability_kind is None:
+        follow["probability_kind"] = first.probability_kind
     return dataclasses.replace(given, **follow)
 
 

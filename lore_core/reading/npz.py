@@ -23,7 +23,6 @@ from lore_core.data.validation import InputError, repeated
 from lore_core.reading.columns import (
     MAX_COLUMNS,
     Columns,
-    Kind,
     kind_of_dtype,
     refusing_damage,
     vector_of,
@@ -55,36 +54,28 @@ def open_npz(raw: RawFile) -> Columns:
     headers = _headers(raw)
     class_names, feature_names = _class_names(raw, headers), _feature_names(raw, headers)
     companions = {"class_names"} | ({"feature_names"} if feature_names is not None else set())
-    expanded: dict[str, tuple[str, int]] = {}
-    for array, single in _EXPANDED.items():
-        if array not in headers or len(headers[array][0]) not in (1, 2):
-            continue
-        names = _column_names(raw, headers, array, single)
-        companions.add(f"{single}_names")
-        if array == "inputs" and len(names) > MAX_EXPANDED:
-            continue
+    companions |= {f"{_EXPANDED[array]}_names" for array in _EXPANDED if _is_table(headers, array)}
+    #: Column to its array, and its index there if the array holds several.
+    columns: dict[str, tuple[str, int | None]] = {}
+    for array in headers:
+        names = _column_names(raw, headers, array) if _is_table(headers, array) else ()
         for index, name in enumerate(names):
-            taken = name in headers or name in expanded
-            expanded[f"{array}.{name}" if taken else name] = (array, index)
-    parents = {name: array for name, (array, _) in expanded.items()}
-    shapes: dict[str, tuple[int, ...]] = {}
-    kinds: dict[str, Kind] = {}
-    for array, (shape, dtype) in headers.items():
-        if array in parents.values():
-            of_array = {name: shape[:1] for name in parents if parents[name] == array}
-        else:
-            of_array = {} if array in companions else {array: shape}
-        shapes |= of_array
-        kinds |= dict.fromkeys(of_array, kind_of_dtype(dtype))
+            taken = name in headers or name in columns
+            columns[f"{array}.{name}" if taken else name] = (array, index)
+        if not names and array not in companions:
+            columns[array] = (array, None)
+    parents = {name: array for name, (array, index) in columns.items() if index is not None}
+    shapes = {name: headers[array][0] for name, (array, _) in columns.items()}
+    shapes |= {name: shapes[name][:1] for name in parents}
+    kinds = {name: kind_of_dtype(headers[array][1]) for name, (array, _) in columns.items()}
     read_once = functools.cache(functools.partial(_read, raw))
 
     def load(name: str) -> Any:
-        if name in expanded:
-            array, index = expanded[name]
-            values = read_once(array)
-            return _vector(raw, array, values if values.ndim == 1 else values[:, index])
-        values = _read(raw, name)
-        return _vector(raw, name, values) if values.ndim == 1 else values
+        array, index = columns[name]
+        values = _read(raw, array) if index is None else read_once(array)
+        if index is not None and values.ndim == 2:
+            values = values[:, index]
+        return _vector(raw, array, values) if values.ndim == 1 else values
 
     return Columns(
         raw.name, "NPZ", shapes, kinds, load, parents, class_names, feature_names=feature_names
@@ -175,8 +166,12 @@ def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
         ) from error
 
 
-def _texts(raw: RawFile, name: str) -> tuple[str, ...]:
-    return tuple(map(str, _vector(raw, name, np.atleast_1d(_read(raw, name)).ravel())))
+def _texts(raw: RawFile, array: str, what: str = "") -> tuple[str, ...]:
+    """Return names in an array; ``what``: what they name, if they must differ."""
+    names = tuple(map(str, _vector(raw, array, np.atleast_1d(_read(raw, array)).ravel())))
+    for name in repeated(names) if what else ():
+        raise InputError(f"array '{array}' of '{raw.name}' names two {what} '{name}'. Rename one.")
+    return names
 
 
 def _class_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
@@ -188,9 +183,7 @@ def _class_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
             f"array 'class_names' of '{raw.name}' must be one-dimensional, one name a class; "
             f"got shape {shape}."
         )
-    names = _texts(raw, "class_names")
-    _check_differ(raw, "class_names", names, "classes")
-    return names
+    return _texts(raw, "class_names", "classes")
 
 
 def _feature_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
@@ -202,26 +195,28 @@ def _feature_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
     return _texts(raw, "feature_names")
 
 
-def _column_names(raw: RawFile, headers: _Headers, array: str, single: str) -> Sequence[str]:
-    companion, shape = f"{single}_names", headers[array][0]
+def _is_table(headers: _Headers, array: str) -> bool:
+    return array in _EXPANDED and array in headers and len(headers[array][0]) in (1, 2)
+
+
+def _column_names(raw: RawFile, headers: _Headers, array: str) -> Sequence[str]:
+    """Return names of an array's columns; none if it is too wide to be split into them."""
+    single, shape = _EXPANDED[array], headers[array][0]
+    companion = f"{single}_names"
     count = 1 if len(shape) == 1 else shape[1]
     if count > MAX_COLUMNS:
         raise InputError(
             f"array '{array}' of '{raw.name}' has {count:,} columns, more than the {MAX_COLUMNS:,} "
             "that are read. Save fewer."
         )
-    if companion not in headers:
-        return [single] if count == 1 else [f"{single}_{index}" for index in range(count)]
-    names = _texts(raw, companion)
+    names: Sequence[str] = (
+        [f"{single}_{index}" for index in range(count)] if count > 1 else [single]
+    )
+    if companion in headers:
+        names = _texts(raw, companion, "columns")
     if len(names) != count:
         raise InputError(
             f"array '{companion}' of '{raw.name}' must name every column of '{array}'; got "
             f"{len(names)} names ({listed(names, 6)}) for {count} columns."
         )
-    _check_differ(raw, companion, names, "columns")
-    return names
-
-
-def _check_differ(raw: RawFile, array: str, names: Sequence[str], what: str) -> None:
-    for name in repeated(names):
-        raise InputError(f"array '{array}' of '{raw.name}' names two {what} '{name}'. Rename one.")
+    return () if array == "inputs" and count > MAX_EXPANDED else names

@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from lore_core import __version__
 from lore_core.data.archive_files import Form, Kind
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.rows import Rows
-from lore_core.data.rules import Flag, Number, Parts, Rule, Sizes, Text, rule_of
+from lore_core.data.rules import Number, Sizes, check_fields, check_value
 from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.result import FORMS
 from lore_core.recalibration import registry
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from lore_core.data.binning import Binning
     from lore_core.data.dataset import Dataset
     from lore_core.data.progress import Progress
+
+
+class _NoState(TypedDict):
+    """Nothing is fitted."""
 
 
 class Recalibrator(ABC):
@@ -52,10 +56,10 @@ class Recalibrator(ABC):
     takes_weights: bool = False
     #: What the numbers of its state are called in the list of a file's contents.
     numbers_in_words: str = "settings"
-    #: TypedDict of its state (None: empty), annotated with what values must be (sizes: K classes, n
+    #: TypedDict of its state, annotated with what values must be (sizes: K classes, n
     #: rows or cells, p features) and what arrays hold: ``{who}`` for a value of each row or cell,
     #: ``{cuts}`` and ``{smallest}`` where values of single rows may be among them.
-    state_type: type | None = None
+    state_type: type = _NoState
 
     n_rows_: int = 0  #: Rows the method was fitted on; 0 before ``fit``
     #: Names of what the calibration rows held, and the maps that placed them; None before ``fit``.
@@ -293,13 +297,12 @@ class Recalibrator(ABC):
     def check_restored(self, n_classes: int, n_features: int) -> None:
         """Refuse a recalibrator from a file, or a part of it, whose state is none of its method."""
         name = type(self).__name__
-        Text().check(self.label, f"{name}: label", {})
-        Number(0, whole=True).check(self.n_rows_, f"{name}: calibration_rows", {})
+        check_value(str, self.label, f"{name}: label")
+        Number(0, whole=True).check(self.n_rows_, f"{name}: calibration_rows")
         sizes = {"K": n_classes, "calibration_rows": self.n_rows_}
         if self.needs_features:
             sizes["p"] = n_features
-        rule = Parts({}) if self.state_type is None else rule_of(self.state_type)
-        rule.check(self._state, name, sizes)
+        check_fields(self.state_type, self._state, name, sizes)
         state = self.state()
         self.check_state(state, name, sizes)
         for part in self.parts(state):
@@ -415,8 +418,11 @@ def _built(parts: dict[str, Any]) -> Recalibrator:
     kind = registry.saved_class(parts["class"])
     usual = inspect.signature(kind).parameters
     for name, value in parts["settings"].items():
-        if name in usual and (rule := _SETTINGS.get(type(usual[name].default))):
-            rule.check(value, f"{kind.__name__}: {name}", {})
+        default = type(usual[name].default) if name in usual else None
+        if default is float:
+            Number(infinite=True).check(value, f"{kind.__name__}: {name}")
+        elif default in (bool, int, str):
+            check_value(default, value, f"{kind.__name__}: {name}")
     return kind.restored(
         parts["settings"],
         parts["state"],
@@ -425,13 +431,6 @@ def _built(parts: dict[str, Any]) -> Recalibrator:
     )
 
 
-#: Rule of a setting, by the type of its default.
-_SETTINGS: Mapping[type, Rule] = {
-    bool: Flag(),
-    int: Number(whole=True),
-    float: Number(infinite=True),
-    str: Text(),
-}
 KIND = Kind(
     "lore-recalibrator",
     "a recalibrator",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
-from lore_core.data.rules import Each, Number, Text
+from lore_core.data.rules import Number
 from lore_core.data.validation import (
     InputError,
     OnMaps,
@@ -42,7 +42,7 @@ class State(TypedDict):
     """What is fitted group by group."""
 
     #: group columns; None: the only one there is
-    columns: Annotated[list[str] | None, Each(Text(), fewest=1)]
+    columns: list[str] | None
     everyone: Recalibrator  #: fitted on all rows
     groups: list[Group]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import by_blocks, expit, top_log_odds
 from lore_core.data.rows import Rows
-from lore_core.data.rules import STRENGTH, Values, rule_of_fields
+from lore_core.data.rules import STRENGTH, Values
 from lore_core.data.validation import InputError, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.recalibration.affine_problem import best_candidate
@@ -49,7 +49,7 @@ class Regression(TypedDict):
 class State(Regression):
     """What logistic recalibration fits."""
 
-    other_classes: Annotated[dict[str, float], rule_of_fields(OtherClasses)]
+    other_classes: Annotated[dict[str, float], OtherClasses]
 
 
 class LogisticRecalibration(Recalibrator):

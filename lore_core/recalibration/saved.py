@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, BinaryIO, TypedDict
 
-from lore_core.data.rules import Each, Number, Text, refuse, rule_of
+from lore_core.data.rules import Number, check_value, refuse
 from lore_core.embedding.result import Embedding
 from lore_core.recalibration.base import KIND, Recalibrator
 from lore_core.recalibration.dataset_rows import FittedOn
@@ -23,7 +23,7 @@ class Content(TypedDict):
 
     written_by: str
     method: Recalibrator
-    class_names: Annotated[list[str], Each(Text(), fewest=2)]
+    class_names: list[str]
     feature_names: list[str]
     group_columns: list[str]
     feature_maps: list[NamedMap]
@@ -51,7 +51,9 @@ def load_recalibrator(
     lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
     """
     content: Content = KIND.read(source, key)
-    rule_of(Content).check(content, "", {})
+    check_value(Content, content, "")
+    if len(content["class_names"]) < 2:
+        raise refuse("class_names", "a list of two or more", content["class_names"])
     method = content["method"]
     method.check_restored(len(content["class_names"]), len(content["feature_names"]))
     maps = {item["name"]: item["map"] for item in content["feature_maps"]}

@@ -11,7 +11,7 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins, check_n_bins
 from lore_core.data.rows import Rows
-from lore_core.data.rules import EDGES, STRENGTH, Number, Sizes, Values, refuse, rule_of_fields
+from lore_core.data.rules import EDGES, STRENGTH, Number, Sizes, Values, refuse
 from lore_core.data.validation import (
     InputError,
     OnMaps,
@@ -103,7 +103,7 @@ class State(TypedDict):
         "edges of the levels that confidences are pooled to{cuts}",
     ]
     level_confidence: Annotated[Floats, Values(("l",), 0.0, 1.0), "what each level says"]
-    other_classes: Annotated[dict[str, float], rule_of_fields(OtherClasses)]
+    other_classes: Annotated[dict[str, float], OtherClasses]
     keep_class: bool  #: whether no class may overtake the predicted one
     candidates: dict[str, Any]  #: columns of the table of all of them, best first
 

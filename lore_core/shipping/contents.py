@@ -86,11 +86,11 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
     on = method.fitted_on_
     if on is None:
         raise InputError("the file of a recalibrator must say what it was fitted on.")
-    maps = [item for item in on.feature_maps.values() if item is not None]
-    who = _Who.of(method)
     held = list(_of_method(method, ""))
-    for embedding in maps:
-        held += _of_map(embedding, who)
+    for embedding in on.feature_maps.values():
+        if embedding is not None:
+            held += _of_map(embedding, method)
+    cells = _cells_of(method)
     words = (
         (on.class_names, "classes"),
         (on.feature_names, "features"),
@@ -100,31 +100,21 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
     return FileContents(
         label=method.label,
         calibration_rows=method.n_rows_,
-        smallest_cell=who.smallest_cell,
+        smallest_cell=None if cells is None else int(cells.min()),
         held=(*held, Held(f"names of {names}", (), 0, False)),
     )
 
 
-@dataclass(frozen=True)
-class _Who:
-    """Whose values there are: calibration rows, or cells of them."""
+def _cells_of(method: Recalibrator) -> NDArray[np.int64] | None:
+    """Return the rows of each cell whose means are known, None where rows are."""
+    return method.state().get("count") if method.needs_embedding else None
 
-    rows: int
-    cells: NDArray[np.int64] | None
 
-    @classmethod
-    def of(cls, method: Recalibrator) -> _Who:
-        cells = method.state().get("count") if method.needs_embedding else None
-        return cls(method.n_rows_, cells)
-
-    @property
-    def smallest_cell(self) -> int | None:
-        return None if self.cells is None else int(self.cells.min())
-
-    def __str__(self) -> str:
-        if self.cells is None:
-            return counted(self.rows, "calibration row")
-        return f"{len(self.cells):,} cells (means of {self.smallest_cell:,} or more rows)"
+def _who(method: Recalibrator) -> str:
+    cells = _cells_of(method)
+    if cells is None:
+        return counted(method.n_rows_, "calibration row")
+    return f"{len(cells):,} cells (means of {int(cells.min()):,} or more rows)"
 
 
 def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
@@ -175,9 +165,8 @@ def _disclosed(
     """Return what an array is, and whether single rows can be read from it."""
     # An undescribed array counts as values of rows.
     words = words_of(method.state_type).get(name, f"{name} of {{who}}")
-    who = _Who.of(method)
     cuts = smallest = ""
-    single = "{who}" in words and array.size > 0 and who.cells is None
+    single = "{who}" in words and array.size > 0 and _cells_of(method) is None
     if "{cuts}" in words:
         regular = name == "edges" and state.get("binning") == "equal-width"
         single = not regular and not np.allclose(rounded(array), array, rtol=0, atol=1e-12)
@@ -186,10 +175,10 @@ def _disclosed(
         count = state["count"]
         least = int(count[count > 0].min())
         smallest, single = f"; the smallest is of {counted(least, 'row')}", least == 1
-    return words.format(who=who, cuts=cuts, smallest=smallest), single
+    return words.format(who=_who(method), cuts=cuts, smallest=smallest), single
 
 
-def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
+def _of_map(embedding: Embedding, method: Recalibrator) -> Iterator[Held]:
     name, n_features = embedding.name.title, embedding.n_features
     of_all = "from sums over all rows the map was made of"
     scale = embedding.scale_factors
@@ -203,7 +192,7 @@ def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
         yield Held(f"{what} of {n_features:,} features, {of_all}", shape, n_bytes, False)
     if not isinstance(made, NeighbourMap):
         return
-    single = who.cells is None
+    who, single = _who(method), _cells_of(method) is None
     points, places = made.points, made.places
     features = f"{n_features:,} features of {who}"
     if points.shape[1] < n_features:

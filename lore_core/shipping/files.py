@@ -129,6 +129,7 @@ def _as_predictor(model: Predictor | Recalibrator | str | Path) -> Predictor:
 
 def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
     classes = [f"p_{name}" for name in predictor.class_names]
+    missing = [name for name in classes if name not in names]
     there = [name for name in classes if name in names]
     prediction = _PREDICTION in names
     # Beside a prediction it may be the confidence of that.
@@ -143,32 +144,23 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
     elif not there and prediction and _CONFIDENCE in names:
         probabilities = ()
     else:
-        missing = [name for name in classes if name not in names]
-        raise InputError(
-            f"'{file}' must have a column p_<class> for every class of the fit (or 'confidence' "
-            f"and 'prediction'); no {listed(map(repr, missing), 6)}."
-        )
-    features: list[str] = []
-    if predictor.needs_features:
-        features = [
-            name if name in names else f"f_{name}" if f"f_{name}" in names else ""
-            for name in predictor.feature_names
-        ]
-        missing = [
-            name for name, place in zip(predictor.feature_names, features, strict=True) if not place
-        ]
-        if missing:
-            raise InputError(
-                f"'{file}' must have the {len(features):,} features the recalibrator was fitted "
-                f"on; no {listed(map(repr, missing), 6)}."
-            )
+        what = "a column p_<class> for every class of the fit (or 'confidence' and 'prediction')"
+        raise _lacks(file, what, missing)
+    wanted = predictor.feature_names if predictor.needs_features else ()
+    features = tuple(name if name in names else f"f_{name}" for name in wanted)
+    missing = [name for name, found in zip(wanted, features, strict=True) if found not in names]
+    if missing:
+        what = f"the {len(features):,} features the recalibrator was fitted on"
+        raise _lacks(file, what, missing)
     groups = predictor.group_columns if predictor.needs_groups else ()
     missing = [name for name in groups if name not in names]
     if missing:
-        raise InputError(
-            f"'{file}' must have the group columns of the fit; no {listed(map(repr, missing), 6)}."
-        )
-    return _Columns(probabilities, second, tuple(features), tuple(groups), prediction)
+        raise _lacks(file, "the group columns of the fit", missing)
+    return _Columns(probabilities, second, features, groups, prediction)
+
+
+def _lacks(file: str, what: str, missing: Sequence[str]) -> InputError:
+    return InputError(f"'{file}' must have {what}; no {listed(map(repr, missing), 6)}.")
 
 
 def _recalibrated(

@@ -9,7 +9,7 @@ import pytest
 import lore_core as lore
 from lore_core.data.validation import InputError
 from lore_core.embedding import MapName, embed, estimate_seconds, make_map
-from lore_core.embedding.scaling import check_scale, scale_factors
+from lore_core.embedding.result import scale_factors
 
 # Population standard deviations by hand: (0, 0, 4, 4) has 2, (0, 2, 0, 2) has 1.
 POINTS = np.array([[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]])
@@ -102,7 +102,6 @@ def test_a_worker_process_gets_an_embedding_whole(clusters):
     [("unit", [2.0, 1.0]), ("isotropic", [np.sqrt(2.5)] * 2), ("none", [1.0, 1.0])],
 )
 def test_scale_factors_by_hand(scale, factors):
-    assert check_scale(scale, "none") == scale
     np.testing.assert_allclose(scale_factors(POINTS, scale), factors)
     np.testing.assert_array_equal(scale_factors(np.full((5, 2), 0.3), scale), [1.0, 1.0])
 
@@ -112,7 +111,6 @@ def test_a_constant_dimension_is_left_as_it_is():
     np.testing.assert_allclose(scale_factors(points, "unit"), [2.0, 1.0])
     # sqrt((2² + 0²) / 2)
     np.testing.assert_allclose(scale_factors(points, "isotropic"), [np.sqrt(2.0)] * 2)
-    assert check_scale(None, "unit") == "unit"
 
 
 @pytest.mark.parametrize(

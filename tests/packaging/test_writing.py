@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import lore_core.data.saving
+import lore_core.data.dataset_files
 from lore_core.data.dataset import Dataset
-from lore_core.data.saving import save_npz
+from lore_core.data.dataset_files import save_npz
 from lore_core.data.validation import InputError
 from lore_core.reading import load
 
@@ -106,7 +106,7 @@ def test_nothing_is_pickled_and_clashing_names_are_kept_apart(dataset, tmp_path)
 
 
 def test_texts_too_long_for_an_array_are_refused(dataset, tmp_path, monkeypatch):
-    monkeypatch.setattr(lore_core.data.saving, "_MAX_TEXT_BYTES", 1000)
+    monkeypatch.setattr(lore_core.data.dataset_files, "_MAX_TEXT_BYTES", 1000)
     long = pd.DataFrame({"note": ["x" * 100] * N})
     message = "column 'note' must hold shorter texts; its longest has 100"
     with pytest.raises(InputError, match=message):

@@ -2,7 +2,7 @@ import numpy as np
 
 from lore_core.dashboard.launch import read_selection
 from lore_core.data.dataset import EVALUATION
-from lore_core.data.saving import save_npz
+from lore_core.data.dataset_files import save_npz
 from lore_core.regions.rows import rows_with
 
 

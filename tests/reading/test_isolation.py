@@ -158,7 +158,7 @@ def test_runs_are_isolated(tmp_path, npz):
 ANSWERS = Kind("lore-test", "what was read", "a test", dataset_files.FORMS)
 
 
-@pytest.mark.parametrize("change", ["probabilities", "codes", "type", "lengths"])
+@pytest.mark.parametrize("change", ["probabilities", "codes", "type", "words"])
 def test_what_is_handed_over_is_checked_again(npz, change):
     told, arrays = ANSWERS.taken_apart({"result": reading.load(npz())})
     parts = told["result"]["Dataset"]
@@ -167,9 +167,11 @@ def test_what_is_handed_over_is_checked_again(npz, change):
         arrays[parts["probabilities"]["array"]] = 3 * arrays[parts["probabilities"]["array"]]
     if change == "type":
         parts["complete"] = "yes"
-    if change in ("codes", "lengths"):
-        arrays[column[change]["array"]] = arrays[column[change]["array"]] + 99
-    with pytest.raises(ValueError, match=r"lie in|codes|must hold"):
+    if change == "codes":
+        arrays[column["codes"]["array"]] = arrays[column["codes"]["array"]] + 99
+    if change == "words":
+        arrays[column["words"]["array"]] = np.frombuffer(b"[1, 2]", np.uint8)
+    with pytest.raises(ValueError, match=r"lie in|codes|must hold|no text"):
         ANSWERS.read(ANSWERS.pack(told, arrays))
 
 

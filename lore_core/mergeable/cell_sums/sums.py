@@ -17,7 +17,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
-from lore_core.data.rules import EDGES, Each, Number, Values, refuse, rule_of
+from lore_core.data.rules import EDGES, Number, Values, check_value, refuse
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -57,7 +57,7 @@ class _Content(TypedDict):
     keys: Annotated[Ints, Values(("m",), 0, whole=True, rising=True)]
     of_bins: Annotated[Ints, Values(("t", "b"), whole=True)]
     edges: Annotated[Floats, EDGES]
-    columns: Annotated[list[Ints], Each(Values(("m",), whole=True))]
+    columns: list[Annotated[Ints, Values(("m",), whole=True)]]
 
 
 def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> int:
@@ -370,7 +370,7 @@ class LocalErrorSums:
     def load(cls, path: str | Path) -> LocalErrorSums:
         """Read what :meth:`save` wrote; InputError if it is missing, damaged or of another kind."""
         content: _Content = _KIND.read(path)
-        rule_of(_Content).check(content, "", {})
+        check_value(_Content, content, "")
         scores, columns = content["scores"], content["columns"]
         expected = len(Weight) * (1 + 2 * content["dimensions"])
         if len(columns) != expected:
