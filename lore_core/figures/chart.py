@@ -23,7 +23,7 @@ class Chart:
     """A figure with everything needed to show, read and export it."""
 
     picture: Picture  #: What is shown
-    mode: Mode = "light"  #: Theme
+    mode: Mode = "light"  #: Theme; ``dataclasses.replace(chart, mode="dark")`` for the other
     height: int | None = None  #: Pixels; by default what suits the picture
     lay_out: Callable[[go.Figure], go.Figure] | None = None  #: Lays Plotly's figure out anew
 

@@ -68,7 +68,8 @@ class TestRaster:
 
     @pytest.mark.parametrize("mode", ["light", "dark"])
     def test_zero_is_the_middle_of_a_symmetric_scale(self, field, points, drawn, mode):
-        chart = landscape_figure(field, points, points=drawn, mode=mode, **COMMON)
+        chart = landscape_figure(field, points, points=drawn, **COMMON)
+        chart = dataclasses.replace(chart, mode=mode)
         raster, rows = by_name(chart)["field"], by_name(chart)["rows"]
         assert raster.zmin == -raster.zmax == -30
         low, lower, none, upper, high = raster.colorbar.ticktext
@@ -220,7 +221,8 @@ class Test3D:
     @pytest.mark.parametrize("mode", ["light", "dark"])
     @pytest.mark.parametrize("value", ["signed", "absolute"])
     def test_points_carry_their_row_and_error(self, space, drawn, errors, mode, value):
-        chart = landscape_3d_figure(drawn, space, value=value, mode=mode, **COMMON)
+        chart = landscape_3d_figure(drawn, space, value=value, **COMMON)
+        chart = dataclasses.replace(chart, mode=mode)
         trace, alone = chart.figure.data
         numbers = drawn["row"].to_numpy()
         known = errors.effective_size[numbers] >= 10
@@ -270,7 +272,7 @@ class Test3D:
 class TestSurface:
     @pytest.mark.parametrize("mode", ["light", "dark"])
     def test_height_and_colour_are_the_signed_error(self, field, mode):
-        chart = surface_figure(field, limit=0.3, rows="300 rows", mode=mode)
+        chart = dataclasses.replace(surface_figure(field, limit=0.3, rows="300 rows"), mode=mode)
         (sheet,) = chart.figure.data
         assert np.isnan(sheet.z).any()
         assert sheet.connectgaps is False

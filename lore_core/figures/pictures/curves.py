@@ -28,7 +28,7 @@ from lore_core.figures.pictures.picture import (
     chosen_value,
     shortened,
 )
-from lore_core.figures.style import Mode, method_color
+from lore_core.figures.style import method_color
 from lore_core.inference.simulation import NullBand, NullErrors
 from lore_core.inference.whole_vector import VectorBand
 from lore_core.metrics.bandwidth import (
@@ -63,7 +63,6 @@ def bandwidth_figure(
     rows: str,
     gamma: float | None = None,
     null: tuple[str, Null] | None = None,
-    mode: Mode = "light",
 ) -> Chart:
     """One curve for each feature map or method, with both limits (Luo et al. 2022, fig. 1).
 
@@ -119,7 +118,7 @@ def bandwidth_figure(
         panels=(Panel(GAMMA, y, marks),),
         legend=len(curves) > 1 or null is not None,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def _with_band(
@@ -195,7 +194,6 @@ def suggestion_figure(
     *,
     rows: str,
     in_use: tuple[float, int] | None = None,
-    mode: Mode = "light",
 ) -> Chart:
     """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
 
@@ -240,7 +238,7 @@ def suggestion_figure(
         legend=len(suggestion.tried_bins) > 1,
         height=320,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def cdf_figure(
@@ -250,7 +248,6 @@ def cdf_figure(
     global_error: float | None = None,
     null: NullErrors | None = None,
     highlighted: str = "",
-    mode: Mode = "light",
     title: str = "How much of the data is off by how much",
 ) -> Chart:
     """Cumulative distribution of the LCE (Luo et al. 2022, fig. 2).
@@ -320,7 +317,7 @@ def cdf_figure(
         free_corner=True,
         height=300,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def reward_figure(
@@ -329,7 +326,6 @@ def reward_figure(
     rows: str,
     baseline: str,
     ratio: float | None = None,
-    mode: Mode = "light",
 ) -> Chart:
     """Gain over the baseline against the cost ratio, above the share of rows answered.
 
@@ -388,7 +384,7 @@ def reward_figure(
         legend=True,
         height=560,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def movement_figure(
@@ -396,7 +392,6 @@ def movement_figure(
     *,
     level: float,
     rows: str,
-    mode: Mode = "light",
 ) -> Chart:
     """Supported MLCE over ALCE and ECE, batch by batch, and which batches are marked.
 
@@ -439,4 +434,4 @@ def movement_figure(
         legend=True,
         height=460,
     )
-    return Chart(picture, mode)
+    return Chart(picture)

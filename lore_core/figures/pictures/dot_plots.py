@@ -28,7 +28,7 @@ from lore_core.figures.pictures.picture import (
     Unit as AxisUnit,
     pieces,
 )
-from lore_core.figures.style import METHOD_COLORS, Mode, method_color
+from lore_core.figures.style import METHOD_COLORS, method_color
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.inference.whole_vector import VectorChance
 from lore_core.metrics.catalogue import CATALOGUE, ECE, MAX_GROUPWISE, MCE, unit_of, words_of
@@ -53,7 +53,6 @@ def group_figure(
     metric: GroupMetric = "gap",
     rows: str,
     by_sign: bool = False,
-    mode: Mode = "light",
 ) -> Chart:
     """One line a group, one dot a method, with 95 % intervals; small groups are faint.
 
@@ -104,7 +103,7 @@ def group_figure(
         height=150 + max(n * (22 + 11 * len(reports)), 120),
         legend=len(reports) > 1,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
@@ -178,9 +177,7 @@ def _hover(record: Record, method: str) -> Hover:
     )
 
 
-def runs_figure(
-    result: RunsComparison, metric: str, *, rows: str, lines: bool = False, mode: Mode = "light"
-) -> Chart:
+def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool = False) -> Chart:
     """One strip a method, one dot a run, with mean and standard deviation.
 
     ``metric``: column of the result's table. ``rows``: which runs and rows these are, in words.
@@ -238,7 +235,7 @@ def runs_figure(
         panels=(Panel(_axis(metric), strips, [*marks, mean]),),
         height=130 + max(44 * len(methods), 110),
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def run_scatter_figure(
@@ -247,7 +244,6 @@ def run_scatter_figure(
     *,
     of: str = MAX_GROUPWISE,
     rows: str,
-    mode: Mode = "light",
 ) -> Chart:
     """Two metrics of every run and method against each other (Luo et al. 2022, table 2).
 
@@ -290,7 +286,7 @@ def run_scatter_figure(
         legend=True,
         height=480,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def _number_template(metric: str, direction: str) -> str:
@@ -310,7 +306,6 @@ def class_map_figure(
     *,
     rows: str,
     axes: str = "map",
-    mode: Mode = "light",
     height: int = 620,
 ) -> Chart:
     """Significant rows in the colour of the class that is most wrong there, others in grey.
@@ -366,7 +361,7 @@ def class_map_figure(
         legend=True,
         panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def _dots(

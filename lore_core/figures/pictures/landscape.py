@@ -26,7 +26,6 @@ from lore_core.figures.pictures.landscape_picture import (
     Value,
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
-from lore_core.figures.style import Mode
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.field_of_sums import SumsLandscape
 from lore_core.regions.selection import Selection
@@ -71,8 +70,7 @@ def landscape_figure(
     seen: tuple[float, ...] | None = None,
     pixel: str | None = None,
     frame: tuple[tuple[float, float], ...] | None = None,
-    mode: Mode = "light",
-    height: int = 620,
+    height: int | None = None,
     title: str | None = None,
 ) -> LandscapeChart:
     """Raster of the signed local error on the 2-D map, with rows over it.
@@ -120,7 +118,7 @@ def landscape_figure(
         labels=_labels(labels, regions, widest),
         lasso=region or Selection(),
     )
-    return LandscapeChart(picture, mode, height)
+    return LandscapeChart(picture, height=height)
 
 
 def sums_landscape_figure(
@@ -130,7 +128,7 @@ def sums_landscape_figure(
 
     ``seen``: what is drawn; InputError if its map is not 2-D. ``axes``: name of the map. ``limit``:
     end of the colour scale; by default that of the errors shown. ``**look``: ``value, frame, found,
-    title, mode, height`` of :func:`landscape_figure`.
+    title, height`` of :func:`landscape_figure`.
     """
     if seen.field is None:
         raise InputError(
@@ -166,8 +164,6 @@ def landscape_3d_figure(
     labels: pd.DataFrame | None = None,
     camera: str = "corner",
     seen: tuple[float, ...] | None = None,
-    mode: Mode = "light",
-    height: int = 620,
 ) -> LandscapeChart:
     """Rows in a 3-D embedding, coloured by their local error.
 
@@ -201,7 +197,7 @@ def landscape_3d_figure(
         else tuple(MapLabel(_value(name), tuple(at)) for name, *at in labels.to_numpy().tolist()),
         camera=looking,
     )
-    return LandscapeChart(picture, mode, height)
+    return LandscapeChart(picture)
 
 
 def surface_figure(
@@ -212,8 +208,6 @@ def surface_figure(
     rows: str,
     axes: str = "map",
     camera: str = "corner",
-    mode: Mode = "light",
-    height: int = 620,
 ) -> LandscapeChart:
     """Draw the error as height over the 2-D map; the LCE as in Luo et al. 2022, fig. 2.
 
@@ -235,7 +229,7 @@ def surface_figure(
         layers=(Layer(rows, (field,)),),
         camera=CAMERAS[camera],
     )
-    return LandscapeChart(picture, mode, height)
+    return LandscapeChart(picture)
 
 
 def _extent(

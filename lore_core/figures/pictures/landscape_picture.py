@@ -137,6 +137,7 @@ class MapLabel:
 class LandscapePicture(Picture):
     """The signed local error on a map."""
 
+    height: int = 620
     axes: str  #: Name of the map
     #: Colours on a 2-D map, the error as height over it, or rows in 3-D.
     view: Literal["map", "height", "space"] = "map"

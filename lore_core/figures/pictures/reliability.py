@@ -23,7 +23,6 @@ from lore_core.figures.pictures.picture import (
     chance_band,
     pieces,
 )
-from lore_core.figures.style import Mode
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.without_bins import IsotonicReliability
 
@@ -43,7 +42,6 @@ def reliability_figure(
     rows: str,
     chosen: int | None = None,
     highlighted: tuple[str, ReliabilityTable] | None = None,
-    mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability",
 ) -> Chart:
@@ -103,7 +101,7 @@ def reliability_figure(
         panels=_over_counts(float(edges[full[0]]), "accuracy", marks, counts),
         still=True,
     )
-    return Chart(picture, mode, height)
+    return Chart(picture, height=height)
 
 
 def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tuple[Panel, Panel]:
@@ -187,7 +185,6 @@ def isotonic_figure(
     found: IsotonicReliability,
     *,
     rows: str,
-    mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability without bins",
 ) -> Chart:
@@ -237,7 +234,7 @@ def isotonic_figure(
         panels=_over_counts(first, "right", marks, bars),
         still=True,
     )
-    return Chart(picture, mode, height)
+    return Chart(picture, height=height)
 
 
 def _drawn_rows(found: IsotonicReliability) -> Ints:

@@ -26,7 +26,6 @@ from lore_core.figures.pictures.picture import (
     gap_ticks,
     shortened,
 )
-from lore_core.figures.style import Mode
 
 #: Names longer than this are cut on an axis; the hover has them in full.
 _LONGEST_NAME = 28
@@ -42,7 +41,6 @@ def variable_figure(
     rows: str,
     curve: pd.DataFrame | None = None,
     overall: float | None = None,
-    mode: Mode = "light",
 ) -> Chart:
     """Bars of the gap for each part of a variable, with intervals and the rows behind them.
 
@@ -106,7 +104,7 @@ def variable_figure(
         height=460 if is_number else 130 + 30 * max(len(table), 3),
         still=True,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def _over_numbers(
@@ -165,7 +163,6 @@ def variable_grid_figure(
     limit: float,
     min_rows: int,
     rows: str,
-    mode: Mode = "light",
 ) -> Chart:
     """Heat map of the gap over the combinations of two variables.
 
@@ -213,7 +210,7 @@ def variable_grid_figure(
         panels=(Panel(x, y, [cells]),),
         still=True,
     )
-    return Chart(picture, mode)
+    return Chart(picture)
 
 
 def _parts(column: pd.Series[Any], name: str) -> Axis:
