@@ -174,7 +174,7 @@ def sum_rows(
     given: ViewOptions, progress: Progress | None, *, always: bool = False
 ) -> mergeable.Run | None:
     """Sum named Parquet files if exact numbers are out of reach or ``always``, else return None."""
-    wanted = always or given.sums.wanted
+    wanted = always or given.wanted
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
@@ -186,7 +186,7 @@ def sum_rows(
         return None
     parts = mergeable.partitions_of(evaluated)
     plan = plan_of(given, parts, part_of(progress, 0.0, 0.1))
-    return _sum_parts(parts, plan, given.sums, part_of(progress, 0.1, 0.8))
+    return _sum_parts(parts, plan, given, part_of(progress, 0.1, 0.8))
 
 
 def sum_others(
@@ -239,13 +239,12 @@ def plan_of(
     """Return the plan of saved sums if it fits the options, else a new one."""
     from lore_core.mergeable.partitions.run import planned
 
-    sums = given.sums
     if len(given.maps) > 1 or given.maps == ("none",):
         raise InputError("'--map' must name one map where rows are summed in cells.")
     asked = lore.embedding.MapName.parse(given.maps[0], "--map") if given.maps else None
-    former = None if sums.directory is None else planned(sums.directory)
+    former = None if given.directory is None else planned(given.directory)
     if former is not None:
-        note(f"sums in '{sums.directory}': their map, columns and bins are used ({former.note}).")
+        note(f"sums in '{given.directory}': their map, columns and bins are used ({former.note}).")
         name = former.embedding.name
         same = asked is None or asked in (name, lore.embedding.MapName(name.method))
         settings: dict[str, tuple[object, object]] = {
@@ -253,12 +252,12 @@ def plan_of(
             "--target": (given.target, former.target),
             "--bins": (given.n_bins, former.bins.n_bins),
             "--binning": (given.binning, former.bins.binning),
-            "--cells": (sums.max_cells or former.max_cells, former.max_cells),
+            "--cells": (given.max_cells or former.max_cells, former.max_cells),
         }
         for option, (wanted, there) in settings.items():
             if wanted != there:
                 raise InputError(
-                    f"'{option}' must be {there} as in '{sums.directory}'; got {wanted}. Name "
+                    f"'{option}' must be {there} as in '{given.directory}'; got {wanted}. Name "
                     "another directory for other sums."
                 )
         return former
@@ -269,7 +268,7 @@ def plan_of(
         feature_map=asked,
         n_bins=given.n_bins,
         binning=given.binning,
-        max_cells=sums.max_cells or _MAX_CELLS,
+        max_cells=given.max_cells or _MAX_CELLS,
         random_state=given.seed,
         progress=progress,
     )

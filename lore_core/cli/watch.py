@@ -54,7 +54,7 @@ def watch(
     """
     from lore_core.mergeable.partitions.batches import change_words, movement_frame, movement_words
 
-    if given.sums.directory is not None:
+    if given.directory is not None:
         raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
     batches = _opened(given, progress)
     watched = batches.movement(
@@ -116,8 +116,8 @@ def _opened(given: ViewOptions, progress: Progress) -> mergeable.Batches:
         batches = mergeable.Batches.begun(place, plan)
     new = batches.add(
         files,
-        n_workers=given.sums.n_workers,
-        cluster=given.sums.cluster,
+        n_workers=given.n_workers,
+        cluster=given.cluster,
         progress=part_of(progress, 0.1, 0.7),
     )
     if len(new) < len(files):

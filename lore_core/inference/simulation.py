@@ -207,24 +207,40 @@ def null_errors(
     w = as_weights(weights, len(c))
     count = np.bincount(index, weights=w)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
-    parts: dict[str, list[Floats]] = {}
+    drawn = []
     drawn_errors = _drawn_errors(
         c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
     )
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:
-            lce = list(threads.map(lambda drawn: _quantiles(drawn[chosen], share), error[0].T))
-        of_bin = np.stack([np.bincount(index, weights=weighed(column, w)) for column in gap.T])
-        drawn = {
-            **{name: of[0] for name, of in _summaries(error, supported, w).items()},
-            "ece": np.abs(of_bin).sum(axis=1) / len(c),
-            "mce": (np.abs(of_bin) / np.where(count > 0, count, 1)).max(axis=1),
-            "lce": np.stack(lce),
-        }
-        for name, values in drawn.items():
-            parts.setdefault(name, []).append(values)
-    joined = {name: np.concatenate(values) for name, values in parts.items()}
-    return NullErrors(gamma=float(gamma), share=share, n_cells=None, **joined)
+            lce = list(threads.map(lambda draw: _quantiles(draw[chosen], share), error[0].T))
+        in_bins = weighed(gap, w)
+        found = summaries_of_draws(in_bins, error[0], supported[0], index, count, w)
+        drawn.append({**found, "lce": np.stack(lce)})
+    joined = {name: np.concatenate([of[name] for of in drawn]) for name in drawn[0]}
+    return NullErrors(gamma=float(gamma), share=share, **joined)
+
+
+def summaries_of_draws(
+    gap: Floats,
+    error: Floats,
+    supported: Mask,
+    bins: Ints,
+    count: Floats | Ints,
+    weights: Floats | Ints | None,
+) -> dict[str, Floats]:
+    """Return all summaries but the CDF of some draws, (b',) each.
+
+    ``gap``, ``error`` (n, b'): gaps, with their weights, and LCE of rows or cells. ``count``: the
+    weight of each bin.
+    """
+    local = _summaries(error[None], supported[None], weights)
+    of_bins = np.abs([np.bincount(bins, column, len(count)) for column in gap.T])
+    return {
+        **{name: of[0] for name, of in local.items()},
+        "ece": of_bins.sum(axis=1) / count.sum(),
+        "mce": (of_bins / np.where(count > 0, count, 1)).max(axis=1),
+    }
 
 
 def affordable_null_draws(
@@ -383,7 +399,7 @@ def _quantiles(values: Floats, share: Floats) -> Floats:
     return np.asarray(ordered[low] + (above - ordered[low]) * (position - low))
 
 
-def _summaries(error: Floats, supported: Mask, weights: Floats | None) -> dict[str, Floats]:
+def _summaries(error: Floats, supported: Mask, weights: Floats | Ints | None) -> dict[str, Floats]:
     """Summarise errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
     largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
     return {
