@@ -181,7 +181,7 @@ def test_a_region_is_outlined_by_its_corners(field, points):
 
 def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
     stray = np.vstack([points, [[90.0, 0.0]]])
-    picture = landscape_figure(field, stray, **COMMON).picture
+    picture = landscape_figure(field, stray, **COMMON)
     (low, high), _ = picture.extent
     assert low < points[:, 0].min()
     assert points[:, 0].max() < high < 10
@@ -190,8 +190,8 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
 
 
 def test_a_part_of_the_map_counts_what_it_leaves_out(field, points):
-    whole = landscape_figure(field, points, **COMMON).picture.extent
-    picture = landscape_figure(field, points, seen=(0.1, -0.2, 4.0), **COMMON).picture
+    whole = landscape_figure(field, points, **COMMON).extent
+    picture = landscape_figure(field, points, seen=(0.1, -0.2, 4.0), **COMMON)
     inside = np.ones(len(points), dtype=bool)
     for k, (share, (low, high)) in enumerate(zip((0.1, -0.2), whole, strict=True)):
         middle, quarter = (low + high) / 2 + share * (high - low), (high - low) / 4

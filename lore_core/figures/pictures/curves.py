@@ -108,7 +108,7 @@ def bandwidth_figure(
         marks.append(chosen_value(gamma, f"γ = {gamma:g}"))
     top = max((height for height in heights if np.isfinite(height)), default=1.0) or 0.01
     y = Axis(about.title, "points", from_zero=True, span=(0, 1.1 * float(top)))
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"{about.title} against bandwidth",
         subtitle=rows,
         how_to_read=_how_to_read(about, curves, null),
@@ -118,7 +118,6 @@ def bandwidth_figure(
         panels=(Panel(GAMMA, y, marks),),
         legend=len(curves) > 1 or null is not None,
     )
-    return Chart(picture)
 
 
 def _with_band(
@@ -221,7 +220,7 @@ def suggestion_figure(
     least = np.array([best]), np.array([suggestion.loss.min()])
     marks.append(Dots(*least, Tint("ink"), 11, "ring", listed=False))
     marks.append(chosen_value(best, f"best γ = {best:.3g}"))
-    picture = PanelPicture(
+    return PanelPicture(
         title="Which settings predict best",
         subtitle=rows,
         how_to_read=(
@@ -238,7 +237,6 @@ def suggestion_figure(
         legend=len(suggestion.tried_bins) > 1,
         height=320,
     )
-    return Chart(picture)
 
 
 def cdf_figure(
@@ -305,7 +303,7 @@ def cdf_figure(
     text = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
     x_axis = Axis("local error (LCE)", "points", from_zero=True)
     y_axis = Axis("share of rows", "share", span=(0, 1.02))
-    picture = PanelPicture(
+    return PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=how_to_read,
@@ -317,7 +315,6 @@ def cdf_figure(
         free_corner=True,
         height=300,
     )
-    return Chart(picture)
 
 
 def reward_figure(
@@ -368,7 +365,7 @@ def reward_figure(
     x = Axis(f"{cost}, w/u (log scale)", log=True, brief=cost)
     y = Axis("gain a row, in units of u", brief="gain a row, in u")
     y_answered = Axis("answered", "share", span=(0, 1.02))
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Reward gained over “{baseline}”",
         subtitle=rows,
         how_to_read=(
@@ -384,7 +381,6 @@ def reward_figure(
         legend=True,
         height=560,
     )
-    return Chart(picture)
 
 
 def movement_figure(
@@ -418,7 +414,7 @@ def movement_figure(
             marks.append(Line(at, y, tint, name=title, group=title, dots=True, hover=hover))
         titles = " and ".join(CATALOGUE[name].title for name in metrics)
         panels.append(Panel(x, Axis(titles, "points", from_zero=True), marks, share=0.5))
-    picture = PanelPicture(
+    return PanelPicture(
         title="How the errors move",
         subtitle=rows,
         how_to_read=(
@@ -434,4 +430,3 @@ def movement_figure(
         legend=True,
         height=460,
     )
-    return Chart(picture)

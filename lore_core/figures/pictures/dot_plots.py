@@ -89,7 +89,7 @@ def group_figure(
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
     tables = [report.assign(method=label) for label, report in reports.items()]
-    picture = PanelPicture(
+    return PanelPicture(
         title=_TITLES[metric],
         subtitle=rows,
         how_to_read=(
@@ -103,7 +103,6 @@ def group_figure(
         height=150 + max(n * (22 + 11 * len(reports)), 120),
         legend=len(reports) > 1,
     )
-    return Chart(picture)
 
 
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
@@ -221,7 +220,7 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool =
         ticks=tuple(zip(place.tolist(), methods, strict=True)), span=(-0.5, len(methods) - 0.5)
     )
     joined = " Lines join the dots of one run." if lines else ""
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"{words_of(metric)} of every run",
         subtitle=rows,
         how_to_read=(
@@ -235,7 +234,6 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool =
         panels=(Panel(_axis(metric), strips, [*marks, mean]),),
         height=130 + max(44 * len(methods), 110),
     )
-    return Chart(picture)
 
 
 def run_scatter_figure(
@@ -272,7 +270,7 @@ def run_scatter_figure(
         )
         for position, method in enumerate(result.methods)
     ]
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"{called} and {other}",
         subtitle=f"{rows}; {correlation}",
         how_to_read=(
@@ -286,7 +284,6 @@ def run_scatter_figure(
         legend=True,
         height=480,
     )
-    return Chart(picture)
 
 
 def _number_template(metric: str, direction: str) -> str:
@@ -346,7 +343,7 @@ def class_map_figure(
             "beyond_chance": chance.beyond,
         }
     )
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Which class is most wrong: {rows_words(len(found))} beyond chance",
         subtitle="",  # The names of the classes stand there.
         how_to_read=(
@@ -361,7 +358,6 @@ def class_map_figure(
         legend=True,
         panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
     )
-    return Chart(picture)
 
 
 def _dots(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import points_words
-from lore_core.figures.pictures.picture import Hover, Picture, gap_ticks
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import Hover, gap_ticks
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
@@ -134,7 +135,7 @@ class MapLabel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LandscapePicture(Picture):
+class LandscapePicture(Chart):
     """The signed local error on a map."""
 
     height: int = 620
@@ -160,6 +161,11 @@ class LandscapePicture(Picture):
     def field(self) -> Field | None:
         """The field that is shown first."""
         return self.layers[0].fields[self.start] if self.layers else None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Plotly's settings, where it needs others than all charts."""
+        return {"scrollZoom": True} if self.view == "map" else {}
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:

@@ -7,27 +7,14 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import HUNDREDTHS, signed_points
+from lore_core.figures.chart import Chart
 
 Numbers = Floats | Ints
 Record = Mapping[Hashable, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Picture:
-    """The words around a figure, and the numbers it shows."""
-
-    title: str  #: What is shown
-    subtitle: str  #: Of which rows
-    how_to_read: str  #: One line for under the picture
-    alt: str  #: The same for a reader who cannot see it
-    name: str  #: Stem of exported files
-    table: pd.DataFrame  #: The numbers shown
-    height: int = 420  #: Pixels that suit it
 
 
 @dataclass(frozen=True)
@@ -307,7 +294,7 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PanelPicture(Picture):
+class PanelPicture(Chart):
     """Panels one above the other, over the same horizontal axis."""
 
     panels: tuple[Panel, ...]  #: From top to bottom

@@ -44,7 +44,7 @@ def reliability_figure(
     highlighted: tuple[str, ReliabilityTable] | None = None,
     height: int = 420,
     title: str = "Reliability",
-) -> Chart:
+) -> PanelPicture:
     """Accuracy of each confidence bin with its 95 % interval, over the number of rows.
 
     ``rows``: which these are, in words. ``chosen``: bin to outline; ``customdata`` of each bar is
@@ -84,7 +84,7 @@ def reliability_figure(
     if highlighted is not None:
         marks += _points_of_some(*highlighted)
         about_some = f" Diamonds: {highlighted[0]} alone, with 95 % intervals."
-    picture = PanelPicture(
+    return PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=(
@@ -100,8 +100,8 @@ def reliability_figure(
         table=table.frame(),
         panels=_over_counts(float(edges[full[0]]), "accuracy", marks, counts),
         still=True,
+        height=height,
     )
-    return Chart(picture, height=height)
 
 
 def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tuple[Panel, Panel]:
@@ -113,8 +113,7 @@ def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tu
 
 def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     """Show a point with its gap in place of each bar: fit for a narrow column."""
-    picture = reliability_figure(table, rows=rows).picture
-    assert isinstance(picture, PanelPicture)
+    picture = reliability_figure(table, rows=rows)
     top, below = picture.panels
     full = np.flatnonzero(table.count > 0)
     promised, got, sides = table.confidence[full], table.accuracy[full], _leanings(table)[full]
@@ -218,7 +217,7 @@ def isotonic_figure(
         (edges[:-1] + edges[1:]) / 2, 0.92 / _BARS, count, [Tint("quiet", 0.5)] * _BARS, name="rows"
     )
     first = float(edges[:-1][count > 0][0])
-    picture = PanelPicture(
+    return PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=(
@@ -233,8 +232,8 @@ def isotonic_figure(
         table=found.frame(),
         panels=_over_counts(first, "right", marks, bars),
         still=True,
+        height=height,
     )
-    return Chart(picture, height=height)
 
 
 def _drawn_rows(found: IsotonicReliability) -> Ints:

@@ -89,7 +89,7 @@ def variable_figure(
         if is_number
         else _beside_names(table, bars, rules)
     )
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Gap along {variable}",
         subtitle=rows,
         how_to_read=how_to_read,
@@ -104,7 +104,6 @@ def variable_figure(
         height=460 if is_number else 130 + 30 * max(len(table), 3),
         still=True,
     )
-    return Chart(picture)
 
 
 def _over_numbers(
@@ -194,7 +193,7 @@ def variable_grid_figure(
     )
     across, up = (shortened(name, _LONGEST_OF_TWO) for name in names)
     upwards = f"{names[1]} (up)" if names[0] == names[1] else names[1]
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Gap by {across} and {up}",
         subtitle=rows,
         how_to_read=(
@@ -210,7 +209,6 @@ def variable_grid_figure(
         panels=(Panel(x, y, [cells]),),
         still=True,
     )
-    return Chart(picture)
 
 
 def _parts(column: pd.Series[Any], name: str) -> Axis:

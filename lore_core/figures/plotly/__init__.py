@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.pictures.picture import PanelPicture, Picture
+from lore_core.figures.pictures.picture import PanelPicture
 from lore_core.figures.plotly.landscape import landscape, space
 from lore_core.figures.plotly.panels import panels
-from lore_core.figures.style import Mode
 
 
-def drawn(picture: Picture, mode: Mode, height: int) -> go.Figure:
+def drawn(picture: Chart) -> go.Figure:
     """Draw a picture by Plotly."""
     match picture:
         case PanelPicture():
-            return panels(picture, mode, height)
+            return panels(picture)
         case LandscapePicture(view="map"):
-            return landscape(picture, mode, height)
+            return landscape(picture)
         case LandscapePicture():
-            return space(picture, mode, height)
+            return space(picture)
         case _:
             raise TypeError(f"no drawing of a {type(picture).__name__} is known")
