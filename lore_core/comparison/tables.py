@@ -35,18 +35,14 @@ def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def long_table(
-    columns: Mapping[str, pd.DataFrame | None], methods: list[str], metrics: list[str]
+    columns: Mapping[str, pd.DataFrame], methods: list[str], metrics: list[str]
 ) -> pd.DataFrame:
     """Return one row a method and metric: ``method, metric, unit``, then the columns."""
     order = pd.MultiIndex.from_product([methods, metrics], names=["method", "metric"])
     units = [unit_of(metric).in_files for _, metric in order]
     table = pd.DataFrame({"unit": units}, index=order)
     for name, frame in columns.items():
-        table[name] = (
-            np.nan
-            if frame is None
-            else frame.reindex(index=methods, columns=metrics).to_numpy().ravel()
-        )
+        table[name] = frame.reindex(index=methods, columns=metrics).to_numpy().ravel()
     return table.reset_index()
 
 

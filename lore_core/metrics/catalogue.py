@@ -118,7 +118,7 @@ WORST_GROUP_GAP = Metric(
     unit=POINTS,
     needs=("groups",),
     formula="confidence-bins",
-    measure=lambda rows: rows.largest_group_gap,
+    measure=lambda rows: float(rows.counted_gaps["gap"].abs().max()),
     interval=lambda rows: rows.largest_group_gap_interval,
 )
 ALCE = Metric(
@@ -181,7 +181,7 @@ WORST_CELL = Metric(
     unit=POINTS,
     needs=("groups",),
     formula="confidence-bins",
-    measure=lambda rows: rows.largest_cell_gap,
+    measure=lambda rows: float(rows.cells["gap"].abs().max()),  # NaN without any
 )
 MLCE = Metric(
     name="MLCE",
