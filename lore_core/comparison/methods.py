@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,6 +49,8 @@ class Comparison:
     summaries: dict[str, Summary]
     #: By method label: its name in tables, with a remark where its fit did nothing.
     names: dict[str, str]
+    #: What was computed of these, by its name.
+    known: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ranked_by(self) -> Metric:
@@ -73,14 +75,13 @@ class Comparison:
         (:func:`~lore_core.metrics.joint_intervals`), the last three NaN of a single row.
         """
         against = next(iter(self.summaries)) if to is None else to
-        key = metric.name, against
-        if key not in self._known_differences:
-            self._known_differences[key] = self._difference(metric, against)
-        return self._known_differences[key].copy()
+        key = f"{metric.name} to {against}"
+        return self._once(key, lambda: self._difference(metric, against)).copy()
 
-    @cached_property
-    def _known_differences(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return {}
+    def _once(self, key: str, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        if key not in self.known:
+            self.known[key] = compute()
+        return self.known[key]
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
         values = {label: item.row_values for label, item in self.summaries.items()}
@@ -105,21 +106,15 @@ class Comparison:
         summaries = {
             label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()
         }
-        return self._with_the_known(
-            summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
+        return dataclasses.replace(
+            self, summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
         )
 
     def without_row_values(self) -> Comparison:
         """Return the same, in less memory: of differences those to the first and those known."""
+        _ = self.differences, self.worst_parts, self.most_probable
         summaries = {label: item.without_row_values() for label, item in self.summaries.items()}
-        return self._with_the_known(summaries=summaries)
-
-    def _with_the_known(self, **changed: Any) -> Comparison:
-        made = dataclasses.replace(self, **changed)
-        _ = self.differences
-        for name in ("_known_differences", "worst_parts", "most_probable"):
-            made.__dict__[name] = getattr(self, name)
-        return made
+        return dataclasses.replace(self, summaries=summaries)
 
     @property
     def paired(self) -> list[Metric]:
@@ -129,20 +124,19 @@ class Comparison:
     @property
     def differences(self) -> dict[str, pd.DataFrame]:
         """Differences to the first method, by the name of each metric of :attr:`paired`."""
-        _ = self._known_differences  # made once, by one thread
         with ThreadPoolExecutor(thread_count(None)) as threads:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
-    @cached_property
+    @property
     def worst_parts(self) -> pd.DataFrame:
         """See :func:`~lore_core.comparison.effects.try_worst_parts`."""
-        return try_worst_parts(self.summaries, self.datasets)
+        return self._once("worst parts", lambda: try_worst_parts(self.summaries, self.datasets))
 
-    @cached_property
+    @property
     def most_probable(self) -> pd.DataFrame:
         """See :func:`~lore_core.comparison.effects.most_probable_classes`."""
-        return most_probable_classes(self.datasets)
+        return self._once("most probable", lambda: most_probable_classes(self.datasets))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers, by method."""

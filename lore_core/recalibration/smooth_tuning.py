@@ -22,6 +22,7 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.beta_calibration import total_loss
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
 from lore_core.recalibration.lore import corrected
 
@@ -302,18 +303,15 @@ def global_line(
     """Return slope and intercept of a logistic curve through left-out confidences (n,)."""
     from scipy.optimize import minimize
 
-    odds = logit(confidence_within(confidence))
-    sign = np.where(outcome == 1, 1.0, -1.0)
+    odds, start = logit(confidence_within(confidence)), np.array([1.0, 0.0])
+    ends = np.column_stack([odds, np.ones(len(odds))])
 
     def loss(line: Floats) -> tuple[float, Floats]:
-        off = line - np.array([1.0, 0.0])
-        margin = sign * (line[0] * odds + line[1])
-        slope = weighed(-sign * expit(-margin), rows)
-        lost = weighed(np.logaddexp(0.0, -margin), rows)
-        value = lost.sum() + _LINE_STRENGTH * (off @ off) / 2
-        return float(value), np.array([slope @ odds, slope.sum()]) + _LINE_STRENGTH * off
+        off = line - start
+        value, gradient = total_loss(line, ends, outcome, rows)
+        return value + _LINE_STRENGTH * float(off @ off) / 2, gradient + _LINE_STRENGTH * off
 
-    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    found = minimize(loss, start, jac=True, method="BFGS").x
     return float(found[0]), float(found[1])
 
 
