@@ -27,7 +27,8 @@ from lore_core.embedding.result import chosen_map
 from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
 from lore_core.metrics.means import difference_range, joint_intervals
-from lore_core.metrics.metric import Metric, RowMean
+from lore_core.metrics.metric import Metric
+from lore_core.metrics.proper_scores import BY_CLASS
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
 _Found = TypeVar("_Found")
@@ -92,12 +93,12 @@ class Comparison:
             raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
         apart = rows.drop(columns=against).sub(rows[against], axis=0)
         apart = apart.mask(apart.abs() < _ROUNDING, 0.0)
-        of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
-        if of_class is None:
+        if metric.name not in BY_CLASS:
             return joint_intervals(apart)
         first = self.datasets[against]
         others = [self.datasets[str(name)].probabilities for name in apart]
-        range_to = partial(difference_range, of_class, first.probabilities, weights=first.weights)
+        of_class, weights = BY_CLASS[metric.name], first.weights
+        range_to = partial(difference_range, of_class, first.probabilities, weights=weights)
         with ThreadPoolExecutor(thread_count(None)) as threads:
             return joint_intervals(apart, list(threads.map(range_to, others)))
 

@@ -6,13 +6,8 @@ command's help.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lore_core.data.number_text import NATS, PERCENT, PLAIN, POINTS, Unit
 from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
-
-if TYPE_CHECKING:
-    from lore_core.data.arrays import Floats
 
 MAX_GROUPWISE = "max group-wise MCE"
 #: Smaller groups do not count for maxima over groups: theirs are mostly noise.
@@ -21,18 +16,6 @@ MIN_GROUP_SIZE = 30
 MIN_CELL_ROWS = 10
 #: Smaller confidence bins are not called the worst or the best.
 MIN_BIN_ROWS = 30
-
-
-def _class_nll(probabilities: Floats) -> Floats:
-    from lore_core.metrics.proper_scores import class_nll
-
-    return class_nll(probabilities)
-
-
-def _class_brier(probabilities: Floats) -> Floats:
-    from lore_core.metrics.proper_scores import class_brier
-
-    return class_brier(probabilities)
 
 
 ACCURACY = Metric(
@@ -60,7 +43,7 @@ NLL = Metric(
     unit=NATS,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(lambda rows: rows.row_nll, _class_nll),
+    measure=RowMean(lambda rows: rows.row_nll),
     proper=True,
 )
 BRIER = Metric(
@@ -69,7 +52,7 @@ BRIER = Metric(
     unit=PLAIN,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(lambda rows: rows.row_brier, _class_brier),
+    measure=RowMean(lambda rows: rows.row_brier),
     proper=True,
 )
 ALCE_HELD_OUT = Metric(
