@@ -197,11 +197,7 @@ sums_options = options_as(SumsOptions, "sums", *_SUMS)
 
 
 def view_command(*lines: str, several_maps: bool = False, sums: bool = False) -> Command:
-    """Make a command of DATA and the common options, passed as ``given``, a ViewOptions.
-
-    ``lines``: its examples. ``several_maps``: ``--map`` may be repeated. ``sums``: rows may be
-    summed.
-    """
+    """Make a command, with examples, of DATA and common options, a ViewOptions ``given``."""
     default = "pca-2" + "; pca-20 for a directory of runs" * several_maps
     one_map = click.option(
         "--map",

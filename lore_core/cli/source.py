@@ -95,11 +95,7 @@ def needs_map(view: views.View | views.SumsView) -> None:
 def load_data(
     data: tuple[str, ...], columns: tuple[str, ...] = (), *, isolate: bool = False
 ) -> lore.Dataset:
-    """Read what DATA names: a file, a calibration/test pair, a directory of these, or a demo.
-
-    ``data``: paths, ``("demo",)`` or ``("demo-text",)``. ``columns``: ``"ROLE=NAME"``. ``isolate``:
-    as in :func:`lore_core.load`.
-    """
+    """Read what DATA names: a file, a calibration/test pair, a directory of these, or a demo."""
     if data == ("demo",):
         return lore.demo.digits()
     if data == ("demo-text",):
@@ -275,11 +271,7 @@ def plan_of(
 
 
 def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
-    """Return whether Parquet files are summed, and the app shows a sample.
-
-    True for more rows than :data:`EXACT_ROWS`, a pattern, or if sums were asked for (InputError for
-    other data); not for a directory of runs.
-    """
+    """Return whether Parquet files, of many rows or by a pattern, are summed; no runs are."""
     from lore_core.reading.file_pairs import half_of
 
     place = as_path(data[0])

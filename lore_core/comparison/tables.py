@@ -52,12 +52,7 @@ def beyond_chance(low: float, high: float) -> Literal["better", "worse", ""]:
 
 
 def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFrame:
-    """Check metrics of one model against limits, one row each.
-
-    ``limits``: the largest value allowed, in the units of ``table``, or the smallest where more is
-    better. ``result`` is "exceeded" where the value and its whole interval are beyond the limit,
-    "not sure" where the interval reaches back to it, else "met".
-    """
+    """Check metrics against limits: "exceeded", if by the whole interval, "not sure" or "met"."""
     known = table.set_index("metric")
     rows = []
     for name, limit in limits.items():

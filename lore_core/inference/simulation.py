@@ -358,8 +358,7 @@ def drawn_means(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield residuals of drawn outcomes and their kernel means: (n, b'[, K]) and (g, n, b'[, K]).
 
-    ``predicted``: confidences (n,) or class probabilities (n, K), to draw from. ``mass`` (g, n):
-    kernel masses. Draws do not depend on b', how many come at a time.
+    Drawn from ``predicted``, (n,) or (n, K); draws do not depend on b', how many come at a time.
     """
     n_draws = check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size

@@ -173,11 +173,7 @@ def gap_table(
     size: int,
     weights: Floats | None = None,
 ) -> pd.DataFrame:
-    """Return mean confidence − accuracy of disjoint sets of rows, one line a set.
-
-    ``codes`` (n,): sets, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy, gap, gap_low,
-    gap_high`` (95 %, by Wilson's interval of the accuracy); NaN without rows.
-    """
+    """Return the gap of disjoint sets of rows by Wilson's 95 % interval of their accuracy."""
     sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
     return pd.DataFrame(
         {

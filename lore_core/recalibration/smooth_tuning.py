@@ -110,10 +110,9 @@ def corrected_confidence(
 
 
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
-    """Fit the global methods that local corrections start from, on 50,000 rows at most.
+    """Fit matrix scaling, and on it a logistic regression where there are features.
 
-    Returns matrix scaling; a logistic regression on it, where there are features; and,
-    cross-fitted, rows with probabilities of the first and confidences of both, (n, 1 + len(more)).
+    Returns both; cross-fitted, rows changed by the first, and confidences (n, 1 + len(more)).
     """
     first = MatrixScaling().fit(_some(calibration))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
@@ -285,10 +284,7 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
 
 
 def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
-    """Return weights (n_candidates,) of candidates whose *average* predicts left-out rows well.
-
-    Few steps of EM stay near half pseudo-BMA+ and half equal weights: run to the end, they overfit.
-    """
+    """Return weights whose average predicts left-out rows well; EM run to the end overfits."""
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))

@@ -137,11 +137,7 @@ def comparison_of(
     progress: Progress | None = None,
     map_array: MapArray | None = None,
 ) -> Comparison:
-    """Fit methods on the calibration rows and measure them on the evaluation rows.
-
-    Evaluation rows are placed as a saved method places new ones. ``simulating``: from
-    :func:`simulating_of`. ``measured_on``: map of the local metrics, where it is not LoRe's.
-    """
+    """Fit methods on calibration rows; measure them on evaluation rows, placed as new ones are."""
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)
     return compare(

@@ -130,11 +130,7 @@ def field_of(
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
 ) -> Field:
-    """Return the signed local error at every point of a 2-D map, by default the kernel's.
-
-    Exact for one confidence bin on the kernel's map; else the rows' own errors, averaged. ``only``:
-    mask of rows; there is no value where none of them is the nearest row.
-    """
+    """Return the signed local error over a 2-D map: exact for one bin on the kernel's own map."""
     rows = None if bin_index is None else errors.bin_index == bin_index
     look: dict[str, Any] = {
         "rows": rows,

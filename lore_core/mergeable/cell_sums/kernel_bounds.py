@@ -62,10 +62,7 @@ class Targets:
         return _distinct(self.bin_index, self._corners)
 
     def slab_corners(self, m: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Corners in the other dimensions than ``m``, among cells of one coordinate there.
-
-        Bin and coordinate (c,), the other coordinates (c, d − 1), and which are whose.
-        """
+        """Return bin, coordinate m and the others of corners in a slab, and which are whose."""
         d = self.coordinates.shape[1]
         others = [k for k in range(d) if k != m]
         # Where the m-th coordinate is the cell's own and not its upper neighbour's.

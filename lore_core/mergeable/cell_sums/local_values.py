@@ -203,10 +203,7 @@ def values_at(
     boxes: Boxes | None = None,
     progress: Progress | None = None,
 ) -> LocalValues:
-    """Return local errors at targets.
-
-    ``width``: of a cell. ``boxes``: where targets are the cells; bounds then hold in whole cells.
-    """
+    """Return local errors at targets; ``boxes``: these are cells, and bounds hold in whole ones."""
     d = cells.n_dimensions
     scale = d * gamma
     one, half = Factors(width / scale, d), Factors(2 * width / scale, d)

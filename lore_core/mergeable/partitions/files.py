@@ -131,10 +131,7 @@ def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
 
 
 def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
-    """Return the columns of rows of several files, each row named by its file and number.
-
-    Raises InputError if the files do not go together.
-    """
+    """Return the columns of rows of several files, each row named by its file and number."""
     name = common_name([extract.file for extract in extracts])
     return columns_of_table(name, join_tables(extracts), locate=row_locator(extracts))
 
