@@ -35,12 +35,7 @@ _FEWEST_DRAWS = 39
 )
 @results()
 def metrics(
-    given: ViewOptions,
-    *,
-    top: int,
-    draws: int | None,
-    card: str | None,
-    progress: Progress,
+    given: ViewOptions, *, top: int, draws: int | None, card: str | None, progress: Progress
 ) -> Output:
     """Every metric of the Overview, with interval and chance.
 

@@ -228,9 +228,7 @@ def _evaluated(files: Sequence[Path]) -> list[Path]:
 
 
 def plan_of(
-    given: ViewOptions,
-    parts: Sequence[mergeable.Partition],
-    progress: Progress | None,
+    given: ViewOptions, parts: Sequence[mergeable.Partition], progress: Progress | None
 ) -> mergeable.Plan:
     """Return the plan of saved sums if it fits the options, else a new one."""
     from lore_core.mergeable.partitions.run import planned

@@ -35,12 +35,7 @@ _MARKED = 3
 @click.option("--fail", is_flag=True, help="Exit with 3 where the newest batch is marked.")
 @results(figure=True)
 def watch(
-    given: ViewOptions,
-    *,
-    draws: int | None,
-    level: float,
-    fail: bool,
-    progress: Progress,
+    given: ViewOptions, *, draws: int | None, level: float, fail: bool, progress: Progress
 ) -> Output:
     """Watch a model from batch to batch.
 

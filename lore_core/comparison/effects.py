@@ -131,10 +131,7 @@ def about_predictions(table: pd.DataFrame) -> str:
 
 
 def compare_rewards(
-    datasets: Mapping[str, Dataset],
-    ratios: ArrayLike | None = None,
-    *,
-    rows: Mask | None = None,
+    datasets: Mapping[str, Dataset], ratios: ArrayLike | None = None, *, rows: Mask | None = None
 ) -> dict[str, RewardCurve]:
     """Reward of every method over cost ratios, and its gain over the first.
 

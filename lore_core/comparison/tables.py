@@ -83,9 +83,7 @@ def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
     worst = int(low.argmax())
     value = float(abs(gap[worst]))
     result = _result(1.0, value, float(low[worst]), limit)
-    rows = [
-        (PLACES, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst]),
-    ]
+    rows = [(PLACES, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst])]
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 

@@ -249,10 +249,7 @@ REPORT_TABLE = tuple(
     metric for metric in COMPARED if metric.direction == "lower" and not metric.unfiltered_maximum
 )
 #: Methods × metrics on the pages; last what recalibration does not change.
-METHOD_TABLE = (
-    *REPORT_TABLE,
-    *(metric for metric in COMPARED if metric.direction == "higher"),
-)
+METHOD_TABLE = (*REPORT_TABLE, *(metric for metric in COMPARED if metric.direction == "higher"))
 #: The same over many runs, whose means make the unfiltered maxima steadier.
 RUNS_TABLE = (*METHOD_TABLE, *(metric for metric in COMPARED if metric.unfiltered_maximum))
 #: What recalibrators are ranked by: the first the data allow.

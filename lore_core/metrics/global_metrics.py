@@ -13,12 +13,7 @@ from scipy import special
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import N_BINS
-from lore_core.data.validation import (
-    InputError,
-    as_group_labels,
-    as_rows,
-    check_integer,
-)
+from lore_core.data.validation import InputError, as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 
 #: A normal variable lies within so many standard deviations with probability 0.95.
@@ -167,11 +162,7 @@ def _set_means(
 
 
 def gap_table(
-    c: Floats,
-    a: Floats,
-    codes: NDArray[np.integer[Any]],
-    size: int,
-    weights: Floats | None = None,
+    c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None = None
 ) -> pd.DataFrame:
     """Return the gap of disjoint sets of rows by Wilson's 95 % interval of their accuracy."""
     sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)

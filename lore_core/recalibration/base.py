@@ -333,12 +333,7 @@ class Recalibrator(ABC):
             )
 
     def save(
-        self,
-        path: str | Path,
-        *,
-        maps: Maps = True,
-        rows: bool = True,
-        key: bytes | None = None,
+        self, path: str | Path, *, maps: Maps = True, rows: bool = True, key: bytes | None = None
     ) -> None:
         """Write the fitted method to one file, without pickle.
 
@@ -418,10 +413,7 @@ def _built(parts: dict[str, Any]) -> Recalibrator:
         if name in usual and (rule := _SETTINGS.get(type(usual[name].default))):
             rule.check(value, f"{kind.__name__}: {name}", {})
     return kind.restored(
-        parts["settings"],
-        parts["state"],
-        label=parts["label"],
-        n_rows=parts["calibration_rows"],
+        parts["settings"], parts["state"], label=parts["label"], n_rows=parts["calibration_rows"]
     )
 
 

@@ -232,10 +232,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 estimator=self._unfitted(),
                 method_mapping=MethodMapping().add(caller="fit", callee="fit"),
             )
-            .add(
-                splitter=self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
     @property

@@ -77,12 +77,7 @@ class Neighbours:
 
 
 def corrected_confidence(
-    mean: Floats,
-    mass: Floats,
-    base: int | None,
-    strength: float,
-    starts: Floats,
-    accuracy: Floats,
+    mean: Floats, mass: Floats, base: int | None, strength: float, starts: Floats, accuracy: Floats
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
@@ -92,12 +87,7 @@ def corrected_confidence(
     """
     if base is None:
         found = corrected(
-            mean[:, -1],
-            mass,
-            strength,
-            confidence=starts[:, 0],
-            accuracy=accuracy,
-            start=None,
+            mean[:, -1], mass, strength, confidence=starts[:, 0], accuracy=accuracy, start=None
         )
         return confidence_within(found)
     start = starts[:, base]
@@ -176,11 +166,7 @@ def part_of(way: ConfidenceBins | None, confidence: Floats, predicted: Ints) -> 
 
 
 def accuracy_of_parts(
-    part: Ints,
-    known_part: Ints,
-    outcome: Floats,
-    alone: Floats,
-    weights: Floats | None = None,
+    part: Ints, known_part: Ints, outcome: Floats, alone: Floats, weights: Floats | None = None
 ) -> Floats:
     """Return the accuracy of the known rows in each row's part; ``alone`` where there are none."""
     count = 1 + int(max(part.max(initial=0), known_part.max(initial=0)))

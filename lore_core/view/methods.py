@@ -21,11 +21,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
-from lore_core.inference.intervals import (
-    N_SIMULATED,
-    affordable_intervals,
-    calibration_intervals,
-)
+from lore_core.inference.intervals import N_SIMULATED, affordable_intervals, calibration_intervals
 from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE

@@ -163,9 +163,7 @@ def _table(item: Curve, metric: CurveKey) -> pd.DataFrame:
 
 
 def _how_to_read(
-    about: OverBandwidths,
-    curves: Mapping[str, Curve],
-    null: tuple[str, Null] | None,
+    about: OverBandwidths, curves: Mapping[str, Curve], null: tuple[str, Null] | None
 ) -> str:
     left = (
         "Far left each row stands alone (its own right or wrong)"
@@ -189,10 +187,7 @@ def _how_to_read(
 
 
 def suggestion_figure(
-    suggestion: BandwidthSuggestion,
-    *,
-    rows: str,
-    in_use: tuple[float, int] | None = None,
+    suggestion: BandwidthSuggestion, *, rows: str, in_use: tuple[float, int] | None = None
 ) -> Chart:
     """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
 
@@ -318,11 +313,7 @@ def cdf_figure(
 
 
 def reward_figure(
-    curves: Mapping[str, RewardCurve],
-    *,
-    rows: str,
-    baseline: str,
-    ratio: float | None = None,
+    curves: Mapping[str, RewardCurve], *, rows: str, baseline: str, ratio: float | None = None
 ) -> Chart:
     """Gain over the baseline against the cost ratio, above the share of rows answered.
 
@@ -383,12 +374,7 @@ def reward_figure(
     )
 
 
-def movement_figure(
-    movement: pd.DataFrame,
-    *,
-    level: float,
-    rows: str,
-) -> Chart:
+def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart:
     """Supported MLCE over ALCE and ECE, batch by batch, and which batches are marked.
 
     ``movement``: of :func:`~lore_core.mergeable.movement_frame`. ``level``: largest p of a marked

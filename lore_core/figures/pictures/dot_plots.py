@@ -237,11 +237,7 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool =
 
 
 def run_scatter_figure(
-    result: RunsComparison,
-    metric: str,
-    *,
-    of: str = MAX_GROUPWISE,
-    rows: str,
+    result: RunsComparison, metric: str, *, of: str = MAX_GROUPWISE, rows: str
 ) -> Chart:
     """Two metrics of every run and method against each other (Luo et al. 2022, table 2).
 

@@ -160,10 +160,7 @@ def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
 
 def _leanings(table: ReliabilityTable) -> NDArray[np.str_]:
     """Which colour each bin has: none where its mean confidence may be right."""
-    over, under = (
-        table.confidence > table.accuracy_high,
-        table.confidence < table.accuracy_low,
-    )
+    over, under = (table.confidence > table.accuracy_high, table.confidence < table.accuracy_low)
     return np.where(over, "over", np.where(under, "under", "quiet"))
 
 

@@ -156,12 +156,7 @@ def _beside_names(table: pd.DataFrame, bars: Bars, rules: list[Rule]) -> tuple[P
 
 
 def variable_grid_figure(
-    grid: pd.DataFrame,
-    *,
-    names: tuple[str, str],
-    limit: float,
-    min_rows: int,
-    rows: str,
+    grid: pd.DataFrame, *, names: tuple[str, str], limit: float, min_rows: int, rows: str
 ) -> Chart:
     """Heat map of the gap over the combinations of two variables.
 

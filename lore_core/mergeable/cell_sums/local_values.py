@@ -69,9 +69,7 @@ class LocalValues:
         # Where no row of the cell has another sign, the mean of sizes is the size of the mean.
         furthest = np.where(anywhere.low > 0, np.maximum(-mean.low, mean.high), anywhere.high)
         return Bounded(
-            anywhere.value,
-            np.maximum(anywhere.low, nearest),
-            np.minimum(anywhere.high, furthest),
+            anywhere.value, np.maximum(anywhere.low, nearest), np.minimum(anywhere.high, furthest)
         )
 
 

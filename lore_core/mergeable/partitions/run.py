@@ -118,10 +118,7 @@ def _open(paths: Mapping[Partition, Path | None]) -> list[Partition]:
 
 
 def _sum_here(
-    plan: Plan,
-    paths: Mapping[Partition, Path | None],
-    n_workers: int,
-    progress: Progress | None,
+    plan: Plan, paths: Mapping[Partition, Path | None], n_workers: int, progress: Progress | None
 ) -> None:
     open_parts = _open(paths)
     total = sum(part.n_rows for part in paths)
