@@ -215,36 +215,20 @@ def reliability_table(
     return ReliabilityTable(bins, sizes.rows, mean, accuracy, low, high, sizes.mass, sizes.worth)
 
 
-def expected_calibration_error(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    *,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    weights: ArrayLike | None = None,
-) -> float:
+def expected_calibration_error(confidence: ArrayLike, outcome: ArrayLike, **options: Any) -> float:
     """ECE: mean |conf(B) − acc(B)| weighted by bin size (Luo et al. 2022, eq. 2), in [0, 1].
 
-    See :func:`reliability_table` for the arguments.
+    ``options`` are those of :func:`reliability_table`.
     """
-    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning, weights=weights)
-    return table.expected_calibration_error
+    return reliability_table(confidence, outcome, **options).expected_calibration_error
 
 
-def maximum_calibration_error(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    *,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    weights: ArrayLike | None = None,
-) -> float:
+def maximum_calibration_error(confidence: ArrayLike, outcome: ArrayLike, **options: Any) -> float:
     """MCE: largest |conf(B) − acc(B)| over non-empty bins (Luo et al. 2022, eq. 3), in [0, 1].
 
-    See :func:`reliability_table` for the arguments.
+    ``options`` are those of :func:`reliability_table`.
     """
-    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning, weights=weights)
-    return table.maximum_calibration_error
+    return reliability_table(confidence, outcome, **options).maximum_calibration_error
 
 
 def groupwise_calibration_error(
@@ -312,20 +296,16 @@ def groupwise_maximum_calibration_error(
     outcome: ArrayLike,
     groups: ArrayLike,
     *,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
     min_group_size: int = 1,
-    weights: ArrayLike | None = None,
+    **options: Any,
 ) -> float:
     """Largest MCE over groups (Luo et al. 2022, section 5.2), in [0, 1].
 
-    Groups of fewer than ``min_group_size`` rows are left out; InputError if none remains. For the
-    rest see :func:`groupwise_calibration_error`.
+    Groups of fewer than ``min_group_size`` rows are left out; InputError if none remains. The other
+    ``options`` are those of :func:`groupwise_calibration_error`.
     """
     min_group_size = check_integer(min_group_size, "min_group_size")
-    frame = groupwise_calibration_error(
-        confidence, outcome, groups, n_bins=n_bins, binning=binning, weights=weights
-    )
+    frame = groupwise_calibration_error(confidence, outcome, groups, **options)
     return largest_group_error(frame, min_group_size)
 
 
