@@ -12,15 +12,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from lore_core.comparison.effects import most_probable_classes, try_worst_parts
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
-from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
-from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.result import chosen_map
@@ -187,16 +184,9 @@ def compare(
     calibration_embedding: OnMaps = None,
     evaluation_embedding: OnMaps = None,
     metric_embedding: Points | None = None,
-    gamma: float = GAMMA,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    groups: ArrayLike | None = None,
-    min_group_size: int = 1,
-    n_draws: int = 0,
-    local_intervals: bool = True,
-    random_state: int = 0,
     progress: Progress | None = None,
     map_array: MapArray | None = None,
+    **measuring: Any,
 ) -> Comparison:
     """Fit every recalibrator on calibration rows and measure it on evaluation rows.
 
@@ -212,13 +202,14 @@ def compare(
         first.
     metric_embedding : Embedding or array-like, optional
         Coordinates of the evaluation rows for the local metrics, if other than the methods'.
-    gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state
-        See :func:`~lore_core.comparison.summary.summarize`.
     progress : callable, optional
         Called with the share done and the method at work.
     map_array : callable, optional
         Called with each array of the recalibrated rows once it is measured; returns an equal one to
         keep in its place, say a file's.
+    **measuring
+        ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
+        of :func:`~lore_core.comparison.summary.summarize`.
 
     Raises
     ------
@@ -232,24 +223,13 @@ def compare(
     measured_on = chosen_map(
         evaluation_embedding if metric_embedding is None else metric_embedding, None
     )
-    measure = partial(
-        summarize,
-        embedding=measured_on,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        groups=groups,
-        min_group_size=min_group_size,
-        n_draws=n_draws,
-        local_intervals=local_intervals,
-        random_state=random_state,
-    )
 
     def fitted_and_measured(method: Recalibrator) -> tuple[Dataset, Summary, str]:
         on = (calibration_embedding, evaluation_embedding)
         known, new = on if method.needs_embedding else (None, None)
         made = method.fit(calibration, known).recalibrate(evaluation, new)
-        summary, name = measure(made), _with_remark(method, evaluation, made)
+        summary = summarize(made, measured_on, **measuring)
+        name = _with_remark(method, evaluation, made)
         if map_array is not None and made is not evaluation:
             moved = map_array(made.probabilities), map_array(made.confidence)
             made = evaluation.with_checked(*moved)

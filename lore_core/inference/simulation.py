@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -165,12 +166,9 @@ def null_band(
     c = as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
-    drawn = [
-        _summaries(error, supported, w)
-        for _, error, supported in _drawn_errors(
-            c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
-        )
-    ]
+    drawing = {"n_draws": n_draws, "random_state": random_state, "progress": progress}
+    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
+    drawn = [_summaries(error, supported, w) for _, error, supported in drawn_errors]
     return NullBand(
         grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
     )
@@ -208,9 +206,8 @@ def null_errors(
     count = np.bincount(index, weights=w)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
     drawn = []
-    drawn_errors = _drawn_errors(
-        c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
-    )
+    drawing = {"n_draws": n_draws, "random_state": random_state, "progress": progress}
+    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:
             lce = list(threads.map(lambda draw: _quantiles(draw[chosen], share), error[0].T))
@@ -318,11 +315,9 @@ def _drawn_errors(
     index: Ints,
     embedding: Points,
     gammas: Floats,
-    n_draws: int,
     min_effective_size: float,
     weights: Floats | None,
-    random_state: int,
-    progress: Progress | None,
+    **drawing: Any,
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
     z = as_coordinates(embedding)
@@ -330,17 +325,8 @@ def _drawn_errors(
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
     support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
-    for gap, mean in drawn_means(
-        c,
-        z,
-        index,
-        bandwidth,
-        support.mass,
-        weights=weights,
-        n_draws=n_draws,
-        random_state=random_state,
-        progress=progress,
-    ):
+    of_rows = c, z, index, bandwidth, support.mass
+    for gap, mean in drawn_means(*of_rows, weights=weights, **drawing):
         yield gap, np.abs(mean, out=mean), supported
 
 
