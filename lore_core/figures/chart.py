@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+    from lore_core.figures.pictures.picture import Panel
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
@@ -37,10 +39,11 @@ class Chart:
     def figure(self) -> go.Figure:
         """The picture as Plotly draws it; it may be changed."""
         require("Drawing a figure", "plotly")
-        from lore_core.figures.plotly import drawn
-
-        figure = drawn(self)
+        figure = self._drawn()
         return figure if self.lay_out is None else self.lay_out(figure)
+
+    def _drawn(self) -> go.Figure:
+        raise NotImplementedError
 
     @property
     def config(self) -> dict[str, Any]:
@@ -59,3 +62,20 @@ class Chart:
     def _repr_html_(self) -> str:
         picture = self.figure.to_html(full_html=False, include_plotlyjs=True, config=self.config)
         return f"{picture}<p>{escape(self.how_to_read)}</p>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelPicture(Chart):
+    """Panels one above the other, over the same horizontal axis."""
+
+    panels: tuple[Panel, ...]  #: From top to bottom
+    gap: float = 0.05  #: Between two panels, as a share of the height
+    #: Whether the names of the marks are listed, and whether the lower right corner is free.
+    legend: bool = False
+    free_corner: bool = False
+    still: bool = False  #: Whether it is neither dragged nor zoomed
+
+    def _drawn(self) -> go.Figure:
+        from lore_core.figures.plotly.panels import panels
+
+        return panels(self)

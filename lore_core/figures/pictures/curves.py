@@ -12,7 +12,7 @@ import pandas as pd
 from lore_core.comparison.tables import stacked
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import batches_words, percent, with_points
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Dots,
@@ -20,7 +20,6 @@ from lore_core.figures.pictures.picture import (
     Line,
     Mark,
     Panel,
-    PanelPicture,
     Rule,
     Tint,
     band_around,

@@ -12,7 +12,7 @@ from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Dots,
@@ -21,7 +21,6 @@ from lore_core.figures.pictures.picture import (
     Mark,
     Numbers,
     Panel,
-    PanelPicture,
     Record,
     Rule,
     Tint,

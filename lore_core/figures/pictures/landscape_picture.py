@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from lore_core.figures.pictures.picture import Hover, gap_ticks
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 Value = Literal["signed", "absolute"]
 
@@ -161,6 +164,11 @@ class LandscapePicture(Chart):
     def field(self) -> Field | None:
         """The field that is shown first."""
         return self.layers[0].fields[self.start] if self.layers else None
+
+    def _drawn(self) -> go.Figure:
+        from lore_core.figures.plotly.landscape import landscape, space
+
+        return landscape(self) if self.view == "map" else space(self)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import HUNDREDTHS, signed_points
-from lore_core.figures.chart import Chart
 
 Numbers = Floats | Ints
 Record = Mapping[Hashable, Any]
@@ -291,15 +290,3 @@ class Panel:
         """Return the panel in the numbers that are drawn: what a hover calls x and y as well."""
         marks = [_in_units(mark, self.x.scale, self.y.scale) for mark in self.marks]
         return replace(self, x=self.x.scaled(), y=self.y.scaled(), marks=marks)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PanelPicture(Chart):
-    """Panels one above the other, over the same horizontal axis."""
-
-    panels: tuple[Panel, ...]  #: From top to bottom
-    gap: float = 0.05  #: Between two panels, as a share of the height
-    #: Whether the names of the marks are listed, and whether the lower right corner is free.
-    legend: bool = False
-    free_corner: bool = False
-    still: bool = False  #: Whether it is neither dragged nor zoomed

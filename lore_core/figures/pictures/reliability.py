@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.number_text import HUNDREDTHS, gap_words, percent, rows_words, with_points
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Bars,
@@ -18,7 +18,6 @@ from lore_core.figures.pictures.picture import (
     Line,
     Mark,
     Panel,
-    PanelPicture,
     Tint,
     chance_band,
     pieces,

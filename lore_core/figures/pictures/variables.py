@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.number_text import gap_words, percent, rows_words, signed_points
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -19,7 +19,6 @@ from lore_core.figures.pictures.picture import (
     Line,
     Mark,
     Panel,
-    PanelPicture,
     Record,
     Rule,
     Tint,

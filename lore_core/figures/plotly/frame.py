@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from lore_core.figures.chart import Chart
-from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import ACCENT, GRID, INK, NEUTRAL, PAPER, Mode, escape
+
+if TYPE_CHECKING:
+    from lore_core.figures.chart import Chart
+    from lore_core.figures.pictures.picture import Hover
 
 #: The dashboard's own font where it is at hand.
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, sans-serif'

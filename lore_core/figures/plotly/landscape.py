@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import POINTS
-from lore_core.figures.pictures.landscape_picture import (
-    CAMERAS,
-    Camera,
-    ErrorScale,
-    LandscapePicture,
-    MapRows,
-)
 from lore_core.figures.plotly.frame import Options, annotation, color_bar, figure, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field
 from lore_core.regions.selection import Region
+
+if TYPE_CHECKING:
+    from lore_core.figures.pictures.landscape_picture import (
+        Camera,
+        ErrorScale,
+        LandscapePicture,
+        MapRows,
+    )
 
 #: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
 _FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
@@ -151,7 +152,8 @@ def _names(picture: LandscapePicture) -> list[Options]:
 
 def space(picture: LandscapePicture) -> go.Figure:
     """Draw rows in 3-D, or the error as height."""
-    mode, camera, traces = picture.mode, picture.camera or CAMERAS["corner"], []
+    mode, camera, traces = picture.mode, picture.camera, list[Options]()
+    assert camera is not None  # maps alone have none
     axes, color, scale = picture.axes, color_axis(picture.scale, mode), picture.scale
     if picture.view == "space":
         names, shape = [f"{axes} {number}" for number in (1, 2, 3)], _boxed(picture.extent, camera)

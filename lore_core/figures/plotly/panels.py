@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -22,7 +22,6 @@ from lore_core.figures.pictures.picture import (
     Hover,
     Line,
     Mark,
-    PanelPicture,
     Rule,
     Tint,
 )
@@ -36,6 +35,9 @@ from lore_core.figures.plotly.frame import (
     hover_text,
 )
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
+
+if TYPE_CHECKING:
+    from lore_core.figures.chart import PanelPicture
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")

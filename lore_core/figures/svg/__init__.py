@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.pictures.picture import PanelPicture
 from lore_core.figures.svg.drawing import Drawing
 from lore_core.figures.svg.landscape import landscape_drawing
 from lore_core.figures.svg.panels import panel_drawing
