@@ -166,7 +166,7 @@ def null_band(
     c = as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
-    drawing = {"n_draws": n_draws, "random_state": random_state, "progress": progress}
+    drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
     drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
     drawn = [_summaries(error, supported, w) for _, error, supported in drawn_errors]
     return NullBand(
@@ -206,7 +206,7 @@ def null_errors(
     count = np.bincount(index, weights=w)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
     drawn = []
-    drawing = {"n_draws": n_draws, "random_state": random_state, "progress": progress}
+    drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
     drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:

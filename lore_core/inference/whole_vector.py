@@ -120,7 +120,7 @@ def vector_chance(
         )
     squared, of_class = np.empty((draws + 1, int(known.sum()))), np.empty((draws + 1, n_classes))
     squared[0], of_class[0] = errors.squared[known], errors.class_squared
-    drawing = {"n_draws": draws, "random_state": random_state, "progress": progress}
+    drawing = dict[str, Any](n_draws=draws, random_state=random_state, progress=progress)
     on, done = (np.array([errors.gamma]), errors.bin_index, known[None]), 1
     for rows, classes in _drawn_squares(dataset, z, *on, **drawing):
         upto = done + rows.shape[2]
@@ -258,7 +258,7 @@ def vector_band(
     bandwidth; the level is what 5 % of the draws exceed somewhere.
     """
     check_integer(n_draws, "n_draws", minimum=_LEAST_DRAWS)
-    drawing = {"n_draws": n_draws, "random_state": random_state, "progress": progress}
+    drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
     on = curve.gamma, curve.bin_index, curve.supported
     parts = [(curve.mean_squared[:, None], curve.largest_squared[:, None])]
     parts += [
