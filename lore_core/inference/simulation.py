@@ -215,7 +215,7 @@ def null_errors(
         found = summaries_of_draws(in_bins, error[0], supported[0], index, count, w)
         drawn.append({**found, "lce": np.stack(lce)})
     joined = {name: np.concatenate([of[name] for of in drawn]) for name in drawn[0]}
-    return NullErrors(gamma=float(gamma), share=share, **joined)
+    return NullErrors(gamma=float(gamma), share=share, n_cells=None, **joined)
 
 
 def summaries_of_draws(

@@ -183,7 +183,7 @@ def _rows_alike(
     if size > len(a):  # each row is a kind
         return _RowsAlike(own, before, a, w, w**2)
     kind = np.ravel_multi_index((own, before, a.astype(np.int64)), sides)
-    mass, squares = (np.bincount(kind, of, size) for of in (w, w**2))
+    mass, squares = (np.bincount(kind, of, size).astype(np.float64) for of in (w, w**2))
     index, other, outcome = np.unravel_index(np.arange(size), sides)
     return _RowsAlike(index, other, outcome.astype(np.float64), mass, squares)
 
