@@ -22,7 +22,8 @@ from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.measured import Measured, worst_parts
-from lore_core.metrics.metric import Metric, RowMean
+from lore_core.metrics.metric import Metric
+from lore_core.metrics.proper_scores import BY_CLASS
 
 Floats = NDArray[np.float64]
 
@@ -170,11 +171,10 @@ def _possible(
     from_: Population, metric: Metric, drawn: NDArray[np.int64], others: list[str]
 ) -> list[tuple[float, float]] | None:
     """Return what a row's differences could have been, as the product does; None: not known."""
-    of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
-    if of_class is None:
+    if metric.name not in BY_CLASS:
         return None
     first, *rest = (from_.methods[name].probabilities[drawn] for name in (_FIRST, *others))
-    return [difference_range(of_class, first, other) for other in rest]
+    return [difference_range(BY_CLASS[metric.name], first, other) for other in rest]
 
 
 def _cover(

@@ -143,10 +143,7 @@ def _in_words(error: Exception) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``lore`` with command-line ``arguments`` and return its exit code.
-
-    0; 1 for data or a value the user can fix; 2 for an unreadable command line; 130 after Ctrl-C.
-    """
+    """Run ``lore``; return 0, 1 for what the user can fix, 2 for a bad line, 130 after Ctrl-C."""
     _tidy_up_when_ended()
     try:
         with warnings.catch_warnings():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,17 @@ from lore_core.cli.options import ViewOptions, draws_option, view_command
 from lore_core.cli.output import Output, Progress, Table, output_path, results, text_table
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError
-from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
+from lore_core.data.number_text import HUNDREDTHS, POINTS
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
 
 EXCEEDED = 3
 _PLACE = "max_place"
+_CHECKED = {
+    **CATALOGUE,
+    # (What `check_subgroups` calls it: no metric, but written as one.)
+    "worst place": replace(CATALOGUE["MCE"], name="worst place", unit=POINTS),
+}
 
 
 def _option_of(metric: Metric) -> str:
@@ -118,38 +124,28 @@ def check(
     return Output(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
 
 
-def _unit(name: str) -> Unit:
-    return CATALOGUE[name].unit if name in CATALOGUE else POINTS
-
-
 def _as_text(table: Table) -> str:
-    units = [_unit(name) for name in table["check"]]
+    metrics = [_CHECKED[name] for name in table["check"]]
+    ends = zip(metrics, table["low"], table["high"], strict=True)
     return text_table(
         {
-            "check": [
-                CATALOGUE[name].heading if name in CATALOGUE else f"{name}, points"
-                for name in table["check"]
-            ],
-            "limit": [u.text(v) for u, v in zip(units, table["limit"], strict=True)],
-            "value": [u.text(v) for u, v in zip(units, table["value"], strict=True)],
-            "95 %": [
-                u.interval_text(low, high)
-                for u, low, high in zip(units, table["low"], table["high"], strict=True)
-            ],
+            "check": [metric.heading for metric in metrics],
+            "limit": [m.text(limit) for m, limit in zip(metrics, table["limit"], strict=True)],
+            "value": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
+            "95 %": [metric.interval_text(low, high) for metric, low, high in ends],
             "result": list(table["result"]),
         }
     )
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:
-    name, unit = row["check"], _unit(row["check"])
-    words = CATALOGUE[name].words if name in CATALOGUE else name
+    metric = _CHECKED[row["check"]]
     if not math.isfinite(row["value"]):
-        return f"{words}: none is beyond chance"
-    ends = unit.interval_text(row["low"], row["high"])
-    measured = f"{unit.text(row['value'])}{unit.word}" + (f" (95 %: {ends})" if ends else "")
+        return f"{metric.words}: none is beyond chance"
+    ends = metric.interval_text(row["low"], row["high"])
+    measured = metric.text_alone(row["value"]) + (f" (95 %: {ends})" if ends else "")
     where = f", {row['where']}" if row["where"] else ""
-    return f"{words} is {measured}, limit {unit.text(row['limit'])}{where}"
+    return f"{metric.words} is {measured}, limit {metric.text(row['limit'])}{where}"
 
 
 def _write_junit(path: Path, name: str, table: Table) -> None:

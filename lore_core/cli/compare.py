@@ -84,7 +84,7 @@ def compare(
 
     if against:
         return _against(given, against, progress)
-    if given.sums.wanted:
+    if given.wanted:
         raise InputError(
             "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
             "Recalibrators are compared on rows that fit into memory."
@@ -133,7 +133,7 @@ def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -
 
     view = source.open_source(given, part_of(progress, 0.0, 0.4), always_sum=True)
     assert isinstance(view, views.SumsView)
-    other = source.sum_others(against, view.run.plan, given.sums, part_of(progress, 0.4, 0.8)).sums
+    other = source.sum_others(against, view.run.plan, given, part_of(progress, 0.4, 0.8)).sums
     found = comparison.compare_sums(
         view.sums, other, gamma=view.gamma, progress=part_of(progress, 0.8, 1.0)
     )

@@ -11,15 +11,7 @@ import lore_core as lore
 from lore_core import comparison, figures, inference, metrics as measures, view as views
 from lore_core.cli import source
 from lore_core.cli.options import ViewOptions, draws_option, view_command
-from lore_core.cli.output import (
-    Output,
-    Progress,
-    Table,
-    interval_texts,
-    note,
-    results,
-    text_table,
-)
+from lore_core.cli.output import Output, Progress, Table, interval_texts, note, results, text_table
 from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS

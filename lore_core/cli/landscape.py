@@ -44,9 +44,7 @@ from lore_core.metrics.catalogue import MIN_BIN_ROWS
 )
 @against_option
 @click.option(
-    "--outlines/--no-outlines",
-    default=True,
-    help="Outline these places (see lore places).",
+    "--outlines/--no-outlines", default=True, help="Outline these places (see lore places)."
 )
 @click.option(
     "--show",

@@ -35,12 +35,7 @@ _FEWEST_DRAWS = 39
 )
 @results()
 def metrics(
-    given: ViewOptions,
-    *,
-    top: int,
-    draws: int | None,
-    card: str | None,
-    progress: Progress,
+    given: ViewOptions, *, top: int, draws: int | None, card: str | None, progress: Progress
 ) -> Output:
     """Every metric of the Overview, with interval and chance.
 
@@ -130,7 +125,7 @@ def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = Fal
     chart = figures.class_map_figure(
         view.evaluation, points, errors, chance, rows=rows, axes=view.map_name
     )
-    return Output(content, chart.picture.table, text, chart=chart)
+    return Output(content, chart.table, text, chart=chart)
 
 
 def _classes_text(table: Table) -> str:

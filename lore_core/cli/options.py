@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,11 @@ class SumsOptions:
     @property
     def wanted(self) -> bool:
         """Whether sums were asked for, however few rows there are."""
-        return self != SumsOptions()
+        return any(getattr(self, of.name) != of.default for of in fields(SumsOptions))
 
 
-@dataclass(frozen=True)
-class ViewOptions:
+@dataclass(frozen=True, kw_only=True)
+class ViewOptions(SumsOptions):
     """Data and settings as typed."""
 
     data: tuple[str, ...]  #: Files, a directory, or ``("demo",)``
@@ -54,7 +54,6 @@ class ViewOptions:
     seed: int  #: Of maps, splits and simulations
     jobs: int | None  #: Processors
     isolate: bool  #: Whether data are parsed in a child process with limits
-    sums: SumsOptions = SumsOptions()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -170,9 +169,7 @@ _VIEW = (
 )
 
 
-sums_options = options_as(
-    SumsOptions,
-    "sums",
+_SUMS = (
     number_option(
         "--cells",
         "max_cells",
@@ -196,14 +193,11 @@ sums_options = options_as(
         "new files are added.",
     ),
 )
+sums_options = options_as(SumsOptions, "sums", *_SUMS)
 
 
 def view_command(*lines: str, several_maps: bool = False, sums: bool = False) -> Command:
-    """Make a command of DATA and the common options, passed as ``given``, a ViewOptions.
-
-    ``lines``: its examples. ``several_maps``: ``--map`` may be repeated. ``sums``: rows may be
-    summed.
-    """
+    """Make a command, with examples, of DATA and common options, a ViewOptions ``given``."""
     default = "pca-2" + "; pca-20 for a directory of runs" * several_maps
     one_map = click.option(
         "--map",
@@ -217,22 +211,9 @@ def view_command(*lines: str, several_maps: bool = False, sums: bool = False) ->
         + " May be repeated."
         * several_maps,
     )
-    with_view = options_as(ViewOptions, "given", *_DATA_AND_GAMMA, one_map, *_VIEW)
-
-    def decorate(command: Command) -> click.Command:
-        made = with_view(_with_sums(command) if sums else command)
-        return click.command(epilog=examples(*lines))(made)
-
-    return decorate
-
-
-def _with_sums(command: Command) -> Command:
-    @functools.wraps(command)
-    def called(*args: Any, given: ViewOptions, sums: SumsOptions, **others: Any) -> Any:
-        return command(*args, given=replace(given, sums=sums), **others)
-
-    made: Command = sums_options(called)
-    return made
+    options = (*_DATA_AND_GAMMA, one_map, *_VIEW, *(_SUMS if sums else ()))
+    with_view = options_as(ViewOptions, "given", *options)
+    return lambda command: click.command(epilog=examples(*lines))(with_view(command))
 
 
 def draws_option(what: str = "intervals and p-values", fewest: str = "") -> Command:

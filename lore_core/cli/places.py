@@ -46,10 +46,7 @@ def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
 def described(
     view: views.View, search: regions.SubgroupSearch, known: comparison.GainEstimate | None = None
 ) -> Table:
-    """Add columns ``sentence, evidence, retraining, made_of`` to a table of subgroups.
-
-    ``known``: see :func:`~lore_core.view.where.subgroup_table`.
-    """
+    """Return :func:`~lore_core.view.where.subgroup_table` with ``made_of``."""
     made_of = dict.fromkeys(range(len(search.subgroups)), "")
     for number, frame in views.where.compositions_of(view, search).items():
         made_of[number] = lore.describe_composition(frame)

@@ -95,11 +95,7 @@ def needs_map(view: views.View | views.SumsView) -> None:
 def load_data(
     data: tuple[str, ...], columns: tuple[str, ...] = (), *, isolate: bool = False
 ) -> lore.Dataset:
-    """Read what DATA names: a file, a calibration/test pair, a directory of these, or a demo.
-
-    ``data``: paths, ``("demo",)`` or ``("demo-text",)``. ``columns``: ``"ROLE=NAME"``. ``isolate``:
-    as in :func:`lore_core.load`.
-    """
+    """Read what DATA names: a file, a calibration/test pair, a directory of these, or a demo."""
     if data == ("demo",):
         return lore.demo.digits()
     if data == ("demo-text",):
@@ -174,7 +170,7 @@ def sum_rows(
     given: ViewOptions, progress: Progress | None, *, always: bool = False
 ) -> mergeable.Run | None:
     """Sum named Parquet files if exact numbers are out of reach or ``always``, else return None."""
-    wanted = always or given.sums.wanted
+    wanted = always or given.wanted
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
@@ -186,7 +182,7 @@ def sum_rows(
         return None
     parts = mergeable.partitions_of(evaluated)
     plan = plan_of(given, parts, part_of(progress, 0.0, 0.1))
-    return _sum_parts(parts, plan, given.sums, part_of(progress, 0.1, 0.8))
+    return _sum_parts(parts, plan, given, part_of(progress, 0.1, 0.8))
 
 
 def sum_others(
@@ -232,20 +228,17 @@ def _evaluated(files: Sequence[Path]) -> list[Path]:
 
 
 def plan_of(
-    given: ViewOptions,
-    parts: Sequence[mergeable.Partition],
-    progress: Progress | None,
+    given: ViewOptions, parts: Sequence[mergeable.Partition], progress: Progress | None
 ) -> mergeable.Plan:
     """Return the plan of saved sums if it fits the options, else a new one."""
     from lore_core.mergeable.partitions.run import planned
 
-    sums = given.sums
     if len(given.maps) > 1 or given.maps == ("none",):
         raise InputError("'--map' must name one map where rows are summed in cells.")
     asked = lore.embedding.MapName.parse(given.maps[0], "--map") if given.maps else None
-    former = None if sums.directory is None else planned(sums.directory)
+    former = None if given.directory is None else planned(given.directory)
     if former is not None:
-        note(f"sums in '{sums.directory}': their map, columns and bins are used ({former.note}).")
+        note(f"sums in '{given.directory}': their map, columns and bins are used ({former.note}).")
         name = former.embedding.name
         same = asked is None or asked in (name, lore.embedding.MapName(name.method))
         settings: dict[str, tuple[object, object]] = {
@@ -253,12 +246,12 @@ def plan_of(
             "--target": (given.target, former.target),
             "--bins": (given.n_bins, former.bins.n_bins),
             "--binning": (given.binning, former.bins.binning),
-            "--cells": (sums.max_cells or former.max_cells, former.max_cells),
+            "--cells": (given.max_cells or former.max_cells, former.max_cells),
         }
         for option, (wanted, there) in settings.items():
             if wanted != there:
                 raise InputError(
-                    f"'{option}' must be {there} as in '{sums.directory}'; got {wanted}. Name "
+                    f"'{option}' must be {there} as in '{given.directory}'; got {wanted}. Name "
                     "another directory for other sums."
                 )
         return former
@@ -269,18 +262,14 @@ def plan_of(
         feature_map=asked,
         n_bins=given.n_bins,
         binning=given.binning,
-        max_cells=sums.max_cells or _MAX_CELLS,
+        max_cells=given.max_cells or _MAX_CELLS,
         random_state=given.seed,
         progress=progress,
     )
 
 
 def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
-    """Return whether Parquet files are summed, and the app shows a sample.
-
-    True for more rows than :data:`EXACT_ROWS`, a pattern, or if sums were asked for (InputError for
-    other data); not for a directory of runs.
-    """
+    """Return whether Parquet files, of many rows or by a pattern, are summed; no runs are."""
     from lore_core.reading.file_pairs import half_of
 
     place = as_path(data[0])

@@ -14,8 +14,7 @@ from lore_core.data.number_text import POINTS, p_words, signed_points
 
 
 @view_command(
-    "lore variables demo",
-    "lore variables model_cal.npz model_test.npz --variable age -o age.csv",
+    "lore variables demo", "lore variables model_cal.npz model_test.npz --variable age -o age.csv"
 )
 @click.option("--variable", metavar="NAME", help="Show the gap along this column alone.")
 @number_option("--parts", minimum=2, default=12, help="Most parts a number is cut into.")

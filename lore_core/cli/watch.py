@@ -35,12 +35,7 @@ _MARKED = 3
 @click.option("--fail", is_flag=True, help="Exit with 3 where the newest batch is marked.")
 @results(figure=True)
 def watch(
-    given: ViewOptions,
-    *,
-    draws: int | None,
-    level: float,
-    fail: bool,
-    progress: Progress,
+    given: ViewOptions, *, draws: int | None, level: float, fail: bool, progress: Progress
 ) -> Output:
     """Watch a model from batch to batch.
 
@@ -54,7 +49,7 @@ def watch(
     """
     from lore_core.mergeable.partitions.batches import change_words, movement_frame, movement_words
 
-    if given.sums.directory is not None:
+    if given.directory is not None:
         raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
     batches = _opened(given, progress)
     watched = batches.movement(
@@ -116,8 +111,8 @@ def _opened(given: ViewOptions, progress: Progress) -> mergeable.Batches:
         batches = mergeable.Batches.begun(place, plan)
     new = batches.add(
         files,
-        n_workers=given.sums.n_workers,
-        cluster=given.sums.cluster,
+        n_workers=given.n_workers,
+        cluster=given.cluster,
         progress=part_of(progress, 0.1, 0.7),
     )
     if len(new) < len(files):

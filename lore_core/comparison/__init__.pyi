@@ -13,31 +13,19 @@ from .difference import (
     confidence_difference as confidence_difference,
 )
 from .effects import compare_rewards as compare_rewards
-from .groups import (
-    compare_groups as compare_groups,
-    group_report as group_report,
-)
-from .methods import (
-    Comparison as Comparison,
-    compare as compare,
-)
+from .groups import compare_groups as compare_groups, group_report as group_report
+from .methods import Comparison as Comparison, compare as compare
 from .retraining import (
     GainEstimate as GainEstimate,
     estimate_gains as estimate_gains,
     retraining_frame as retraining_frame,
 )
 from .runs import compare_runs as compare_runs
-from .runs_result import (
-    PairedDifference as PairedDifference,
-    RunsComparison as RunsComparison,
-)
+from .runs_result import PairedDifference as PairedDifference, RunsComparison as RunsComparison
 from .summary import (
     Summary as Summary,
     describe_rows as describe_rows,
     local_bin_table as local_bin_table,
     summarize as summarize,
 )
-from .sums import (
-    SumsComparison as SumsComparison,
-    compare_sums as compare_sums,
-)
+from .sums import SumsComparison as SumsComparison, compare_sums as compare_sums

@@ -15,9 +15,7 @@ from scipy import stats
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.runs import prepare_runs
 from lore_core.comparison.runs_result import RunsComparison
-from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
-from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.inference.significance import holm
@@ -121,12 +119,9 @@ def benchmark(
     recalibrators: Sequence[Recalibrator],
     *,
     feature_map: str | Sequence[str] | None = "pca",
-    n_components: int = 20,
-    gamma: float = GAMMA,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Benchmark:
     """Fit every recalibrator on each dataset's calibration rows and measure it on the others.
 
@@ -134,17 +129,7 @@ def benchmark(
     :func:`~lore_core.comparison.runs.compare_runs`, but PCA has at most a dataset's number of
     features, and groups are the first column's or the predicted classes.
     """
-    prepared = prepare_runs(
-        sets,
-        recalibrators,
-        feature_map,
-        n_components,
-        None,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        min_group_size=1,
-    )
+    prepared = prepare_runs(sets, recalibrators, feature_map, 20, None, **options)
     found = dataclasses.replace(prepared, unlike=True).each(_taken, n_jobs, progress)
     values, behind = (
         pd.concat(

@@ -74,8 +74,7 @@ def closer_to_zero(
 ) -> NDArray[np.int64]:
     """Return whether a confidence is significantly nearer to the accuracy, 1, or further off, −1.
 
-    0 where the middle of both confidences is in the accuracy's interval or the gap changes by less
-    than a point. One interval serves all methods, so their number needs no correction.
+    One interval of the accuracy serves all methods, so their number needs no correction.
     """
     low, high, old, new = map(np.asarray, (accuracy_low, accuracy_high, before, after))
     middle, change = (old + new) / 2, new - old
@@ -132,10 +131,7 @@ def about_predictions(table: pd.DataFrame) -> str:
 
 
 def compare_rewards(
-    datasets: Mapping[str, Dataset],
-    ratios: ArrayLike | None = None,
-    *,
-    rows: Mask | None = None,
+    datasets: Mapping[str, Dataset], ratios: ArrayLike | None = None, *, rows: Mask | None = None
 ) -> dict[str, RewardCurve]:
     """Reward of every method over cost ratios, and its gain over the first.
 

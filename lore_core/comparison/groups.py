@@ -12,12 +12,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import N_BINS
-from lore_core.data.validation import (
-    as_confidence,
-    as_group_labels,
-    as_outcome,
-    check_integer,
-)
+from lore_core.data.validation import as_confidence, as_group_labels, as_outcome, check_integer
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.inference.intervals import N_SIMULATED, calibration_intervals
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
@@ -111,11 +106,7 @@ def compare_groups(
         if len(rows.cells):
             found = rows.cells.iloc[int(rows.cells["gap"].abs().argmax())]
             words = f"{found['group']}, confidence {rows.reliability.bins.name(int(found['bin']))}"
-            cell = {
-                "cell_gap": float(found["gap"]),
-                "cell": words,
-                "cell_rows": int(found["rows"]),
-            }
+            cell = {"cell_gap": float(found["gap"]), "cell": words, "cell_rows": int(found["rows"])}
         records[label] = {
             "furthest_group": furthest["group"],
             "furthest_rows": int(furthest["rows"]),

@@ -6,28 +6,26 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from lore_core.comparison.effects import most_probable_classes, try_worst_parts
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
-from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
-from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.result import chosen_map
 from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
 from lore_core.metrics.means import difference_range, joint_intervals
-from lore_core.metrics.metric import Metric, RowMean
+from lore_core.metrics.metric import Metric
+from lore_core.metrics.proper_scores import BY_CLASS
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
 _Found = TypeVar("_Found")
@@ -49,6 +47,8 @@ class Comparison:
     summaries: dict[str, Summary]
     #: By method label: its name in tables, with a remark where its fit did nothing.
     names: dict[str, str]
+    #: What was computed of these, by its name.
+    known: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ranked_by(self) -> Metric:
@@ -73,14 +73,13 @@ class Comparison:
         (:func:`~lore_core.metrics.joint_intervals`), the last three NaN of a single row.
         """
         against = next(iter(self.summaries)) if to is None else to
-        key = metric.name, against
-        if key not in self._known_differences:
-            self._known_differences[key] = self._difference(metric, against)
-        return self._known_differences[key].copy()
+        key = f"{metric.name} to {against}"
+        return self._once(key, lambda: self._difference(metric, against)).copy()
 
-    @cached_property
-    def _known_differences(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return {}
+    def _once(self, key: str, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        if key not in self.known:
+            self.known[key] = compute()
+        return self.known[key]
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
         values = {label: item.row_values for label, item in self.summaries.items()}
@@ -91,12 +90,12 @@ class Comparison:
             raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
         apart = rows.drop(columns=against).sub(rows[against], axis=0)
         apart = apart.mask(apart.abs() < _ROUNDING, 0.0)
-        of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
-        if of_class is None:
+        if metric.name not in BY_CLASS:
             return joint_intervals(apart)
         first = self.datasets[against]
         others = [self.datasets[str(name)].probabilities for name in apart]
-        range_to = partial(difference_range, of_class, first.probabilities, weights=first.weights)
+        of_class, weights = BY_CLASS[metric.name], first.weights
+        range_to = partial(difference_range, of_class, first.probabilities, weights=weights)
         with ThreadPoolExecutor(thread_count(None)) as threads:
             return joint_intervals(apart, list(threads.map(range_to, others)))
 
@@ -105,21 +104,15 @@ class Comparison:
         summaries = {
             label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()
         }
-        return self._with_the_known(
-            summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
+        return dataclasses.replace(
+            self, summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
         )
 
     def without_row_values(self) -> Comparison:
         """Return the same, in less memory: of differences those to the first and those known."""
+        _ = self.differences, self.worst_parts, self.most_probable
         summaries = {label: item.without_row_values() for label, item in self.summaries.items()}
-        return self._with_the_known(summaries=summaries)
-
-    def _with_the_known(self, **changed: Any) -> Comparison:
-        made = dataclasses.replace(self, **changed)
-        _ = self.differences
-        for name in ("_known_differences", "worst_parts", "most_probable"):
-            made.__dict__[name] = getattr(self, name)
-        return made
+        return dataclasses.replace(self, summaries=summaries)
 
     @property
     def paired(self) -> list[Metric]:
@@ -129,20 +122,19 @@ class Comparison:
     @property
     def differences(self) -> dict[str, pd.DataFrame]:
         """Differences to the first method, by the name of each metric of :attr:`paired`."""
-        _ = self._known_differences  # made once, by one thread
         with ThreadPoolExecutor(thread_count(None)) as threads:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
-    @cached_property
+    @property
     def worst_parts(self) -> pd.DataFrame:
         """See :func:`~lore_core.comparison.effects.try_worst_parts`."""
-        return try_worst_parts(self.summaries, self.datasets)
+        return self._once("worst parts", lambda: try_worst_parts(self.summaries, self.datasets))
 
-    @cached_property
+    @property
     def most_probable(self) -> pd.DataFrame:
         """See :func:`~lore_core.comparison.effects.most_probable_classes`."""
-        return most_probable_classes(self.datasets)
+        return self._once("most probable", lambda: most_probable_classes(self.datasets))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers, by method."""
@@ -192,16 +184,9 @@ def compare(
     calibration_embedding: OnMaps = None,
     evaluation_embedding: OnMaps = None,
     metric_embedding: Points | None = None,
-    gamma: float = GAMMA,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    groups: ArrayLike | None = None,
-    min_group_size: int = 1,
-    n_draws: int = 0,
-    local_intervals: bool = True,
-    random_state: int = 0,
     progress: Progress | None = None,
     map_array: MapArray | None = None,
+    **measuring: Any,
 ) -> Comparison:
     """Fit every recalibrator on calibration rows and measure it on evaluation rows.
 
@@ -217,13 +202,14 @@ def compare(
         first.
     metric_embedding : Embedding or array-like, optional
         Coordinates of the evaluation rows for the local metrics, if other than the methods'.
-    gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state
-        See :func:`~lore_core.comparison.summary.summarize`.
     progress : callable, optional
         Called with the share done and the method at work.
     map_array : callable, optional
         Called with each array of the recalibrated rows once it is measured; returns an equal one to
         keep in its place, say a file's.
+    **measuring
+        ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
+        of :func:`~lore_core.comparison.summary.summarize`.
 
     Raises
     ------
@@ -237,24 +223,13 @@ def compare(
     measured_on = chosen_map(
         evaluation_embedding if metric_embedding is None else metric_embedding, None
     )
-    measure = partial(
-        summarize,
-        embedding=measured_on,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        groups=groups,
-        min_group_size=min_group_size,
-        n_draws=n_draws,
-        local_intervals=local_intervals,
-        random_state=random_state,
-    )
 
     def fitted_and_measured(method: Recalibrator) -> tuple[Dataset, Summary, str]:
         on = (calibration_embedding, evaluation_embedding)
         known, new = on if method.needs_embedding else (None, None)
         made = method.fit(calibration, known).recalibrate(evaluation, new)
-        summary, name = measure(made), _with_remark(method, evaluation, made)
+        summary = summarize(made, measured_on, **measuring)
+        name = _with_remark(method, evaluation, made)
         if map_array is not None and made is not evaluation:
             moved = map_array(made.probabilities), map_array(made.confidence)
             made = evaluation.with_checked(*moved)

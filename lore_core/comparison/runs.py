@@ -118,10 +118,7 @@ class PreparedRuns:
     unlike: bool = False
 
     def each(
-        self,
-        taken: Callable[[Comparison], Taken],
-        n_jobs: int | None,
-        progress: Progress | None,
+        self, taken: Callable[[Comparison], Taken], n_jobs: int | None, progress: Progress | None
     ) -> list[Taken]:
         """Compare on every run, in parallel, and return what ``taken`` takes of each."""
         # One worker a processor unless the caller or a parallel_config says otherwise.

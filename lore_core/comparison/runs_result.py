@@ -80,17 +80,11 @@ class RunsComparison:
         to = methods[0] if to is None else to
         if to not in methods:
             raise InputError(f"'to' must be one of {methods}; got {to!r}.")
-        mean, low, high = (
-            pd.DataFrame(index=pd.Index(methods, name="method"), columns=self.metrics, dtype=float)
-            for _ in range(3)
-        )
-        for metric in self.metrics:
-            wide = self.values(metric)
-            gap = wide.sub(wide[to], axis=0)
-            mean[metric] = gap.mean()
-            half = _half_width(gap, level)
-            low[metric], high[metric] = gap.mean() - half, gap.mean() + half
-        return PairedDifference(mean, low, high)
+        wide = {metric: self.values(metric) for metric in self.metrics}
+        gaps = {metric: values.sub(values[to], axis=0) for metric, values in wide.items()}
+        mean = pd.DataFrame({metric: gap.mean() for metric, gap in gaps.items()})
+        half = pd.DataFrame({metric: _half_width(gap, level) for metric, gap in gaps.items()})
+        return PairedDifference(mean, mean - half, mean + half)
 
     def best(self, level: float = 0.95) -> pd.DataFrame:
         """Name the method with the lowest mean of each metric, and say if that is beyond chance.

@@ -69,9 +69,6 @@ def compare_sums(
     # (Where the other has no row near, nothing is known.)
     larger, smaller = (
         float(rows[np.nan_to_num(one.low, nan=-1.0) > np.nan_to_num(two.high, nan=2.0)].sum())
-        for one, two in (
-            (there.absolute, here.absolute),
-            (here.absolute, there.absolute),
-        )
+        for one, two in ((there.absolute, here.absolute), (here.absolute, there.absolute))
     )
     return SumsComparison(table, larger / rows.sum(), smaller / rows.sum(), gamma)

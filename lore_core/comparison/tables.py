@@ -35,18 +35,14 @@ def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def long_table(
-    columns: Mapping[str, pd.DataFrame | None], methods: list[str], metrics: list[str]
+    columns: Mapping[str, pd.DataFrame], methods: list[str], metrics: list[str]
 ) -> pd.DataFrame:
     """Return one row a method and metric: ``method, metric, unit``, then the columns."""
     order = pd.MultiIndex.from_product([methods, metrics], names=["method", "metric"])
     units = [unit_of(metric).in_files for _, metric in order]
     table = pd.DataFrame({"unit": units}, index=order)
     for name, frame in columns.items():
-        table[name] = (
-            np.nan
-            if frame is None
-            else frame.reindex(index=methods, columns=metrics).to_numpy().ravel()
-        )
+        table[name] = frame.reindex(index=methods, columns=metrics).to_numpy().ravel()
     return table.reset_index()
 
 
@@ -56,12 +52,7 @@ def beyond_chance(low: float, high: float) -> Literal["better", "worse", ""]:
 
 
 def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFrame:
-    """Check metrics of one model against limits, one row each.
-
-    ``limits``: the largest value allowed, in the units of ``table``, or the smallest where more is
-    better. ``result`` is "exceeded" where the value and its whole interval are beyond the limit,
-    "not sure" where the interval reaches back to it, else "met".
-    """
+    """Check metrics against limits: "exceeded", if by the whole interval, "not sure" or "met"."""
     known = table.set_index("metric")
     rows = []
     for name, limit in limits.items():
@@ -92,9 +83,7 @@ def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
     worst = int(low.argmax())
     value = float(abs(gap[worst]))
     result = _result(1.0, value, float(low[worst]), limit)
-    rows = [
-        (PLACES, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst]),
-    ]
+    rows = [(PLACES, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst])]
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 

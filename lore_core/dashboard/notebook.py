@@ -88,7 +88,5 @@ def landscape(
     )
     layer = Layer("all confidences together", fields, "", scene.n_rows)
     rows = every_row(view.evaluation, view.target_rows, target, scene.errors, scene.points)
-    shown = still_layers(
-        replace(chart.picture, layers=(layer,), gammas=gammas, start=start), rows=rows
-    )
+    shown = still_layers(replace(chart, layers=(layer,), gammas=gammas, start=start), rows=rows)
     return LandscapeWidget.of(packed_rows(rows, ROWS), shown, scene.points, gamma)

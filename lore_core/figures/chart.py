@@ -1,4 +1,4 @@
-"""A picture in a theme and a size, ready to be shown, read and exported."""
+"""What a figure shows, in a theme and a size, ready to be shown, read and exported."""
 
 from __future__ import annotations
 
@@ -9,58 +9,46 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lore_core.data.errors import require
-from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.pictures.picture import Picture
 from lore_core.figures.style import Mode, escape
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+    from lore_core.figures.pictures.picture import Panel
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A figure with everything needed to show, read and export it."""
+    """A figure with everything needed to show, read and export it.
 
-    picture: Picture  #: What is shown
+    ``dataclasses.replace(chart, mode="dark", height=500)`` is the same in another look.
+    """
+
+    title: str  #: What is shown
+    subtitle: str  #: Of which rows
+    how_to_read: str  #: One line for under the picture
+    alt: str  #: The same for a reader who cannot see it
+    name: str  #: Stem of exported files
+    table: pd.DataFrame  #: The numbers shown
+    height: int = 420  #: Pixels
     mode: Mode = "light"  #: Theme
-    height: int | None = None  #: Pixels; by default what suits the picture
     lay_out: Callable[[go.Figure], go.Figure] | None = None  #: Lays Plotly's figure out anew
 
     @cached_property
     def figure(self) -> go.Figure:
         """The picture as Plotly draws it; it may be changed."""
         require("Drawing a figure", "plotly")
-        from lore_core.figures.plotly import drawn
-
-        figure = drawn(self.picture, self.mode, self.height or self.picture.height)
+        figure = self._drawn()
         return figure if self.lay_out is None else self.lay_out(figure)
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """The numbers it shows."""
-        return self.picture.table
-
-    @property
-    def how_to_read(self) -> str:
-        """One line for under the picture."""
-        return self.picture.how_to_read
-
-    @property
-    def alt(self) -> str:
-        """The same for a reader who cannot see it."""
-        return self.picture.alt
-
-    @property
-    def name(self) -> str:
-        """Stem of exported files."""
-        return self.picture.name
+    def _drawn(self) -> go.Figure:
+        raise NotImplementedError
 
     @property
     def config(self) -> dict[str, Any]:
         """Plotly's settings, where it needs others than all charts."""
-        is_map = isinstance(self.picture, LandscapePicture) and self.picture.view == "map"
-        return {"scrollZoom": True} if is_map else {}
+        return {}
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -76,8 +64,18 @@ class Chart:
         return f"{picture}<p>{escape(self.how_to_read)}</p>"
 
 
-@dataclass(frozen=True)
-class LandscapeChart(Chart):
-    """A landscape in a theme and a size."""
+@dataclass(frozen=True, kw_only=True)
+class PanelPicture(Chart):
+    """Panels one above the other, over the same horizontal axis."""
 
-    picture: LandscapePicture
+    panels: tuple[Panel, ...]  #: From top to bottom
+    gap: float = 0.05  #: Between two panels, as a share of the height
+    #: Whether the names of the marks are listed, and whether the lower right corner is free.
+    legend: bool = False
+    free_corner: bool = False
+    still: bool = False  #: Whether it is neither dragged nor zoomed
+
+    def _drawn(self) -> go.Figure:
+        from lore_core.figures.plotly.panels import panels
+
+        return panels(self)

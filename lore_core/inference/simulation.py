@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -165,12 +166,9 @@ def null_band(
     c = as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
-    drawn = [
-        _summaries(error, supported, w)
-        for _, error, supported in _drawn_errors(
-            c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
-        )
-    ]
+    drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
+    drawn = [_summaries(error, supported, w) for _, error, supported in drawn_errors]
     return NullBand(
         grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
     )
@@ -207,24 +205,39 @@ def null_errors(
     w = as_weights(weights, len(c))
     count = np.bincount(index, weights=w)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
-    parts: dict[str, list[Floats]] = {}
-    drawn_errors = _drawn_errors(
-        c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
-    )
+    drawn = []
+    drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:
-            lce = list(threads.map(lambda drawn: _quantiles(drawn[chosen], share), error[0].T))
-        of_bin = np.stack([np.bincount(index, weights=weighed(column, w)) for column in gap.T])
-        drawn = {
-            **{name: of[0] for name, of in _summaries(error, supported, w).items()},
-            "ece": np.abs(of_bin).sum(axis=1) / len(c),
-            "mce": (np.abs(of_bin) / np.where(count > 0, count, 1)).max(axis=1),
-            "lce": np.stack(lce),
-        }
-        for name, values in drawn.items():
-            parts.setdefault(name, []).append(values)
-    joined = {name: np.concatenate(values) for name, values in parts.items()}
+            lce = list(threads.map(lambda draw: _quantiles(draw[chosen], share), error[0].T))
+        in_bins = weighed(gap, w)
+        found = summaries_of_draws(in_bins, error[0], supported[0], index, count, w)
+        drawn.append({**found, "lce": np.stack(lce)})
+    joined = {name: np.concatenate([of[name] for of in drawn]) for name in drawn[0]}
     return NullErrors(gamma=float(gamma), share=share, n_cells=None, **joined)
+
+
+def summaries_of_draws(
+    gap: Floats,
+    error: Floats,
+    supported: Mask,
+    bins: Ints,
+    count: Floats | Ints,
+    weights: Floats | Ints | None,
+) -> dict[str, Floats]:
+    """Return all summaries but the CDF of some draws, (b',) each.
+
+    ``gap``, ``error`` (n, b'): gaps, with their weights, and LCE of rows or cells. ``count``: the
+    weight of each bin.
+    """
+    local = _summaries(error[None], supported[None], weights)
+    of_bins = np.abs([np.bincount(bins, column, len(count)) for column in gap.T])
+    return {
+        **{name: of[0] for name, of in local.items()},
+        "ece": of_bins.sum(axis=1) / count.sum(),
+        "mce": (of_bins / np.where(count > 0, count, 1)).max(axis=1),
+    }
 
 
 def affordable_null_draws(
@@ -302,11 +315,9 @@ def _drawn_errors(
     index: Ints,
     embedding: Points,
     gammas: Floats,
-    n_draws: int,
     min_effective_size: float,
     weights: Floats | None,
-    random_state: int,
-    progress: Progress | None,
+    **drawing: Any,
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
     z = as_coordinates(embedding)
@@ -314,17 +325,8 @@ def _drawn_errors(
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
     support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
-    for gap, mean in drawn_means(
-        c,
-        z,
-        index,
-        bandwidth,
-        support.mass,
-        weights=weights,
-        n_draws=n_draws,
-        random_state=random_state,
-        progress=progress,
-    ):
+    of_rows = c, z, index, bandwidth, support.mass
+    for gap, mean in drawn_means(*of_rows, weights=weights, **drawing):
         yield gap, np.abs(mean, out=mean), supported
 
 
@@ -342,8 +344,7 @@ def drawn_means(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield residuals of drawn outcomes and their kernel means: (n, b'[, K]) and (g, n, b'[, K]).
 
-    ``predicted``: confidences (n,) or class probabilities (n, K), to draw from. ``mass`` (g, n):
-    kernel masses. Draws do not depend on b', how many come at a time.
+    Drawn from ``predicted``, (n,) or (n, K); draws do not depend on b', how many come at a time.
     """
     n_draws = check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
@@ -383,7 +384,7 @@ def _quantiles(values: Floats, share: Floats) -> Floats:
     return np.asarray(ordered[low] + (above - ordered[low]) * (position - low))
 
 
-def _summaries(error: Floats, supported: Mask, weights: Floats | None) -> dict[str, Floats]:
+def _summaries(error: Floats, supported: Mask, weights: Floats | Ints | None) -> dict[str, Floats]:
     """Summarise errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
     largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
     return {

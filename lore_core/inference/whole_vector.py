@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -119,10 +120,9 @@ def vector_chance(
         )
     squared, of_class = np.empty((draws + 1, int(known.sum()))), np.empty((draws + 1, n_classes))
     squared[0], of_class[0] = errors.squared[known], errors.class_squared
-    gammas, done = np.array([errors.gamma]), 1
-    for rows, classes in _drawn_squares(
-        dataset, z, gammas, errors.bin_index, known[None], draws, random_state, progress
-    ):
+    drawing = dict[str, Any](n_draws=draws, random_state=random_state, progress=progress)
+    on, done = (np.array([errors.gamma]), errors.bin_index, known[None]), 1
+    for rows, classes in _drawn_squares(dataset, z, *on, **drawing):
         upto = done + rows.shape[2]
         squared[done:upto], of_class[done:upto] = rows[0, known].T, classes[0]
         done = upto
@@ -152,11 +152,9 @@ def _drawn_squares(
     gammas: Floats,
     groups: Ints,
     known: Mask,
-    n_draws: int,
-    random_state: int,
-    progress: Progress | None,
     *,
     by_class: bool = True,
+    **drawing: Any,
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield ``squared`` (g, n, b') and ``class_squared`` (g, b', K) of b' simulated models."""
     h = scaled_bandwidth(gammas, z.shape[1])
@@ -166,16 +164,7 @@ def _drawn_squares(
         for inside, at, one in zip(known, mass, h, strict=True)
         if by_class
     ]
-    for residual, mean in drawn_means(
-        dataset.probabilities,
-        z,
-        groups,
-        h,
-        mass,
-        n_draws=n_draws,
-        random_state=random_state,
-        progress=progress,
-    ):
+    for residual, mean in drawn_means(dataset.probabilities, z, groups, h, mass, **drawing):
         own = np.square(residual, out=residual)
         square = np.square(mean, out=mean)
         of_class = [
@@ -269,19 +258,13 @@ def vector_band(
     bandwidth; the level is what 5 % of the draws exceed somewhere.
     """
     check_integer(n_draws, "n_draws", minimum=_LEAST_DRAWS)
+    drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
+    on = curve.gamma, curve.bin_index, curve.supported
     parts = [(curve.mean_squared[:, None], curve.largest_squared[:, None])]
     parts += [
         supported_summaries(squared, curve.supported)
         for squared, _ in _drawn_squares(
-            dataset,
-            as_coordinates(embedding),
-            curve.gamma,
-            curve.bin_index,
-            curve.supported,
-            n_draws,
-            random_state,
-            progress,
-            by_class=False,
+            dataset, as_coordinates(embedding), *on, by_class=False, **drawing
         )
     ]
     mean, largest = (np.concatenate(part, axis=1).T for part in zip(*parts, strict=True))

@@ -1,9 +1,6 @@
 """Public names of this room."""
 
-from .cell_sums.change import (
-    Change as Change,
-    change_between as change_between,
-)
+from .cell_sums.change import Change as Change, change_between as change_between
 from .cell_sums.kernel_bounds import Bounded as Bounded
 from .cell_sums.local_values import LocalValues as LocalValues
 from .cell_sums.summaries import (
@@ -25,15 +22,6 @@ from .partitions.files import (
     read_whole as read_whole,
     rows_in as rows_in,
 )
-from .partitions.plan import (
-    Plan as Plan,
-    make_plan as make_plan,
-)
-from .partitions.run import (
-    Run as Run,
-    sum_files as sum_files,
-)
-from .partitions.sample import (
-    Sample as Sample,
-    sample_rows as sample_rows,
-)
+from .partitions.plan import Plan as Plan, make_plan as make_plan
+from .partitions.run import Run as Run, sum_files as sum_files
+from .partitions.sample import Sample as Sample, sample_rows as sample_rows

@@ -36,10 +36,7 @@ from .local_error import (
     maximum_local_calibration_error as maximum_local_calibration_error,
     vector_errors as vector_errors,
 )
-from .means import (
-    joint_intervals as joint_intervals,
-    mean_interval as mean_interval,
-)
+from .means import joint_intervals as joint_intervals, mean_interval as mean_interval
 from .metric import Metric as Metric
 from .proper_scores import (
     brier_score as brier_score,

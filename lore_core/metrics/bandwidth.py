@@ -174,15 +174,10 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     for item in dataclasses.fields(BandwidthCurve):
         if item.name not in (*settings, "bounds"):
             values = np.stack([np.asarray(getattr(curve, item.name)) for curve in curves])
-            mean[item.name], sd[item.name] = _mean_and_sd(values)
+            known = np.ma.masked_invalid(values)
+            mean[item.name] = np.ma.filled(known.mean(axis=0), np.nan)[()]
+            sd[item.name] = np.ma.filled(known.std(axis=0), np.nan)[()]
     return BandwidthSpread(BandwidthCurve(**mean), BandwidthCurve(**sd), len(curves))
-
-
-def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
-    """Return mean and population standard deviation over the first axis without NaN."""
-    known = np.ma.masked_invalid(values)
-    mean, sd = known.mean(axis=0), known.std(axis=0)
-    return np.ma.filled(mean, np.nan)[()], np.ma.filled(sd, np.nan)[()]
 
 
 def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:

@@ -6,13 +6,8 @@ command's help.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lore_core.data.number_text import NATS, PERCENT, PLAIN, POINTS, Unit
 from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
-
-if TYPE_CHECKING:
-    from lore_core.data.arrays import Floats
 
 MAX_GROUPWISE = "max group-wise MCE"
 #: Smaller groups do not count for maxima over groups: theirs are mostly noise.
@@ -21,18 +16,6 @@ MIN_GROUP_SIZE = 30
 MIN_CELL_ROWS = 10
 #: Smaller confidence bins are not called the worst or the best.
 MIN_BIN_ROWS = 30
-
-
-def _class_nll(probabilities: Floats) -> Floats:
-    from lore_core.metrics.proper_scores import class_nll
-
-    return class_nll(probabilities)
-
-
-def _class_brier(probabilities: Floats) -> Floats:
-    from lore_core.metrics.proper_scores import class_brier
-
-    return class_brier(probabilities)
 
 
 ACCURACY = Metric(
@@ -60,7 +43,7 @@ NLL = Metric(
     unit=NATS,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(lambda rows: rows.row_nll, _class_nll),
+    measure=RowMean(lambda rows: rows.row_nll),
     proper=True,
 )
 BRIER = Metric(
@@ -69,7 +52,7 @@ BRIER = Metric(
     unit=PLAIN,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(lambda rows: rows.row_brier, _class_brier),
+    measure=RowMean(lambda rows: rows.row_brier),
     proper=True,
 )
 ALCE_HELD_OUT = Metric(
@@ -118,7 +101,7 @@ WORST_GROUP_GAP = Metric(
     unit=POINTS,
     needs=("groups",),
     formula="confidence-bins",
-    measure=lambda rows: rows.largest_group_gap,
+    measure=lambda rows: float(rows.counted_gaps["gap"].abs().max()),
     interval=lambda rows: rows.largest_group_gap_interval,
 )
 ALCE = Metric(
@@ -181,7 +164,7 @@ WORST_CELL = Metric(
     unit=POINTS,
     needs=("groups",),
     formula="confidence-bins",
-    measure=lambda rows: rows.largest_cell_gap,
+    measure=lambda rows: float(rows.cells["gap"].abs().max()),  # NaN without any
 )
 MLCE = Metric(
     name="MLCE",
@@ -266,10 +249,7 @@ REPORT_TABLE = tuple(
     metric for metric in COMPARED if metric.direction == "lower" and not metric.unfiltered_maximum
 )
 #: Methods × metrics on the pages; last what recalibration does not change.
-METHOD_TABLE = (
-    *REPORT_TABLE,
-    *(metric for metric in COMPARED if metric.direction == "higher"),
-)
+METHOD_TABLE = (*REPORT_TABLE, *(metric for metric in COMPARED if metric.direction == "higher"))
 #: The same over many runs, whose means make the unfiltered maxima steadier.
 RUNS_TABLE = (*METHOD_TABLE, *(metric for metric in COMPARED if metric.unfiltered_maximum))
 #: What recalibrators are ranked by: the first the data allow.

@@ -13,12 +13,7 @@ from scipy import special
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import N_BINS
-from lore_core.data.validation import (
-    InputError,
-    as_group_labels,
-    as_rows,
-    check_integer,
-)
+from lore_core.data.validation import InputError, as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 
 #: A normal variable lies within so many standard deviations with probability 0.95.
@@ -167,17 +162,9 @@ def _set_means(
 
 
 def gap_table(
-    c: Floats,
-    a: Floats,
-    codes: NDArray[np.integer[Any]],
-    size: int,
-    weights: Floats | None = None,
+    c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None = None
 ) -> pd.DataFrame:
-    """Return mean confidence − accuracy of disjoint sets of rows, one line a set.
-
-    ``codes`` (n,): sets, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy, gap, gap_low,
-    gap_high`` (95 %, by Wilson's interval of the accuracy); NaN without rows.
-    """
+    """Return the gap of disjoint sets of rows by Wilson's 95 % interval of their accuracy."""
     sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
     return pd.DataFrame(
         {
@@ -228,36 +215,20 @@ def reliability_table(
     return ReliabilityTable(bins, sizes.rows, mean, accuracy, low, high, sizes.mass, sizes.worth)
 
 
-def expected_calibration_error(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    *,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    weights: ArrayLike | None = None,
-) -> float:
+def expected_calibration_error(confidence: ArrayLike, outcome: ArrayLike, **options: Any) -> float:
     """ECE: mean |conf(B) − acc(B)| weighted by bin size (Luo et al. 2022, eq. 2), in [0, 1].
 
-    See :func:`reliability_table` for the arguments.
+    ``options`` are those of :func:`reliability_table`.
     """
-    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning, weights=weights)
-    return table.expected_calibration_error
+    return reliability_table(confidence, outcome, **options).expected_calibration_error
 
 
-def maximum_calibration_error(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    *,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    weights: ArrayLike | None = None,
-) -> float:
+def maximum_calibration_error(confidence: ArrayLike, outcome: ArrayLike, **options: Any) -> float:
     """MCE: largest |conf(B) − acc(B)| over non-empty bins (Luo et al. 2022, eq. 3), in [0, 1].
 
-    See :func:`reliability_table` for the arguments.
+    ``options`` are those of :func:`reliability_table`.
     """
-    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning, weights=weights)
-    return table.maximum_calibration_error
+    return reliability_table(confidence, outcome, **options).maximum_calibration_error
 
 
 def groupwise_calibration_error(
@@ -325,20 +296,16 @@ def groupwise_maximum_calibration_error(
     outcome: ArrayLike,
     groups: ArrayLike,
     *,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
     min_group_size: int = 1,
-    weights: ArrayLike | None = None,
+    **options: Any,
 ) -> float:
     """Largest MCE over groups (Luo et al. 2022, section 5.2), in [0, 1].
 
-    Groups of fewer than ``min_group_size`` rows are left out; InputError if none remains. For the
-    rest see :func:`groupwise_calibration_error`.
+    Groups of fewer than ``min_group_size`` rows are left out; InputError if none remains. The other
+    ``options`` are those of :func:`groupwise_calibration_error`.
     """
     min_group_size = check_integer(min_group_size, "min_group_size")
-    frame = groupwise_calibration_error(
-        confidence, outcome, groups, n_bins=n_bins, binning=binning, weights=weights
-    )
+    frame = groupwise_calibration_error(confidence, outcome, groups, **options)
     return largest_group_error(frame, min_group_size)
 
 

@@ -151,13 +151,8 @@ class Measured:
         return as_group_labels(self.groups)
 
     @property
-    def largest_group_gap(self) -> float:
-        """Largest |gap| over the groups that count."""
-        return float(self.counted_gaps["gap"].abs().max())
-
-    @property
     def largest_group_gap_interval(self) -> tuple[float, float]:
-        """95 % interval of it, from the joint ones of all gaps."""
+        """95 % interval of the largest |gap| of groups that count, from joint ones of all."""
         low, high = (self.counted_gaps[f"gap_{side}"].to_numpy() for side in ("low", "high"))
         surely = np.maximum(np.maximum(low, -high), 0.0)
         return float(surely.max()), float(np.maximum(-low, high).max())
@@ -166,11 +161,6 @@ class Measured:
     def largest_group_error(self) -> float:
         """Largest MCE over the groups of ``min_group_size`` rows or more; needs groups."""
         return largest_group_error(self.of_groups, self.min_group_size)
-
-    @property
-    def largest_cell_gap(self) -> float:
-        """Largest |gap| over cells of group and bin that are large enough; NaN without any."""
-        return float(self.cells["gap"].abs().max())
 
     @cached_property
     def cells(self) -> pd.DataFrame:

@@ -42,8 +42,6 @@ class RowMean:
 
     #: To values of shape (n,); NaN for rows that take no part.
     of_row: Callable[[Measured], Floats]
-    #: From probabilities (n, K) to the value of each row for each class, (n, K), where known.
-    of_class: Callable[[Floats], Floats] | None = None
 
     def __call__(self, measured: Measured) -> float:
         """Return the mean, by the rows' weights."""

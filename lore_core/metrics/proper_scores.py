@@ -57,6 +57,10 @@ def class_brier(probabilities: Floats) -> Floats:
     return np.asarray(total / 2 if probabilities.shape[1] == 2 else total)
 
 
+#: By metric: from probabilities (n, K) to the value of each row for each class, (n, K).
+BY_CLASS = {"NLL": class_nll, "Brier": class_brier}
+
+
 def row_nll(probabilities: Floats, labels: Ints) -> Floats:
     """−log p of the true class of each row, shape (n,); ``probabilities`` (n, K)."""
     return class_nll(probabilities[np.arange(len(labels)), labels])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -127,7 +128,7 @@ def reward_curves(
 
     def curve(name: str) -> RewardCurve:
         own = before if name == first else reached(name)
-        rows = _RowsAlike.of(own, before, a, w, n_thresholds=len(grid))
+        rows = _rows_alike(own, before, a, w, len(grid))
         return _curve(grid, position, rows, len(a))
 
     with ThreadPoolExecutor(thread_count(None)) as threads:
@@ -138,12 +139,16 @@ def _curve(grid: Floats, position: Ints, rows: _RowsAlike, n: int) -> RewardCurv
     """Return the curve of rows, given the position of each threshold among all in their order."""
     reward, answered, gain, error = (np.empty(len(grid)) for _ in range(4))
     total = rows.mass.sum()
+
+    def rewards(answers: Mask, ratio: float) -> Floats:
+        return np.where(answers, -(1 - rows.outcome) * ratio, -1.0)
+
     for k, ratio in enumerate(grid):
         answers = rows.own > position[k]
-        rewards = rows.rewards(answers, ratio)
-        reward[k] = (rows.mass * rewards).sum() / total
+        own = rewards(answers, ratio)
+        reward[k] = (rows.mass * own).sum() / total
         answered[k] = (rows.mass * answers).sum() / total
-        difference = rewards - rows.rewards(rows.before > position[k], ratio)
+        difference = own - rewards(rows.before > position[k], ratio)
         gain[k] = (rows.mass * difference).sum() / total
         # The scatter of linearised values is the error of the weighted mean.
         scatter = (rows.squares * (difference - gain[k]) ** 2).sum() * (n / total) ** 2
@@ -159,35 +164,28 @@ def _curve(grid: Floats, position: Ints, rows: _RowsAlike, n: int) -> RewardCurv
     )
 
 
-@dataclass(frozen=True)
-class _RowsAlike:
-    """Rows that no threshold tells apart, together: a million are some thousand kinds."""
+class _RowsAlike(NamedTuple):
+    """Rows that no threshold tells apart, together: a million are some thousand kinds; (m,)."""
 
-    own: Ints  #: (m,); how many thresholds the confidence reaches
-    before: Ints  #: (m,); the same before
-    outcome: Floats  #: (m,)
-    mass: Floats  #: (m,); sums of the rows' weights
-    squares: Floats  #: (m,); and of their squares
+    own: Ints  #: How many thresholds the confidence reaches
+    before: Ints  #: The same before
+    outcome: Floats
+    mass: Floats  #: Sums of the rows' weights
+    squares: Floats  #: And of their squares
 
-    @classmethod
-    def of(
-        cls, own: Ints, before: Ints, a: Floats, weights: Floats | None, *, n_thresholds: int
-    ) -> _RowsAlike:
-        sides = (n_thresholds + 1, n_thresholds + 1, 2)
-        size = int(np.prod(sides))
-        w = np.ones(len(a)) if weights is None else weights
-        if size > len(a):  # each row is a kind
-            return cls(own, before, a, w, w**2)
-        kind = (own * sides[1] + before) * 2 + a.astype(np.int64)
-        mass = squares = np.bincount(kind, weights, size).astype(np.float64)
-        if weights is not None:
-            squares = np.bincount(kind, weights**2, size).astype(np.float64)
-        index, other, outcome = np.unravel_index(np.arange(size), sides)
-        return cls(index, other, outcome.astype(np.float64), mass, squares)
 
-    def rewards(self, answers: Mask, ratio: float) -> Floats:
-        """Reward of each kind in units of u, where it ``answers`` or is unsure."""
-        return np.where(answers, -(1 - self.outcome) * ratio, -1.0)
+def _rows_alike(
+    own: Ints, before: Ints, a: Floats, weights: Floats | None, n_thresholds: int
+) -> _RowsAlike:
+    sides = (n_thresholds + 1, n_thresholds + 1, 2)
+    size = int(np.prod(sides))
+    w = np.ones(len(a)) if weights is None else weights
+    if size > len(a):  # each row is a kind
+        return _RowsAlike(own, before, a, w, w**2)
+    kind = np.ravel_multi_index((own, before, a.astype(np.int64)), sides)
+    mass, squares = (np.bincount(kind, of, size).astype(np.float64) for of in (w, w**2))
+    index, other, outcome = np.unravel_index(np.arange(size), sides)
+    return _RowsAlike(index, other, outcome.astype(np.float64), mass, squares)
 
 
 def describe_rewards(

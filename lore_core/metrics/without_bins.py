@@ -138,12 +138,7 @@ def _isotonic(mean: Floats, mass: Floats) -> Floats:
 
 
 def _simulated(
-    c: Floats,
-    level: Ints,
-    mass: Floats,
-    weights: Floats | None,
-    n_draws: int,
-    random_state: int,
+    c: Floats, level: Ints, mass: Floats, weights: Floats | None, n_draws: int, random_state: int
 ) -> tuple[Floats, Floats]:
     """Frequencies (n_draws, n_levels) and miscalibrations (n_draws,) where all are right."""
     rng = np.random.default_rng(random_state)

@@ -117,12 +117,7 @@ class AffineProblem:
 
     def loss(self, parameters: Floats) -> float:
         """Return the total NLL without penalties."""
-        total = 0.0
-        for rows, _, _, z in self._blocks(parameters):
-            w = chosen_weights(self.weights, rows)
-            total += float(weighed(np.log(np.exp(z) @ np.ones(z.shape[1])), w).sum())
-            total -= float(weighed(z[np.arange(len(z)), self.labels[rows]], w).sum())
-        return total
+        return self.penalised(parameters, Penalties(0.0, 0.0, 0.0))[0]
 
     def penalised(self, parameters: Floats, penalties: Penalties) -> tuple[float, Floats]:
         """Return total NLL with penalties, and its gradient in (w, b, rows of M if any)."""

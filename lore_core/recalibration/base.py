@@ -336,12 +336,7 @@ class Recalibrator(ABC):
             )
 
     def save(
-        self,
-        path: str | Path,
-        *,
-        maps: Maps = True,
-        rows: bool = True,
-        key: bytes | None = None,
+        self, path: str | Path, *, maps: Maps = True, rows: bool = True, key: bytes | None = None
     ) -> None:
         """Write the fitted method to one file, without pickle.
 
@@ -424,10 +419,7 @@ def _built(parts: dict[str, Any]) -> Recalibrator:
         elif default in (bool, int, str):
             check_value(default, value, f"{kind.__name__}: {name}")
     return kind.restored(
-        parts["settings"],
-        parts["state"],
-        label=parts["label"],
-        n_rows=parts["calibration_rows"],
+        parts["settings"], parts["state"], label=parts["label"], n_rows=parts["calibration_rows"]
     )
 
 

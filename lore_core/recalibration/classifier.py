@@ -27,7 +27,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.estimator import class_margins, feature_columns
 from lore_core.data.probabilities import softmax
-from lore_core.data.validation import InputError, as_vector, check_lengths
+from lore_core.data.validation import InputError, as_vector, check_lengths, check_rows
 from lore_core.embedding import Embedding, embed
 from lore_core.recalibration import GroupWise, Recalibrator, SmoothLoRe, TemperatureScaling
 
@@ -179,11 +179,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             weights = _row_weights(sample_weight, y)
             positive = np.flatnonzero(weights > 0)
         estimator = self._unfitted()
-        if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
-            raise InputError(
-                "'estimator' must be a classifier with 'predict_proba' or 'decision_function'; got "
-                f"{type(estimator).__name__}."
-            )
         fit_params, split_params = self._routed(estimator, weights, fit_params)
         splits = None if self._is_prefit else self._splits(X, y, positive, split_params)
         if weights is not None and len(positive) < len(y):
@@ -237,10 +232,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 estimator=self._unfitted(),
                 method_mapping=MethodMapping().add(caller="fit", callee="fit"),
             )
-            .add(
-                splitter=self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
     @property
@@ -322,12 +314,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             check_is_fitted(estimator)
             self.estimator_ = estimator
             self.classes_ = np.unique(estimator.classes_)
-            unknown = ~np.isin(y, self.classes_)
-            if unknown.any():
-                row = int(np.flatnonzero(unknown)[0])
-                raise InputError(
-                    f"'y' must hold only classes the estimator knows; got {y[row]!r} at row {row}."
-                )
+            unknown, rule = ~np.isin(y, self.classes_), "hold only classes the estimator knows"
+            check_rows(unknown, "y", rule, lambda row: repr(y[row]))
             return everyone, self._scores(estimator, X)
         self.classes_ = np.unique(y)
 
@@ -472,11 +460,7 @@ def _row_weights(sample_weight: ArrayLike, y: NDArray[Any]) -> Floats:
     """Check weights of rows, from 0 and not all 0, shape (n,)."""
     weights = as_vector(np.asarray(sample_weight), "sample_weight")
     check_lengths(sample_weight=weights, y=y)
-    if (weights < 0).any():
-        row = int(np.flatnonzero(weights < 0)[0])
-        raise InputError(
-            f"'sample_weight' must not be below 0; got {weights[row]:.6g} at row {row}."
-        )
+    check_rows(weights < 0, "sample_weight", "not be below 0", lambda row: f"{weights[row]:.6g}")
     if not weights.any():
         raise InputError("'sample_weight' must not be zero for every row: none would count.")
     return weights

@@ -235,9 +235,6 @@ class LoRe(Recalibrator):
             return state, None
         cell = cells.cells_of(state["points"], state["bin_index"], size)
         edges, weights = state["edges"], state["row_weights"]
-        outcome = residual = cells.means_of(state["outcome"], cell, weights)
-        if state["base"] is not None:
-            residual = cells.means_of(state["leftover"], cell, weights)
         means: State = {
             **state,
             "edges": edges if state["binning"] == "equal-width" else cells.rounded(edges),
@@ -245,8 +242,8 @@ class LoRe(Recalibrator):
             "row_weights": None if weights is None else cells.means_of(weights, cell),
             "points": cells.means_of(state["points"], cell),
             "bin_index": cells.means_of(state["bin_index"], cell).astype(np.int64),
-            "outcome": outcome,
-            "leftover": residual,
+            "outcome": cells.means_of(state["outcome"], cell, weights),
+            "leftover": cells.means_of(state["leftover"], cell, weights),
         }
         return means, cell
 

@@ -309,12 +309,7 @@ class SmoothLoRe(Recalibrator):
             ):
                 for member in at[g]:
                     averaged += member["weight"] * tuning.corrected_confidence(
-                        means.mean,
-                        means.mass,
-                        member["base"],
-                        member["strength"],
-                        starts,
-                        accuracy,
+                        means.mean, means.mass, member["base"], member["strength"], starts, accuracy
                     )
         new = tuning.on_line(averaged, *state["line"])
         if state["level_edges"] is not None:

@@ -22,6 +22,7 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.beta_calibration import total_loss
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
 from lore_core.recalibration.lore import corrected
 
@@ -76,12 +77,7 @@ class Neighbours:
 
 
 def corrected_confidence(
-    mean: Floats,
-    mass: Floats,
-    base: int | None,
-    strength: float,
-    starts: Floats,
-    accuracy: Floats,
+    mean: Floats, mass: Floats, base: int | None, strength: float, starts: Floats, accuracy: Floats
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
@@ -91,12 +87,7 @@ def corrected_confidence(
     """
     if base is None:
         found = corrected(
-            mean[:, -1],
-            mass,
-            strength,
-            confidence=starts[:, 0],
-            accuracy=accuracy,
-            start=None,
+            mean[:, -1], mass, strength, confidence=starts[:, 0], accuracy=accuracy, start=None
         )
         return confidence_within(found)
     start = starts[:, base]
@@ -109,10 +100,9 @@ def corrected_confidence(
 
 
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
-    """Fit the global methods that local corrections start from, on 50,000 rows at most.
+    """Fit matrix scaling, and on it a logistic regression where there are features.
 
-    Returns matrix scaling; a logistic regression on it, where there are features; and,
-    cross-fitted, rows with probabilities of the first and confidences of both, (n, 1 + len(more)).
+    Returns both; cross-fitted, rows changed by the first, and confidences (n, 1 + len(more)).
     """
     first = MatrixScaling().fit(_some(calibration))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
@@ -176,11 +166,7 @@ def part_of(way: ConfidenceBins | None, confidence: Floats, predicted: Ints) -> 
 
 
 def accuracy_of_parts(
-    part: Ints,
-    known_part: Ints,
-    outcome: Floats,
-    alone: Floats,
-    weights: Floats | None = None,
+    part: Ints, known_part: Ints, outcome: Floats, alone: Floats, weights: Floats | None = None
 ) -> Floats:
     """Return the accuracy of the known rows in each row's part; ``alone`` where there are none."""
     count = 1 + int(max(part.max(initial=0), known_part.max(initial=0)))
@@ -284,10 +270,7 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
 
 
 def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
-    """Return weights (n_candidates,) of candidates whose *average* predicts left-out rows well.
-
-    Few steps of EM stay near half pseudo-BMA+ and half equal weights: run to the end, they overfit.
-    """
+    """Return weights whose average predicts left-out rows well; EM run to the end overfits."""
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
@@ -302,18 +285,15 @@ def global_line(
     """Return slope and intercept of a logistic curve through left-out confidences (n,)."""
     from scipy.optimize import minimize
 
-    odds = logit(confidence_within(confidence))
-    sign = np.where(outcome == 1, 1.0, -1.0)
+    odds, start = logit(confidence_within(confidence)), np.array([1.0, 0.0])
+    ends = np.column_stack([odds, np.ones(len(odds))])
 
     def loss(line: Floats) -> tuple[float, Floats]:
-        off = line - np.array([1.0, 0.0])
-        margin = sign * (line[0] * odds + line[1])
-        slope = weighed(-sign * expit(-margin), rows)
-        lost = weighed(np.logaddexp(0.0, -margin), rows)
-        value = lost.sum() + _LINE_STRENGTH * (off @ off) / 2
-        return float(value), np.array([slope @ odds, slope.sum()]) + _LINE_STRENGTH * off
+        off = line - start
+        value, gradient = total_loss(line, ends, outcome, rows)
+        return value + _LINE_STRENGTH * float(off @ off) / 2, gradient + _LINE_STRENGTH * off
 
-    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    found = minimize(loss, start, jac=True, method="BFGS").x
     return float(found[0]), float(found[1])
 
 

@@ -22,7 +22,6 @@ from lore_core.figures import (
     reliability_figure,
     reward_figure,
 )
-from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
 from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
@@ -47,7 +46,7 @@ PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
 LISTED = 8
 
 
-def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[str, Chart]:
+def report_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[str, Chart]:
     """Show what was found as the dashboard does; charts by the name of their files."""
     summary, settings, result = findings.summary, findings.settings, findings.comparison
     rows, gamma = findings.view.rows, findings.view.gamma
@@ -142,14 +141,14 @@ def report_drawings(
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
         groups = group_figure({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
-        made["groups"] = drawing(groups.picture)
+        made["groups"] = drawing(groups)
     as_shown = [
         name for name in ("bandwidth", "bandwidth_by_method", "decisions") if name in charts
     ]
-    return made | {name: drawing(charts[name].picture) for name in as_shown}
+    return made | {name: drawing(charts[name]) for name in as_shown}
 
 
-def landscape_chart(findings: Findings) -> LandscapeChart | None:
+def landscape_chart(findings: Findings) -> LandscapePicture | None:
     """Show the landscape at the report's bandwidth; None where there is no map to draw."""
     on, local = findings.drawn_on, findings.summary.local
     if on is None or local is None:

@@ -156,7 +156,7 @@ def report_files(
     charts = report_charts(findings, still)
     landscape = None
     if still is not None:
-        landscape = live_landscape(findings, still.picture, part_of(progress, 0.7, 0.8))
+        landscape = live_landscape(findings, still, part_of(progress, 0.7, 0.8))
     drawings = report_drawings(findings, charts, landscape)
     figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.8, 0.97))
     printed = [name for name in PRINTED if name in drawings]

@@ -83,7 +83,7 @@ def sums_report_files(
         "files": contents,
     }
     files["config.json"] = (as_json(config) + "\n").encode()
-    shown = {name: drawing(chart.picture) for name, chart in charts.items()}
+    shown = {name: drawing(chart) for name, chart in charts.items()}
     shown["reliability"] = drawing(reliability_points(bins, rows=binned))
     notes = () if why_not is None else (why_not,)
     files["index.html"] = render(

@@ -21,11 +21,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
-from lore_core.inference.intervals import (
-    N_SIMULATED,
-    affordable_intervals,
-    calibration_intervals,
-)
+from lore_core.inference.intervals import N_SIMULATED, affordable_intervals, calibration_intervals
 from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
@@ -137,11 +133,7 @@ def comparison_of(
     progress: Progress | None = None,
     map_array: MapArray | None = None,
 ) -> Comparison:
-    """Fit methods on the calibration rows and measure them on the evaluation rows.
-
-    Evaluation rows are placed as a saved method places new ones. ``simulating``: from
-    :func:`simulating_of`. ``measured_on``: map of the local metrics, where it is not LoRe's.
-    """
+    """Fit methods on calibration rows; measure them on evaluation rows, placed as new ones are."""
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)
     return compare(

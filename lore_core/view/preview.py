@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.weights import chosen_weights
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.dataset import EVALUATION
 from lore_core.embedding.result import Embedding
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
-from lore_core.regions.field import Field, error_field, smoothed_field
-from lore_core.view.view import BinOptions, View
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
+from lore_core.regions.field import Field
+from lore_core.view.view import View
+from lore_core.view.where import errors_of, field_of
 
 _QUANTILES = 64
 #: Nodes along each side, and rows that a field is made of at most.
@@ -35,76 +35,58 @@ class PreviewField:
 class PreviewRows:
     """Rows that the fields of all γ are made of while the slider moves."""
 
-    confidence: Floats  #: (m,)
-    outcome: Floats  #: (m,)
-    points: Floats  #: (m, d); where the kernel works
-    at: Floats  #: (m, 2 or 3); places on the map
-    rows: Ints | None  #: (m,); numbers of the rows; None: all of the view
-    bins: BinOptions  #: Confidence bins
-    bin_index: int | None  #: The one that is shown; None for all
-    is_own_map: bool  #: Whether the kernel works on the map itself
-    min_effective_size: float  #: Nodes with fewer neighbours are hidden
-    weights: Floats | None  #: (m,)
+    view: View  #: Of these rows
+    on: Embedding  #: The map, of them
+    bin_index: int | None  #: The confidence bin that is shown; None for all
+    rows: Ints | None = None  #: (m,); their numbers; None: all of the view
+    min_effective_size: float = MIN_EFFECTIVE_SIZE  #: Nodes with fewer neighbours are hidden
 
     def at_gamma(self, gamma: float) -> PreviewField:
         """Compute the picture of a γ."""
-        errors = self._errors(gamma)
-        inside = self._inside(errors)
-        lce = errors.absolute if inside is None else errors.absolute[inside]
+        view = self.view.with_(gamma=gamma)
+        errors = errors_of(view)
+        lce = errors.absolute
+        if self.bin_index is not None:
+            lce = lce[errors.bin_index == self.bin_index]
         # A sample may have no row of a rare bin.
         quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
-        if self.at.shape[1] == 2:
-            return PreviewField(self._field(gamma, errors, inside), quantiles)
+        if self.on.n_components == 2:
+            return PreviewField(self._field(view, errors), quantiles)
         known = errors.effective_size >= self.min_effective_size
         return PreviewField(np.where(known, errors.signed, np.nan), quantiles)
 
     def field(self, gamma: float) -> Field:
         """Signed local error over a flat map, as :func:`~lore_core.view.where.field_of`, sooner."""
-        errors = self._errors(gamma)
-        return self._field(gamma, errors, self._inside(errors))
+        view = self.view.with_(gamma=gamma)
+        return self._field(view, errors_of(view))
 
-    def _errors(self, gamma: float) -> LocalErrors:
-        return local_errors(
-            self.confidence,
-            self.outcome,
-            self.points,
-            gamma=gamma,
-            **self.bins,
-            weights=self.weights,
+    def _field(self, view: View, errors: LocalErrors) -> Field:
+        return field_of(
+            view,
+            errors,
+            bin_index=self.bin_index,
+            on=self.on,
+            resolution=RESOLUTION,
+            min_effective_size=self.min_effective_size,
         )
-
-    def _inside(self, errors: LocalErrors) -> Mask | None:
-        return None if self.bin_index is None else errors.bin_index == self.bin_index
-
-    def _field(self, gamma: float, errors: LocalErrors, inside: Mask | None) -> Field:
-        look: dict[str, Any] = {
-            "rows": inside,
-            "resolution": RESOLUTION,
-            "min_effective_size": self.min_effective_size,
-        }
-        if inside is not None and self.is_own_map:
-            c, a, z = self.confidence, self.outcome, self.points
-            return error_field(c, a, z, gamma=gamma, **look, weights=self.weights)
-        return smoothed_field(errors.signed, errors.effective_size, self.at, **look)
 
 
 def preview_rows(
     view: View, *, bin_index: int | None = None, on: Embedding, max_rows: int = MAX_ROWS
 ) -> PreviewRows:
     """Take the rows of a view, whichever its γ: of more than ``max_rows`` a random sample."""
-    c, a, z, at = (
-        view.target_rows.confidence,
-        view.target_rows.outcome,
-        view.points(),
-        view.points(on=on),
+    n, at = len(view.evaluation), view.points(on=on)
+    if n <= max_rows:
+        return PreviewRows(view, on, bin_index)
+    drawn = np.random.default_rng(view.seed).choice(n, max_rows, replace=False)
+    # The outermost rows cover what the exact field covers.
+    rows = np.unique(np.concatenate([drawn, at.argmin(axis=0), at.argmax(axis=0)]))
+    chosen = np.flatnonzero(view.dataset.in_split(EVALUATION))[rows]
+    kernel, drawn_on = (
+        replace(item, coordinates=item.coordinates[chosen]) for item in (view.embedding, on)
     )
-    least, rows, weights = MIN_EFFECTIVE_SIZE, None, view.target_rows.weights
-    if len(c) > max_rows:
-        drawn = np.random.default_rng(view.seed).choice(len(c), max_rows, replace=False)
-        # The outermost rows cover what the exact field covers.
-        rows = np.unique(np.concatenate([drawn, at.argmin(axis=0), at.argmax(axis=0)]))
-        least = max(_MIN_EFFECTIVE_SIZE_OF_SAMPLE, least * len(rows) / len(c))
-        c, a, z, at = c[rows], a[rows], z[rows], at[rows]
-        weights = chosen_weights(weights, rows)
-    is_own_map = on is view.embedding
-    return PreviewRows(c, a, z, at, rows, view.bins, bin_index, is_own_map, least, weights)
+    sample = view.with_(
+        dataset=view.evaluation.predictions_only().rows(rows), maps={view.map_name: kernel}
+    )
+    least = max(_MIN_EFFECTIVE_SIZE_OF_SAMPLE, MIN_EFFECTIVE_SIZE * len(rows) / n)
+    return PreviewRows(sample, kernel if on is view.embedding else drawn_on, bin_index, rows, least)

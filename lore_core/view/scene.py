@@ -63,11 +63,7 @@ class Scene:
     def sentence(self) -> str:
         """Mean confidence and accuracy of the rows, and how far the gap differs across the map."""
         return describe_rows(
-            self.bin_name,
-            self.view.evaluation,
-            self.errors,
-            self.rows,
-            target=self.view.target,
+            self.bin_name, self.view.evaluation, self.errors, self.rows, target=self.view.target
         )
 
     @property

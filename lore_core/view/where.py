@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from lore_core.metrics.bandwidth import (
     suggest_bandwidth,
 )
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
-from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.evidence import RowEvidence, row_evidence
@@ -128,30 +128,19 @@ def field_of(
     on: Embedding | None = None,
     only: Mask | None = None,
     resolution: int = 200,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
 ) -> Field:
-    """Return the signed local error at every point of a 2-D map, by default the kernel's.
-
-    Exact for one confidence bin on the kernel's map; else the rows' own errors, averaged. ``only``:
-    mask of rows; there is no value where none of them is the nearest row.
-    """
+    """Return the signed local error over a 2-D map: exact for one bin on the kernel's own map."""
     rows = None if bin_index is None else errors.bin_index == bin_index
+    look: dict[str, Any] = {
+        "rows": rows,
+        "resolution": resolution,
+        "min_effective_size": min_effective_size,
+        "only": only,
+    }
     if rows is not None and (on is None or on is view.embedding):
-        return error_field(
-            **view.scored,
-            coordinates=view.points(),
-            gamma=view.gamma,
-            rows=rows,
-            resolution=resolution,
-            only=only,
-        )
-    return smoothed_field(
-        errors.signed,
-        errors.effective_size,
-        view.points(on=on),
-        rows=rows,
-        resolution=resolution,
-        only=only,
-    )
+        return error_field(**view.scored, coordinates=view.points(), gamma=view.gamma, **look)
+    return smoothed_field(errors.signed, errors.effective_size, view.points(on=on), **look)
 
 
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:

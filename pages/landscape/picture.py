@@ -89,7 +89,7 @@ def show_picture(
     chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
     _show_map(
         scene,
-        chart.picture,
+        chart,
         field,
         search,
         layer="rows" if layer == "3-D" else layer,

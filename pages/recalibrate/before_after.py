@@ -52,7 +52,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
         )
         if shown == _SWIPED:
             live = LiveLandscape(
-                picture=charts[0].picture,
+                picture=charts[0],
                 field=fields[0],
                 against=SecondField(pair, fields[1]),
                 n_shown=int(rows.sum()),

@@ -14,7 +14,7 @@ from lore_core.dashboard.worker_pool import POOL, Request
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import landscape_figure, shared_limit
-from lore_core.figures.chart import LandscapeChart
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.recalibration import offered_recalibrators
 from lore_core.recalibration.registry import which_for_which_case
 from lore_core.regions import Field
@@ -138,7 +138,7 @@ def pair_of_maps(
     rows: str,
     titles: Sequence[str],
     **look: Any,
-) -> tuple[list[Field], list[LandscapeChart]]:
+) -> tuple[list[Field], list[LandscapePicture]]:
     """Draw rows ``inside``, named by ``key``, under two methods on one colour scale."""
     points, local = view.points(on=on[1]), [result.summaries[method].local for method in pair]
     known = [item for item in local if item is not None]

@@ -145,5 +145,5 @@ def small_map(
         axes=name,
         found=found,
         labels=scene.classes,
-    ).picture
+    )
     live_landscape(live_scene(scene, picture, field, search), key, place=on_subgroup)

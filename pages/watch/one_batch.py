@@ -101,7 +101,7 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
         height=480,
     )
     first = drawn(earlier, title=title)
-    second = drawn(own, title=name, frame=first.picture.extent)
+    second = drawn(own, title=name, frame=first.extent)
     for column, chart, key in zip(
         st.columns(2), (first, second), ("watch_before", "watch_batch_map"), strict=True
     ):

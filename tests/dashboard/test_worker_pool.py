@@ -6,6 +6,7 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +90,7 @@ def same(one, two):
         for name in one:
             same(one[name], two[name])
     elif dataclasses.is_dataclass(one):
-        for item in dataclasses.fields(one):
+        for item in filter(attrgetter("compare"), dataclasses.fields(one)):
             same(getattr(one, item.name), getattr(two, item.name))
     elif isinstance(one, lore.Recalibrator):
         same(dict(one.state()), dict(two.state()))

@@ -97,7 +97,7 @@ def runs():
 
 
 @pytest.fixture(scope="session")
-def charts_in(dataset, table, errors, field, curves, points, runs):
+def charts(dataset, table, errors, field, curves, points, runs):
     c, a = dataset.confidence, dataset.outcome
     age, site = dataset.metadata["age"], dataset.metadata["<i>site</i>"]
     rows = row_table(dataset, np.arange(40), errors)
@@ -108,32 +108,28 @@ def charts_in(dataset, table, errors, field, curves, points, runs):
     best = suggest_bandwidth(c, a, points)
     ages, smooth, sites = gap_along(c, a, age), smooth_gap(c, a, age), gap_along(c, a, site)
     grid = gap_grid(c, a, age, site)
-
-    def make(mode):
-        look = {"rows": NASTY[0], "mode": mode}
-        on_map = look | {"limit": 0.3}
-        known = on_map | {"n_total": 300}
-        lce = {NASTY[1]: errors.absolute, "c": errors.absolute / 2}
-        pair = {"names": ("age", NASTY[0]), "limit": 0.3, "min_rows": 20}
-        return {
-            "reliability": draw.reliability_figure(table, title=NASTY[2], **look),
-            "landscape": draw.landscape_figure(field, points, worst=rows, labels=named, **known),
-            "rows": draw.landscape_figure(None, points, points=rows, title=NASTY[2], **known),
-            "3-D": draw.landscape_3d_figure(rows, space, **known),
-            "surface": draw.surface_figure(field, **on_map),
-            "cdf": draw.cdf_figure(lce, **look),
-            "bandwidth": draw.bandwidth_figure(curves, gamma=0.2, **look),
-            "suggestion": draw.suggestion_figure(best, **look),
-            "groups": draw.group_figure(reports, **look),
-            "rewards": draw.reward_figure(rewards, baseline=NASTY[0], **look),
-            "runs": draw.runs_figure(runs, "ECE", lines=True, **look),
-            "scatter": draw.run_scatter_figure(runs, "ECE", **look),
-            "number": draw.variable_figure(ages, name=NASTY[2], curve=smooth, **look),
-            "names": draw.variable_figure(sites, name=NASTY[0], **look),
-            "grid": draw.variable_grid_figure(grid, **pair, **look),
-        }
-
-    return make
+    look = {"rows": NASTY[0]}
+    on_map = look | {"limit": 0.3}
+    known = on_map | {"n_total": 300}
+    lce = {NASTY[1]: errors.absolute, "c": errors.absolute / 2}
+    pair = {"names": ("age", NASTY[0]), "limit": 0.3, "min_rows": 20}
+    return {
+        "reliability": draw.reliability_figure(table, title=NASTY[2], **look),
+        "landscape": draw.landscape_figure(field, points, worst=rows, labels=named, **known),
+        "rows": draw.landscape_figure(None, points, points=rows, title=NASTY[2], **known),
+        "3-D": draw.landscape_3d_figure(rows, space, **known),
+        "surface": draw.surface_figure(field, **on_map),
+        "cdf": draw.cdf_figure(lce, **look),
+        "bandwidth": draw.bandwidth_figure(curves, gamma=0.2, **look),
+        "suggestion": draw.suggestion_figure(best, **look),
+        "groups": draw.group_figure(reports, **look),
+        "rewards": draw.reward_figure(rewards, baseline=NASTY[0], **look),
+        "runs": draw.runs_figure(runs, "ECE", lines=True, **look),
+        "scatter": draw.run_scatter_figure(runs, "ECE", **look),
+        "number": draw.variable_figure(ages, name=NASTY[2], curve=smooth, **look),
+        "names": draw.variable_figure(sites, name=NASTY[0], **look),
+        "grid": draw.variable_grid_figure(grid, **pair, **look),
+    }
 
 
 @pytest.fixture

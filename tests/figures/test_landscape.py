@@ -68,7 +68,8 @@ class TestRaster:
 
     @pytest.mark.parametrize("mode", ["light", "dark"])
     def test_zero_is_the_middle_of_a_symmetric_scale(self, field, points, drawn, mode):
-        chart = landscape_figure(field, points, points=drawn, mode=mode, **COMMON)
+        chart = landscape_figure(field, points, points=drawn, **COMMON)
+        chart = dataclasses.replace(chart, mode=mode)
         raster, rows = by_name(chart)["field"], by_name(chart)["rows"]
         assert raster.zmin == -raster.zmax == -30
         low, lower, none, upper, high = raster.colorbar.ticktext
@@ -180,7 +181,7 @@ def test_a_region_is_outlined_by_its_corners(field, points):
 
 def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
     stray = np.vstack([points, [[90.0, 0.0]]])
-    picture = landscape_figure(field, stray, **COMMON).picture
+    picture = landscape_figure(field, stray, **COMMON)
     (low, high), _ = picture.extent
     assert low < points[:, 0].min()
     assert points[:, 0].max() < high < 10
@@ -189,8 +190,8 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
 
 
 def test_a_part_of_the_map_counts_what_it_leaves_out(field, points):
-    whole = landscape_figure(field, points, **COMMON).picture.extent
-    picture = landscape_figure(field, points, seen=(0.1, -0.2, 4.0), **COMMON).picture
+    whole = landscape_figure(field, points, **COMMON).extent
+    picture = landscape_figure(field, points, seen=(0.1, -0.2, 4.0), **COMMON)
     inside = np.ones(len(points), dtype=bool)
     for k, (share, (low, high)) in enumerate(zip((0.1, -0.2), whole, strict=True)):
         middle, quarter = (low + high) / 2 + share * (high - low), (high - low) / 4
@@ -220,7 +221,8 @@ class Test3D:
     @pytest.mark.parametrize("mode", ["light", "dark"])
     @pytest.mark.parametrize("value", ["signed", "absolute"])
     def test_points_carry_their_row_and_error(self, space, drawn, errors, mode, value):
-        chart = landscape_3d_figure(drawn, space, value=value, mode=mode, **COMMON)
+        chart = landscape_3d_figure(drawn, space, value=value, **COMMON)
+        chart = dataclasses.replace(chart, mode=mode)
         trace, alone = chart.figure.data
         numbers = drawn["row"].to_numpy()
         known = errors.effective_size[numbers] >= 10
@@ -270,7 +272,7 @@ class Test3D:
 class TestSurface:
     @pytest.mark.parametrize("mode", ["light", "dark"])
     def test_height_and_colour_are_the_signed_error(self, field, mode):
-        chart = surface_figure(field, limit=0.3, rows="300 rows", mode=mode)
+        chart = dataclasses.replace(surface_figure(field, limit=0.3, rows="300 rows"), mode=mode)
         (sheet,) = chart.figure.data
         assert np.isnan(sheet.z).any()
         assert sheet.connectgaps is False

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,7 +48,7 @@ def test_red_promised_too_much_blue_too_little_beyond_chance(mode):
     # Of 100 rows each 60 are right: 0.5 and 0.9 lie outside of its interval, 0.65 does not.
     c = np.repeat([0.5, 0.65, 0.9], 100)
     table = reliability_table(c, np.tile(np.arange(100) < 60, 3).astype(float))
-    chart = reliability_figure(table, rows="", mode=mode)
+    chart = replace(reliability_figure(table, rows=""), mode=mode)
     sides = (UNDERCONFIDENT, NEUTRAL, OVERCONFIDENT)
     for color, side in zip(traces(chart)["accuracy"].marker.color, sides, strict=True):
         assert color.startswith(rgba(side[mode], 0.5)[:-4])

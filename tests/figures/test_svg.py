@@ -52,7 +52,7 @@ def plain(table):
     x, y = Axis(span=(0.0, 10.0)), Axis(span=(0.0, 1.0))
 
     def of(*marks, x=x, y=y):
-        return replace(reliability_figure(table, rows="").picture, panels=(Panel(x, y, marks),))
+        return replace(reliability_figure(table, rows=""), panels=(Panel(x, y, marks),))
 
     return of
 
@@ -152,17 +152,17 @@ class TestFigures:
         )
         outline = rows_outline(points, points[:, 0] > 0.5)
         return {
-            "reliability": reliability_figure(table, rows="").picture,
+            "reliability": reliability_figure(table, rows=""),
             "points": reliability_points(table, rows=""),
-            "curves": bandwidth_figure(curves, rows="", null=("one & only", null)).picture,
-            "cdf": cdf_figure({"a & b": errors.absolute}, rows="", global_error=0.1).picture,
-            "rewards": reward_figure(rewards, rows="", baseline="a & b", ratio=10.0).picture,
-            "groups": group_figure(reports, rows="").picture,
-            "gaps": group_figure(reports, rows="", by_sign=True).picture,
+            "curves": bandwidth_figure(curves, rows="", null=("one & only", null)),
+            "cdf": cdf_figure({"a & b": errors.absolute}, rows="", global_error=0.1),
+            "rewards": reward_figure(rewards, rows="", baseline="a & b", ratio=10.0),
+            "groups": group_figure(reports, rows=""),
+            "gaps": group_figure(reports, rows="", by_sign=True),
             "ranking": ranking_picture(ranked, CATALOGUE["NLL"], rows=""),
             "landscape": landscape_figure(
                 field, points, n_total=300, limit=0.3, rows="<b>", found=[("1", outline)]
-            ).picture,
+            ),
         }
 
     def test_are_whole_and_say_what_they_show(self, pictures):
@@ -230,7 +230,7 @@ class TestFigures:
         space = np.column_stack([points, points[:, 0]])
         chart = landscape_3d_figure(rows, space, n_total=3, limit=0.2, rows="")
         with pytest.raises(TypeError, match="no drawing of 'landscape-3d'"):
-            drawing(chart.picture)
+            drawing(chart)
 
 
 def test_pictures_and_drawings_need_no_plotly():
@@ -241,7 +241,7 @@ from lore_core import reliability_table
 from lore_core.figures import reliability_figure
 from lore_core.figures.svg import drawing
 chart = reliability_figure(reliability_table([0.9, 0.6], [1, 0]), rows="2 rows")
-assert b"<svg" in drawing(chart.picture).file()
+assert b"<svg" in drawing(chart).file()
 assert len(chart.table) and chart.alt and chart.how_to_read
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -61,7 +61,9 @@ for call in (
     lambda: lore.launch(data),
     lambda: lore.embed(data.features, "tsne"),
     lambda: lore.embed(data.features, "umap"),
-    lambda: lore.figures.Chart(None).figure,
+    lambda: lore.figures.Chart(
+        **dict.fromkeys(["title", "subtitle", "how_to_read", "alt", "name", "table"])
+    ).figure,
     lambda: lore.figures.chart_html,
     lambda: lore.write_report(data, "report"),
 ):

@@ -29,7 +29,7 @@ def findings(view, settings):
 
 @pytest.fixture(scope="module")
 def landscape(findings):
-    return live_landscape(findings, landscape_chart(findings).picture)
+    return live_landscape(findings, landscape_chart(findings))
 
 
 def test_nothing_is_asked_of_anyone(index):

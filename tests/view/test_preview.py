@@ -46,5 +46,5 @@ def test_in_space_rows_have_their_own_errors(view):
     np.testing.assert_array_equal(all_.at_gamma(view.gamma).field, expected)
     assert all_.rows is None
     assert few.rows is not None
-    np.testing.assert_array_equal(few.at, view.points(on=space)[few.rows])
+    np.testing.assert_array_equal(few.view.points(on=few.on), view.points(on=space)[few.rows])
     assert np.shape(few.at_gamma(view.gamma).field) == few.rows.shape

@@ -49,11 +49,7 @@ class GammaFields:
     def packed(
         self, key: str, *, next_part: int = 0, is_all: bool = True, with_support: bool = False
     ) -> bytes:
-        """Pack it: one byte a node, or a row in space.
-
-        ``next_part``: the part to ask for next. ``with_support``: n_eff goes along, in a second
-        byte.
-        """
+        """Pack it: one byte a node, or a row in space; with n_eff two."""
         header: dict[str, Any] = {
             "key": key,
             "nextPart": next_part,
@@ -113,10 +109,7 @@ def still_layers(
     curve: BandwidthCurve | None = None,
     band: NullBand | None = None,
 ) -> tuple[StillLayer, ...]:
-    """Pack every layer of a picture, with its fields at every bandwidth.
-
-    ``vivid``: where most rows are significant. ``curve``, ``band``: MLCE over γ and its null band.
-    """
+    """Pack every layer of a picture, with its fields at every bandwidth."""
     made = []
     for layer in picture.layers:
         live = LiveLandscape(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.figures.browser.packing import pack, packed_errors, packed_field
-from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
+from lore_core.figures.pictures.landscape_picture import LandscapePicture, segments
 from lore_core.figures.style import MODES, palette, rgba, shades
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, Outline
@@ -85,7 +85,12 @@ class LiveLandscape:
             "field": described,
             "frame": picture.extent,
             "corner": self.whole[3:],
-            "scale": scale_header(picture.scale),
+            "scale": {
+                "signed": picture.scale.is_signed,
+                "limit": picture.scale.limit,
+                "title": picture.scale.title,
+                "ticks": picture.scale.ticks,
+            },
             "layer": self.layer,
             "bin": self.bin_index,
             "total": self.n_shown,
@@ -158,12 +163,6 @@ def packed_rows(rows: EveryRow, key: str) -> bytes:
         arrays["predicted"] = rows.predicted.astype(np.uint16)
         arrays["label"] = rows.label.astype(np.uint16)
     return pack(header, arrays)
-
-
-def scale_header(scale: ErrorScale) -> dict[str, Any]:
-    """Describe the colour scale."""
-    ends = {"signed": scale.is_signed, "limit": scale.limit}
-    return {**ends, "title": scale.title, "ticks": scale.ticks}
 
 
 def _look(mode: Literal["light", "dark"]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pandas as pd
 from lore_core.comparison.tables import stacked
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import batches_words, percent, with_points
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Dots,
@@ -20,7 +20,6 @@ from lore_core.figures.pictures.picture import (
     Line,
     Mark,
     Panel,
-    PanelPicture,
     Rule,
     Tint,
     band_around,
@@ -28,7 +27,7 @@ from lore_core.figures.pictures.picture import (
     chosen_value,
     shortened,
 )
-from lore_core.figures.style import Mode, method_color
+from lore_core.figures.style import method_color
 from lore_core.inference.simulation import NullBand, NullErrors
 from lore_core.inference.whole_vector import VectorBand
 from lore_core.metrics.bandwidth import (
@@ -63,7 +62,6 @@ def bandwidth_figure(
     rows: str,
     gamma: float | None = None,
     null: tuple[str, Null] | None = None,
-    mode: Mode = "light",
 ) -> Chart:
     """One curve for each feature map or method, with both limits (Luo et al. 2022, fig. 1).
 
@@ -109,7 +107,7 @@ def bandwidth_figure(
         marks.append(chosen_value(gamma, f"γ = {gamma:g}"))
     top = max((height for height in heights if np.isfinite(height)), default=1.0) or 0.01
     y = Axis(about.title, "points", from_zero=True, span=(0, 1.1 * float(top)))
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"{about.title} against bandwidth",
         subtitle=rows,
         how_to_read=_how_to_read(about, curves, null),
@@ -119,7 +117,6 @@ def bandwidth_figure(
         panels=(Panel(GAMMA, y, marks),),
         legend=len(curves) > 1 or null is not None,
     )
-    return Chart(picture, mode)
 
 
 def _with_band(
@@ -165,9 +162,7 @@ def _table(item: Curve, metric: CurveKey) -> pd.DataFrame:
 
 
 def _how_to_read(
-    about: OverBandwidths,
-    curves: Mapping[str, Curve],
-    null: tuple[str, Null] | None,
+    about: OverBandwidths, curves: Mapping[str, Curve], null: tuple[str, Null] | None
 ) -> str:
     left = (
         "Far left each row stands alone (its own right or wrong)"
@@ -191,11 +186,7 @@ def _how_to_read(
 
 
 def suggestion_figure(
-    suggestion: BandwidthSuggestion,
-    *,
-    rows: str,
-    in_use: tuple[float, int] | None = None,
-    mode: Mode = "light",
+    suggestion: BandwidthSuggestion, *, rows: str, in_use: tuple[float, int] | None = None
 ) -> Chart:
     """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
 
@@ -223,7 +214,7 @@ def suggestion_figure(
     least = np.array([best]), np.array([suggestion.loss.min()])
     marks.append(Dots(*least, Tint("ink"), 11, "ring", listed=False))
     marks.append(chosen_value(best, f"best γ = {best:.3g}"))
-    picture = PanelPicture(
+    return PanelPicture(
         title="Which settings predict best",
         subtitle=rows,
         how_to_read=(
@@ -240,7 +231,6 @@ def suggestion_figure(
         legend=len(suggestion.tried_bins) > 1,
         height=320,
     )
-    return Chart(picture, mode)
 
 
 def cdf_figure(
@@ -250,7 +240,6 @@ def cdf_figure(
     global_error: float | None = None,
     null: NullErrors | None = None,
     highlighted: str = "",
-    mode: Mode = "light",
     title: str = "How much of the data is off by how much",
 ) -> Chart:
     """Cumulative distribution of the LCE (Luo et al. 2022, fig. 2).
@@ -308,7 +297,7 @@ def cdf_figure(
     text = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
     x_axis = Axis("local error (LCE)", "points", from_zero=True)
     y_axis = Axis("share of rows", "share", span=(0, 1.02))
-    picture = PanelPicture(
+    return PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=how_to_read,
@@ -320,16 +309,10 @@ def cdf_figure(
         free_corner=True,
         height=300,
     )
-    return Chart(picture, mode)
 
 
 def reward_figure(
-    curves: Mapping[str, RewardCurve],
-    *,
-    rows: str,
-    baseline: str,
-    ratio: float | None = None,
-    mode: Mode = "light",
+    curves: Mapping[str, RewardCurve], *, rows: str, baseline: str, ratio: float | None = None
 ) -> Chart:
     """Gain over the baseline against the cost ratio, above the share of rows answered.
 
@@ -372,7 +355,7 @@ def reward_figure(
     x = Axis(f"{cost}, w/u (log scale)", log=True, brief=cost)
     y = Axis("gain a row, in units of u", brief="gain a row, in u")
     y_answered = Axis("answered", "share", span=(0, 1.02))
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Reward gained over “{baseline}”",
         subtitle=rows,
         how_to_read=(
@@ -388,16 +371,9 @@ def reward_figure(
         legend=True,
         height=560,
     )
-    return Chart(picture, mode)
 
 
-def movement_figure(
-    movement: pd.DataFrame,
-    *,
-    level: float,
-    rows: str,
-    mode: Mode = "light",
-) -> Chart:
+def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart:
     """Supported MLCE over ALCE and ECE, batch by batch, and which batches are marked.
 
     ``movement``: of :func:`~lore_core.mergeable.movement_frame`. ``level``: largest p of a marked
@@ -423,7 +399,7 @@ def movement_figure(
             marks.append(Line(at, y, tint, name=title, group=title, dots=True, hover=hover))
         titles = " and ".join(CATALOGUE[name].title for name in metrics)
         panels.append(Panel(x, Axis(titles, "points", from_zero=True), marks, share=0.5))
-    picture = PanelPicture(
+    return PanelPicture(
         title="How the errors move",
         subtitle=rows,
         how_to_read=(
@@ -439,4 +415,3 @@ def movement_figure(
         legend=True,
         height=460,
     )
-    return Chart(picture, mode)

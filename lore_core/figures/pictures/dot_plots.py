@@ -12,7 +12,7 @@ from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Dots,
@@ -21,14 +21,13 @@ from lore_core.figures.pictures.picture import (
     Mark,
     Numbers,
     Panel,
-    PanelPicture,
     Record,
     Rule,
     Tint,
     Unit as AxisUnit,
     pieces,
 )
-from lore_core.figures.style import METHOD_COLORS, Mode, method_color
+from lore_core.figures.style import METHOD_COLORS, method_color
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.inference.whole_vector import VectorChance
 from lore_core.metrics.catalogue import CATALOGUE, ECE, MAX_GROUPWISE, MCE, unit_of, words_of
@@ -53,7 +52,6 @@ def group_figure(
     metric: GroupMetric = "gap",
     rows: str,
     by_sign: bool = False,
-    mode: Mode = "light",
 ) -> Chart:
     """One line a group, one dot a method, with 95 % intervals; small groups are faint.
 
@@ -90,7 +88,7 @@ def group_figure(
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
     tables = [report.assign(method=label) for label, report in reports.items()]
-    picture = PanelPicture(
+    return PanelPicture(
         title=_TITLES[metric],
         subtitle=rows,
         how_to_read=(
@@ -104,7 +102,6 @@ def group_figure(
         height=150 + max(n * (22 + 11 * len(reports)), 120),
         legend=len(reports) > 1,
     )
-    return Chart(picture, mode)
 
 
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
@@ -178,9 +175,7 @@ def _hover(record: Record, method: str) -> Hover:
     )
 
 
-def runs_figure(
-    result: RunsComparison, metric: str, *, rows: str, lines: bool = False, mode: Mode = "light"
-) -> Chart:
+def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool = False) -> Chart:
     """One strip a method, one dot a run, with mean and standard deviation.
 
     ``metric``: column of the result's table. ``rows``: which runs and rows these are, in words.
@@ -224,7 +219,7 @@ def runs_figure(
         ticks=tuple(zip(place.tolist(), methods, strict=True)), span=(-0.5, len(methods) - 0.5)
     )
     joined = " Lines join the dots of one run." if lines else ""
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"{words_of(metric)} of every run",
         subtitle=rows,
         how_to_read=(
@@ -238,16 +233,10 @@ def runs_figure(
         panels=(Panel(_axis(metric), strips, [*marks, mean]),),
         height=130 + max(44 * len(methods), 110),
     )
-    return Chart(picture, mode)
 
 
 def run_scatter_figure(
-    result: RunsComparison,
-    metric: str,
-    *,
-    of: str = MAX_GROUPWISE,
-    rows: str,
-    mode: Mode = "light",
+    result: RunsComparison, metric: str, *, of: str = MAX_GROUPWISE, rows: str
 ) -> Chart:
     """Two metrics of every run and method against each other (Luo et al. 2022, table 2).
 
@@ -276,7 +265,7 @@ def run_scatter_figure(
         )
         for position, method in enumerate(result.methods)
     ]
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"{called} and {other}",
         subtitle=f"{rows}; {correlation}",
         how_to_read=(
@@ -290,7 +279,6 @@ def run_scatter_figure(
         legend=True,
         height=480,
     )
-    return Chart(picture, mode)
 
 
 def _number_template(metric: str, direction: str) -> str:
@@ -310,7 +298,6 @@ def class_map_figure(
     *,
     rows: str,
     axes: str = "map",
-    mode: Mode = "light",
     height: int = 620,
 ) -> Chart:
     """Significant rows in the colour of the class that is most wrong there, others in grey.
@@ -351,7 +338,7 @@ def class_map_figure(
             "beyond_chance": chance.beyond,
         }
     )
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Which class is most wrong: {rows_words(len(found))} beyond chance",
         subtitle="",  # The names of the classes stand there.
         how_to_read=(
@@ -366,7 +353,6 @@ def class_map_figure(
         legend=True,
         panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
     )
-    return Chart(picture, mode)
 
 
 def _dots(

@@ -12,7 +12,6 @@ from scipy import ndimage
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
 from lore_core.data.validation import InputError
-from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.pictures.landscape_picture import (
     CAMERAS,
     TITLES,
@@ -26,7 +25,6 @@ from lore_core.figures.pictures.landscape_picture import (
     Value,
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
-from lore_core.figures.style import Mode
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.field_of_sums import SumsLandscape
 from lore_core.regions.selection import Selection
@@ -71,10 +69,9 @@ def landscape_figure(
     seen: tuple[float, ...] | None = None,
     pixel: str | None = None,
     frame: tuple[tuple[float, float], ...] | None = None,
-    mode: Mode = "light",
     height: int = 620,
     title: str | None = None,
-) -> LandscapeChart:
+) -> LandscapePicture:
     """Raster of the signed local error on the 2-D map, with rows over it.
 
     ``field``: None draws only points. ``coordinates`` (n, 2): the map, all rows; ``counts``: rows
@@ -102,12 +99,13 @@ def landscape_figure(
     text = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
     text += f", {n_outside:,} outside the frame" if n_outside else ""
     regions = tuple(outlined_region(name, outline) for name, outline in found)
-    picture = LandscapePicture(
+    return LandscapePicture(
         title=title or TITLES[value],
         subtitle=f"{rows}; {text}",
         how_to_read=_how_to_read(value, field, pixel),
         alt=f"{TITLES[value]} on the {axes} map; {rows}",
         name="landscape",
+        height=height,
         table=_rows_table(points, coordinates) if field is None else _field_table(field),
         axes=axes,
         extent=extent,
@@ -120,17 +118,16 @@ def landscape_figure(
         labels=_labels(labels, regions, widest),
         lasso=region or Selection(),
     )
-    return LandscapeChart(picture, mode, height)
 
 
 def sums_landscape_figure(
     seen: SumsLandscape, *, axes: str, limit: float | None = None, **look: Any
-) -> LandscapeChart:
+) -> LandscapePicture:
     """Raster of the signed local error of summed rows, with bounds of the exact one.
 
     ``seen``: what is drawn; InputError if its map is not 2-D. ``axes``: name of the map. ``limit``:
     end of the colour scale; by default that of the errors shown. ``**look``: ``value, frame, found,
-    title, mode, height`` of :func:`landscape_figure`.
+    title, height`` of :func:`landscape_figure`.
     """
     if seen.field is None:
         raise InputError(
@@ -166,9 +163,7 @@ def landscape_3d_figure(
     labels: pd.DataFrame | None = None,
     camera: str = "corner",
     seen: tuple[float, ...] | None = None,
-    mode: Mode = "light",
-    height: int = 620,
-) -> LandscapeChart:
+) -> LandscapePicture:
     """Rows in a 3-D embedding, coloured by their local error.
 
     ``points``, ``worst``: rows to draw, and to ring. ``coordinates`` (n, 3): all rows. ``labels``:
@@ -180,7 +175,7 @@ def landscape_3d_figure(
     if seen is not None:
         right, up, zoom, turned, above = seen
         looking = Camera(turned, above, right, up, zoom)
-    picture = LandscapePicture(
+    return LandscapePicture(
         title=TITLES[value],
         subtitle=f"{rows}; {len(points):,} of {n_total:,} rows drawn",
         how_to_read=(
@@ -201,7 +196,6 @@ def landscape_3d_figure(
         else tuple(MapLabel(_value(name), tuple(at)) for name, *at in labels.to_numpy().tolist()),
         camera=looking,
     )
-    return LandscapeChart(picture, mode, height)
 
 
 def surface_figure(
@@ -212,14 +206,12 @@ def surface_figure(
     rows: str,
     axes: str = "map",
     camera: str = "corner",
-    mode: Mode = "light",
-    height: int = 620,
-) -> LandscapeChart:
+) -> LandscapePicture:
     """Draw the error as height over the 2-D map; the LCE as in Luo et al. 2022, fig. 2.
 
     ``camera``: "corner", "top", "front" or "side". The others: see :func:`landscape_figure`.
     """
-    picture = LandscapePicture(
+    return LandscapePicture(
         title=f"{TITLES[value]} as height",
         subtitle=rows,
         how_to_read=(
@@ -235,7 +227,6 @@ def surface_figure(
         layers=(Layer(rows, (field,)),),
         camera=CAMERAS[camera],
     )
-    return LandscapeChart(picture, mode, height)
 
 
 def _extent(

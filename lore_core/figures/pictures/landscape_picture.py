@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import points_words
-from lore_core.figures.pictures.picture import Hover, Picture, gap_ticks
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import Hover, gap_ticks
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 Value = Literal["signed", "absolute"]
 
@@ -134,9 +138,10 @@ class MapLabel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LandscapePicture(Picture):
+class LandscapePicture(Chart):
     """The signed local error on a map."""
 
+    height: int = 620
     axes: str  #: Name of the map
     #: Colours on a 2-D map, the error as height over it, or rows in 3-D.
     view: Literal["map", "height", "space"] = "map"
@@ -159,6 +164,16 @@ class LandscapePicture(Picture):
     def field(self) -> Field | None:
         """The field that is shown first."""
         return self.layers[0].fields[self.start] if self.layers else None
+
+    def _drawn(self) -> go.Figure:
+        from lore_core.figures.plotly.landscape import landscape, space
+
+        return landscape(self) if self.view == "map" else space(self)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Plotly's settings, where it needs others than all charts."""
+        return {"scrollZoom": True} if self.view == "map" else {}
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:

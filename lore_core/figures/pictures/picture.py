@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
@@ -15,19 +14,6 @@ from lore_core.data.number_text import HUNDREDTHS, signed_points
 
 Numbers = Floats | Ints
 Record = Mapping[Hashable, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Picture:
-    """The words around a figure, and the numbers it shows."""
-
-    title: str  #: What is shown
-    subtitle: str  #: Of which rows
-    how_to_read: str  #: One line for under the picture
-    alt: str  #: The same for a reader who cannot see it
-    name: str  #: Stem of exported files
-    table: pd.DataFrame  #: The numbers shown
-    height: int = 420  #: Pixels that suit it
 
 
 @dataclass(frozen=True)
@@ -304,15 +290,3 @@ class Panel:
         """Return the panel in the numbers that are drawn: what a hover calls x and y as well."""
         marks = [_in_units(mark, self.x.scale, self.y.scale) for mark in self.marks]
         return replace(self, x=self.x.scaled(), y=self.y.scaled(), marks=marks)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PanelPicture(Picture):
-    """Panels one above the other, over the same horizontal axis."""
-
-    panels: tuple[Panel, ...]  #: From top to bottom
-    gap: float = 0.05  #: Between two panels, as a share of the height
-    #: Whether the names of the marks are listed, and whether the lower right corner is free.
-    legend: bool = False
-    free_corner: bool = False
-    still: bool = False  #: Whether it is neither dragged nor zoomed

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.number_text import HUNDREDTHS, gap_words, percent, rows_words, with_points
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Bars,
@@ -18,12 +18,10 @@ from lore_core.figures.pictures.picture import (
     Line,
     Mark,
     Panel,
-    PanelPicture,
     Tint,
     chance_band,
     pieces,
 )
-from lore_core.figures.style import Mode
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.without_bins import IsotonicReliability
 
@@ -43,10 +41,9 @@ def reliability_figure(
     rows: str,
     chosen: int | None = None,
     highlighted: tuple[str, ReliabilityTable] | None = None,
-    mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability",
-) -> Chart:
+) -> PanelPicture:
     """Accuracy of each confidence bin with its 95 % interval, over the number of rows.
 
     ``rows``: which these are, in words. ``chosen``: bin to outline; ``customdata`` of each bar is
@@ -86,7 +83,7 @@ def reliability_figure(
     if highlighted is not None:
         marks += _points_of_some(*highlighted)
         about_some = f" Diamonds: {highlighted[0]} alone, with 95 % intervals."
-    picture = PanelPicture(
+    return PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=(
@@ -102,8 +99,8 @@ def reliability_figure(
         table=table.frame(),
         panels=_over_counts(float(edges[full[0]]), "accuracy", marks, counts),
         still=True,
+        height=height,
     )
-    return Chart(picture, mode, height)
 
 
 def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tuple[Panel, Panel]:
@@ -115,8 +112,7 @@ def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tu
 
 def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     """Show a point with its gap in place of each bar: fit for a narrow column."""
-    picture = reliability_figure(table, rows=rows).picture
-    assert isinstance(picture, PanelPicture)
+    picture = reliability_figure(table, rows=rows)
     top, below = picture.panels
     full = np.flatnonzero(table.count > 0)
     promised, got, sides = table.confidence[full], table.accuracy[full], _leanings(table)[full]
@@ -163,10 +159,7 @@ def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
 
 def _leanings(table: ReliabilityTable) -> NDArray[np.str_]:
     """Which colour each bin has: none where its mean confidence may be right."""
-    over, under = (
-        table.confidence > table.accuracy_high,
-        table.confidence < table.accuracy_low,
-    )
+    over, under = (table.confidence > table.accuracy_high, table.confidence < table.accuracy_low)
     return np.where(over, "over", np.where(under, "under", "quiet"))
 
 
@@ -187,7 +180,6 @@ def isotonic_figure(
     found: IsotonicReliability,
     *,
     rows: str,
-    mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability without bins",
 ) -> Chart:
@@ -221,7 +213,7 @@ def isotonic_figure(
         (edges[:-1] + edges[1:]) / 2, 0.92 / _BARS, count, [Tint("quiet", 0.5)] * _BARS, name="rows"
     )
     first = float(edges[:-1][count > 0][0])
-    picture = PanelPicture(
+    return PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=(
@@ -236,8 +228,8 @@ def isotonic_figure(
         table=found.frame(),
         panels=_over_counts(first, "right", marks, bars),
         still=True,
+        height=height,
     )
-    return Chart(picture, mode, height)
 
 
 def _drawn_rows(found: IsotonicReliability) -> Ints:

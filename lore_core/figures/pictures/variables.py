@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.number_text import gap_words, percent, rows_words, signed_points
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -19,14 +19,12 @@ from lore_core.figures.pictures.picture import (
     Line,
     Mark,
     Panel,
-    PanelPicture,
     Record,
     Rule,
     Tint,
     gap_ticks,
     shortened,
 )
-from lore_core.figures.style import Mode
 
 #: Names longer than this are cut on an axis; the hover has them in full.
 _LONGEST_NAME = 28
@@ -42,7 +40,6 @@ def variable_figure(
     rows: str,
     curve: pd.DataFrame | None = None,
     overall: float | None = None,
-    mode: Mode = "light",
 ) -> Chart:
     """Bars of the gap for each part of a variable, with intervals and the rows behind them.
 
@@ -91,7 +88,7 @@ def variable_figure(
         if is_number
         else _beside_names(table, bars, rules)
     )
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Gap along {variable}",
         subtitle=rows,
         how_to_read=how_to_read,
@@ -106,7 +103,6 @@ def variable_figure(
         height=460 if is_number else 130 + 30 * max(len(table), 3),
         still=True,
     )
-    return Chart(picture, mode)
 
 
 def _over_numbers(
@@ -159,13 +155,7 @@ def _beside_names(table: pd.DataFrame, bars: Bars, rules: list[Rule]) -> tuple[P
 
 
 def variable_grid_figure(
-    grid: pd.DataFrame,
-    *,
-    names: tuple[str, str],
-    limit: float,
-    min_rows: int,
-    rows: str,
-    mode: Mode = "light",
+    grid: pd.DataFrame, *, names: tuple[str, str], limit: float, min_rows: int, rows: str
 ) -> Chart:
     """Heat map of the gap over the combinations of two variables.
 
@@ -197,7 +187,7 @@ def variable_grid_figure(
     )
     across, up = (shortened(name, _LONGEST_OF_TWO) for name in names)
     upwards = f"{names[1]} (up)" if names[0] == names[1] else names[1]
-    picture = PanelPicture(
+    return PanelPicture(
         title=f"Gap by {across} and {up}",
         subtitle=rows,
         how_to_read=(
@@ -213,7 +203,6 @@ def variable_grid_figure(
         panels=(Panel(x, y, [cells]),),
         still=True,
     )
-    return Chart(picture, mode)
 
 
 def _parts(column: pd.Series[Any], name: str) -> Axis:

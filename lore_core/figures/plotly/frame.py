@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from lore_core.figures.pictures.picture import Hover, Picture
 from lore_core.figures.style import ACCENT, GRID, INK, NEUTRAL, PAPER, Mode, escape
+
+if TYPE_CHECKING:
+    from lore_core.figures.chart import Chart
+    from lore_core.figures.pictures.picture import Hover
 
 #: The dashboard's own font where it is at hand.
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, sans-serif'
@@ -23,8 +26,9 @@ _LEFT_EDGE = {"xref": "container", "xanchor": "left", "x": 0.0, "yref": "contain
 Options = dict[str, Any]
 
 
-def frame(picture: Picture, mode: Mode, height: int, n_names: int = 0) -> Options:
+def frame(picture: Chart, n_names: int = 0) -> Options:
     """Return the layout of a figure: title, rows shown, the shared look, a legend of some names."""
+    mode, height = picture.mode, picture.height
     ink, quiet = INK[mode], NEUTRAL[mode]
     legend: Options = {"x": 1.0, "xanchor": "right", "y": 1.0, "yanchor": "bottom"}
     if n_names > _MAX_ON_TOP:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import POINTS
-from lore_core.figures.pictures.landscape_picture import (
-    CAMERAS,
-    Camera,
-    ErrorScale,
-    LandscapePicture,
-    MapRows,
-)
 from lore_core.figures.plotly.frame import Options, annotation, color_bar, figure, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field
 from lore_core.regions.selection import Region
+
+if TYPE_CHECKING:
+    from lore_core.figures.pictures.landscape_picture import (
+        Camera,
+        ErrorScale,
+        LandscapePicture,
+        MapRows,
+    )
 
 #: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
 _FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
@@ -30,9 +31,10 @@ _DIAGONAL = 2.2
 _EYE = 2.1
 
 
-def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
+def landscape(picture: LandscapePicture) -> go.Figure:
     """Draw the field, the rows over it, and what is named."""
-    ink, field, traces = INK[mode], picture.field, []
+    mode, field, traces = picture.mode, picture.field, []
+    ink = INK[mode]
     color = color_axis(picture.scale, mode)
     if field is not None:
         # Without a line around all rows a small bin floats in nowhere.
@@ -48,7 +50,7 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
         ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": ink}}
         traces.append(_dots(picture.worst, "scatter", ring, name="worst rows"))
-    layout = frame(picture, mode, height)
+    layout = frame(picture)
     font, ends = {"size": 11, "color": NEUTRAL[mode]}, picture.extent or (None, None)
     for number, name in ((1, "xaxis"), (2, "yaxis")):
         title = {"text": f"{picture.axes} {number}", "font": font}
@@ -61,7 +63,7 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         traces.append(_contour(outline.x, outline.y, outline.inside, line, name))
     layout |= {
         "uirevision": picture.axes,
-        "annotations": _names(picture, mode) or None,
+        "annotations": _names(picture) or None,
         "shapes": [_drawn_part(sign, part, ink) for sign, part in picture.lasso.parts] or None,
     }
     return figure(traces, layout)
@@ -138,8 +140,8 @@ def _contour(x: Floats, y: Floats, inside: Floats | Mask, line: Options, name: s
     }
 
 
-def _names(picture: LandscapePicture, mode: Mode) -> list[Options]:
-    ink, paper = INK[mode], PAPER[mode]
+def _names(picture: LandscapePicture) -> list[Options]:
+    ink, paper = INK[picture.mode], PAPER[picture.mode]
     regions = [(item.name, item.at, None, paper, ink) for item in picture.regions]
     names = [(item.name, item.at, item.up, ink, rgba(paper, 0.7)) for item in picture.labels]
     return [
@@ -148,9 +150,10 @@ def _names(picture: LandscapePicture, mode: Mode) -> list[Options]:
     ]
 
 
-def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
+def space(picture: LandscapePicture) -> go.Figure:
     """Draw rows in 3-D, or the error as height."""
-    camera, traces = picture.camera or CAMERAS["corner"], []
+    mode, camera, traces = picture.mode, picture.camera, list[Options]()
+    assert camera is not None  # maps alone have none
     axes, color, scale = picture.axes, color_axis(picture.scale, mode), picture.scale
     if picture.view == "space":
         names, shape = [f"{axes} {number}" for number in (1, 2, 3)], _boxed(picture.extent, camera)
@@ -178,7 +181,7 @@ def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         )
         for place in picture.labels
     ]
-    layout = frame(picture, mode, height)
+    layout = frame(picture)
     return figure(traces, layout | {"scene": scene | shape, "uirevision": f"{axes} {camera}"})
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -22,7 +22,6 @@ from lore_core.figures.pictures.picture import (
     Hover,
     Line,
     Mark,
-    PanelPicture,
     Rule,
     Tint,
 )
@@ -37,13 +36,17 @@ from lore_core.figures.plotly.frame import (
 )
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 
+if TYPE_CHECKING:
+    from lore_core.figures.chart import PanelPicture
+
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
 _CORNER = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
 
 
-def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
+def panels(picture: PanelPicture) -> go.Figure:
     """Draw panels one above the other."""
+    mode = picture.mode
     shown = [panel.in_units() for panel in picture.panels]
     ends = ["", *map(str, range(2, len(shown) + 1))]  # of the names of each panel's axes
     placed = [(mark, end) for panel, end in zip(shown, ends, strict=True) for mark in panel.marks]
@@ -55,7 +58,7 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
             traces.append(drawn | axes)
     beside_title = picture.legend and not picture.free_corner
     listed = [one for one in traces if one["showlegend"] is not False]
-    layout = frame(picture, mode, height, len(listed) if beside_title else 0)
+    layout = frame(picture, len(listed) if beside_title else 0)
     shares = tuple(panel.share for panel in shown)
     domains = _domains(shares, picture.gap) if len(shown) > 1 else {}
     look = axis(mode) | {"fixedrange": picture.still or None}

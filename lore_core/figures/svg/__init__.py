@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.pictures.picture import PanelPicture, Picture
 from lore_core.figures.svg.drawing import Drawing
 from lore_core.figures.svg.landscape import landscape_drawing
 from lore_core.figures.svg.panels import panel_drawing
@@ -11,7 +11,7 @@ from lore_core.figures.svg.panels import panel_drawing
 __all__ = ["Drawing", "drawing"]
 
 
-def drawing(picture: Picture) -> Drawing:
+def drawing(picture: Chart) -> Drawing:
     """Draw a picture as SVG: panels, or a landscape on a 2-D map."""
     match picture:
         case PanelPicture():

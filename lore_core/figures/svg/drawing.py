@@ -34,10 +34,7 @@ class Drawing:
         )
 
     def add(self, tag: str, **options: str | float) -> None:
-        """Draw an element over those before it.
-
-        ``**options``: attributes, ``_`` for ``-``; ``kind`` is the class, ``title`` the hover.
-        """
+        """Draw an element over others; ``_`` stands for ``-``, ``kind`` for the class."""
         text, title = str(options.pop("text", "")), str(options.pop("title", ""))
         element = ElementTree.SubElement(self._root, tag)
         for name, value in options.items():

@@ -9,6 +9,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import decimal
+from lore_core.figures.chart import PanelPicture
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -19,7 +20,6 @@ from lore_core.figures.pictures.picture import (
     Mark,
     Numbers,
     Panel,
-    PanelPicture,
     Rule,
     Tint,
     shortened,

@@ -129,11 +129,7 @@ def cells_of_rows(
     max_cells: int,
     at_least: int = 0,
 ) -> Cells:
-    """Sum rows into cells of width 2^(level − ``finest``), the lowest level that is enough.
-
-    ``bin_index`` (n,), ``points`` (n, d), ``weights``: whole numbers (n,) from 0 to 2^30.
-    ``at_least``: lowest level. Raises InputError where a coordinate is beyond the highest.
-    """
+    """Sum rows, weights from 0 to 2^30, into cells 2^(level − ``finest``) wide, the least level."""
     d = points.shape[1]
     half = 1 << (_COORDINATE_BITS[d] - 1)
     largest = float(np.abs(points).max(initial=0.0))

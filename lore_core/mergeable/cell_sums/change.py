@@ -50,11 +50,7 @@ def _strata(sums: LocalErrorSums, level: int) -> tuple[Cells, Floats]:
 
 
 def change_between(
-    before: LocalErrorSums,
-    after: LocalErrorSums,
-    *,
-    n_draws: int = 999,
-    random_state: int = 0,
+    before: LocalErrorSums, after: LocalErrorSums, *, n_draws: int = 999, random_state: int = 0
 ) -> Change:
     """Test whether the signed error changed anywhere between two sets of rows.
 

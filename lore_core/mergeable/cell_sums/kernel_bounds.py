@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
@@ -62,10 +62,7 @@ class Targets:
         return _distinct(self.bin_index, self._corners)
 
     def slab_corners(self, m: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Corners in the other dimensions than ``m``, among cells of one coordinate there.
-
-        Bin and coordinate (c,), the other coordinates (c, d − 1), and which are whose.
-        """
+        """Return bin, coordinate m and the others of corners in a slab, and which are whose."""
         d = self.coordinates.shape[1]
         others = [k for k in range(d) if k != m]
         # Where the m-th coordinate is the cell's own and not its upper neighbour's.
@@ -248,39 +245,31 @@ class Boxes:
         each cell in these dimensions, (m, 2^len(axes)).
         """
         found = np.empty((2 ** len(axes), len(weights)))
-        corners = list(itertools.product((0, 1), repeat=len(axes)))
+        corners = [
+            dict(zip(axes, ends, strict=True))
+            for ends in itertools.product((0, 1), repeat=len(axes))
+        ]
         for rows, own, size in self._of_bins:
             total = np.zeros([one + (m in axes) for m, one in enumerate(size)])
             for sides in corners:
-                _add(total, own, size, weights[rows], places[rows], length, axes, sides)
+                toward = np.zeros(len(own))
+                for m, side in sides.items():
+                    toward += places[rows, m] if side else 1 - places[rows, m]
+                filled = np.zeros(size)
+                filled[tuple(own.T)] = weights[rows] * np.exp(-length * toward)
+                _add(total, filled, length, sides)
             for k, corner in enumerate(corners):
-                step = dict(zip(axes, corner, strict=True))
-                at = [own[:, m] + step.get(m, 0) for m in range(len(size))]
+                at = [own[:, m] + corner.get(m, 0) for m in range(len(size))]
                 found[k, rows] = total[tuple(at)]
         return found.T
 
 
-def _add(
-    total: Floats,
-    own: Ints,
-    size: tuple[int, ...],
-    weights: Floats,
-    places: Floats,
-    length: float,
-    axes: Sequence[int],
-    sides: tuple[int, ...],
-) -> None:
+def _add(total: Floats, filled: Floats, length: float, sides: Mapping[int, int]) -> None:
     """Add what cells on one side of every corner give: below it (0) or above, a dimension."""
-    toward = sum(
-        (places[:, m] if side else 1 - places[:, m] for m, side in zip(axes, sides, strict=True)),
-        start=np.zeros(len(weights)),
-    )
-    running = np.zeros(size)
-    running[tuple(own.T)] = weights * np.exp(-length * toward)
-    where = [slice(None)] * len(size)
-    for m, side in zip(axes, sides, strict=True):
-        way = np.flip(running, m) if side else running
+    where = [slice(None)] * filled.ndim
+    for m, side in sides.items():
+        way = np.flip(filled, m) if side else filled
         summed = signal.lfilter([1.0], [1.0, -np.exp(-length)], way, axis=m)
-        running = np.flip(summed, m) if side else summed
+        filled = np.flip(summed, m) if side else summed
         where[m] = slice(0, -1) if side else slice(1, None)
-    total[tuple(where)] += running
+    total[tuple(where)] += filled

@@ -69,9 +69,7 @@ class LocalValues:
         # Where no row of the cell has another sign, the mean of sizes is the size of the mean.
         furthest = np.where(anywhere.low > 0, np.maximum(-mean.low, mean.high), anywhere.high)
         return Bounded(
-            anywhere.value,
-            np.maximum(anywhere.low, nearest),
-            np.minimum(anywhere.high, furthest),
+            anywhere.value, np.maximum(anywhere.low, nearest), np.minimum(anywhere.high, furthest)
         )
 
 
@@ -203,10 +201,7 @@ def values_at(
     boxes: Boxes | None = None,
     progress: Progress | None = None,
 ) -> LocalValues:
-    """Return local errors at targets.
-
-    ``width``: of a cell. ``boxes``: where targets are the cells; bounds then hold in whole cells.
-    """
+    """Return local errors at targets; ``boxes``: these are cells, and bounds hold in whole ones."""
     d = cells.n_dimensions
     scale = d * gamma
     one, half = Factors(width / scale, d), Factors(2 * width / scale, d)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import percent
-from lore_core.data.progress import Progress, part_of
+from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_positive
-from lore_core.inference.simulation import NullErrors
+from lore_core.inference.simulation import NullErrors, summaries_of_draws
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.mergeable.cell_sums.kernel_bounds import Bounded
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight
@@ -229,33 +229,20 @@ def null_errors_of_sums(
     chosen = np.ones(len(rows), dtype=bool) if bin_index is None else bins == bin_index
     ranks = _SHARES * rows[chosen].sum()
     step = max(1, min(n_draws, _STEP_SUMS // len(cells)))
-    drawn: dict[str, list[Floats]] = {
-        name: [] for name in ("mlce", "mlce_supported", "alce", "ece", "mce", "lce")
-    }
+    full = np.bincount(bins, rows, fine.bins.n_bins)
+    drawn = []
     for start in range(0, n_draws, step):
         count = min(step, n_draws - start)
         right = random.binomial(rows[:, None], confidence[:, None], (len(rows), count))
         gap = narrower[:, None] * (rows[:, None] * confidence[:, None] - right)
         local = laplacian_sums(places, None, gap, bandwidth=scale, target_groups=bins)
         error = np.abs(local / mass[:, None])
-        of_bins = np.stack([np.bincount(bins, column, fine.bins.n_bins) for column in gap.T])
-        full = np.bincount(bins, rows, fine.bins.n_bins)
-        drawn["alce"].append((rows[:, None] * error).sum(axis=0) / rows.sum())
-        drawn["mlce"].append(error.max(axis=0))
-        drawn["mlce_supported"].append(
-            np.max(error, axis=0, where=supported[:, None], initial=0.0)
-            if supported.any()
-            else np.full(count, np.nan)
-        )
-        drawn["ece"].append(np.abs(of_bins).sum(axis=1) / rows.sum())
-        drawn["mce"].append((np.abs(of_bins) / np.maximum(full, 1)).max(axis=1))
-        drawn["lce"].append(
-            np.stack([_at_ranks(column, rows[chosen], ranks) for column in error[chosen].T])
-        )
-        if progress is not None:
-            progress((start + count) / n_draws, "simulating calibrated rows")
-    put = {name: np.concatenate(parts) for name, parts in drawn.items()}
-    return NullErrors(gamma=gamma, share=_SHARES, n_cells=len(cells), **put)
+        lce = [_at_ranks(column, rows[chosen], ranks) for column in error[chosen].T]
+        found = summaries_of_draws(gap, error, supported, bins, full, rows)
+        drawn.append({**found, "lce": np.stack(lce)})
+        tell(progress, (start + count) / n_draws, "simulating calibrated rows")
+    joined = {name: np.concatenate([of[name] for of in drawn]) for name in drawn[0]}
+    return NullErrors(gamma=gamma, share=_SHARES, n_cells=len(cells), **joined)
 
 
 def _share_below(error: Floats, rows: Ints, asked: Floats) -> Floats:

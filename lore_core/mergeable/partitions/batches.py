@@ -199,10 +199,7 @@ def movement_frame(watched: Sequence[Watched]) -> pd.DataFrame:
 
 def movement_words(watched: Sequence[Watched], level: float) -> dict[str, list[str]]:
     """Write batches as columns of a table for reading; those with p up to ``level`` have a star."""
-    columns = {
-        "batch": [of.name for of in watched],
-        "rows": [f"{of.n_rows:,}" for of in watched],
-    }
+    columns = {"batch": [of.name for of in watched], "rows": [f"{of.n_rows:,}" for of in watched]}
     for name in _SHOWN:
         metric = CATALOGUE[name]
         columns[metric.heading] = [metric.text(of.metrics["value"][name]) for of in watched]

@@ -45,11 +45,7 @@ def sum_on_cluster(
     *,
     progress: Progress | None = None,
 ) -> LocalErrorSums:
-    """Sum parts on the workers of a cluster, each again by another where a worker is lost.
-
-    ``paths``: files of each part's sums, on a shared disk; None: nowhere. Raises InputError if no
-    scheduler answers or a file cannot be read; MemoryError if workers were ended again and again.
-    """
+    """Sum parts on the workers of a cluster, each again by another where a worker is lost."""
     require("A cluster", "distributed")
     import distributed
 

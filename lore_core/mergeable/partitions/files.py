@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from lore_core.reading.arrow_tables import (
 )
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
-from lore_core.reading.columns import Columns
+from lore_core.reading.columns import Columns, refusing_damage
 from lore_core.reading.file_rows import read_rows
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import check_parts
@@ -69,7 +69,7 @@ class Partition:
         left = self.n_rows
         # No reading ahead: it would hold whole row groups.
         with (
-            parquet_errors(self.name),
+            _refusing_damage(self.name),
             pa.parquet.ParquetFile(
                 self.path, pre_buffer=False, page_checksum_verification=True
             ) as file,
@@ -90,18 +90,8 @@ class Partition:
             start += table.num_rows
 
 
-@contextmanager
-def parquet_errors(name: str) -> Iterator[None]:
-    """Say in words what pyarrow raises about a file."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise InputError(
-            f"'{name}' cannot be read as Parquet ({reason}). Save it again."
-        ) from error
+def _refusing_damage(name: str) -> AbstractContextManager[None]:
+    return refusing_damage(name, "Parquet file", pa.ArrowException, OSError, ValueError)
 
 
 def parquet_files(data: Sequence[str]) -> list[Path]:
@@ -141,10 +131,7 @@ def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
 
 
 def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
-    """Return the columns of rows of several files, each row named by its file and number.
-
-    Raises InputError if the files do not go together.
-    """
+    """Return the columns of rows of several files, each row named by its file and number."""
     name = common_name([extract.file for extract in extracts])
     return columns_of_table(name, join_tables(extracts), locate=row_locator(extracts))
 
@@ -168,7 +155,7 @@ def rows_in(paths: Sequence[Path]) -> int:
     """
     total = 0
     for path in paths:
-        with parquet_errors(path.name):
+        with _refusing_damage(path.name):
             total += pa.parquet.read_metadata(path).num_rows
     return total
 
@@ -191,7 +178,7 @@ def partitions_of(paths: Sequence[Path]) -> list[Partition]:
     first: list[str] = []
     called = _names_of(paths)
     for path, name in zip(paths, called, strict=True):
-        with parquet_errors(name), pa.parquet.ParquetFile(path) as file:
+        with _refusing_damage(name), pa.parquet.ParquetFile(path) as file:
             meta = file.metadata
             names = file.schema_arrow.names
             sizes.append([meta.row_group(k).num_rows for k in range(meta.num_row_groups)])

@@ -7,11 +7,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
 
 import numpy as np
 
-from lore_core.data.archive_files import Kind
+from lore_core.data.archive_files import Kind, fields_of, form_of
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.defaults import N_BINS
@@ -37,7 +36,8 @@ SAMPLE_ROWS = 100_000
 _SAMPLE_PLACES = 64
 #: Rows in memory at a time, and cells that are held before they are joined.
 _BATCH_ROWS = 2**18
-_KIND = Kind("lore-sums-plan", "a plan of sums", "--sums", FORMS, compressed=True)
+_FORMS = (form_of(ColumnMapping), form_of(ConfidenceBins), *FORMS)
+_KIND = Kind("lore-plan-of-sums", "a plan of sums", "--sums", _FORMS, compressed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,36 +104,16 @@ class Plan:
     @property
     def digest(self) -> str:
         """Sha256 of the plan."""
-        return _KIND.digest(self._content())
+        return _KIND.digest(fields_of(self))
 
     def save(self, path: Path) -> None:
         """Write the plan, for later rows."""
-        _KIND.write(path, self._content())
+        _KIND.write(path, fields_of(self))
 
     @classmethod
     def load(cls, path: Path) -> Plan:
         """Read what :meth:`save` wrote. Raises InputError if it is damaged or of another kind."""
-        content = _KIND.read(path)
-        binning: Binning = next(name for name in get_args(Binning) if name == content["binning"])
-        return cls(
-            mapping=ColumnMapping(**content["mapping"]),
-            target=content["target"],
-            embedding=content["map"],
-            bins=ConfidenceBins(content["edges"], binning),
-            max_cells=content["max_cells"],
-            note=content["note"],
-        )
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "mapping": dataclasses.asdict(self.mapping),
-            "target": self.target,
-            "map": self.embedding,
-            "binning": self.bins.binning,
-            "edges": self.bins.edges,
-            "max_cells": self.max_cells,
-            "note": self.note,
-        }
+        return cls(**_KIND.read(path))
 
 
 def make_plan(

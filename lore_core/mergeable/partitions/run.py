@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,32 +66,51 @@ def sum_files(
     reached or is lost; it says how to go on, and sums of other parts are saved. Raises MemoryError
     if workers were ended from outside again and again.
     """
-    # (Workers on other machines do not see a folder of this one.)
-    with _sums_folder(directory, is_needed=cluster is None) as folder, _going_on(directory):
+    with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
+        # (Workers on other machines do not see a folder of this one.)
+        folder = Path(made) if cluster is None else None
+        if directory is not None:
+            folder = made_directory(directory)
         if folder is not None and not (folder / PLAN).exists():
             plan.save(folder / PLAN)
         tag = plan.digest
         paths = {part: None if folder is None else folder / _name(part, tag) for part in parts}
         n_open = len(_open(paths))
-        summing = part_of(progress, 0.0, 1 - _JOINING)
-        if cluster is not None:
-            sums = sum_on_cluster(plan, paths, cluster, progress=summing)
-        else:
-            _sum_here(plan, paths, n_workers, directory, summing)
-            sums = LocalErrorSums.joined(_loaded(paths, part_of(progress, 1 - _JOINING, 1.0)))
+        try:
+            sums = _summed(plan, paths, n_workers, cluster, progress)
+        except InputError as error:
+            hint = "(--sums DIR keeps the sums of the parts that were read.)"
+            if directory is not None:
+                hint = f"Sums of other parts are kept in '{directory}': the same again goes on."
+            raise InputError(f"{error} {hint}") from error
+        except BrokenProcessPool as error:
+            hint = "" if directory is None else " Run it again to go on."
+            raise MemoryError(
+                "worker processes were ended from outside, most likely for want of memory; take "
+                f"fewer workers or cells.{hint}"
+            ) from error
     n_files = len({part.path for part in parts})
     return Run(sums, plan, n_files, n_open, len(parts) - n_open)
 
 
-@contextmanager
-def _going_on(directory: str | Path | None) -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        hint = "(--sums DIR keeps the sums of the parts that were read.)"
-        if directory is not None:
-            hint = f"Sums of other parts are kept in '{directory}': the same again goes on."
-        raise InputError(f"{error} {hint}") from error
+def _summed(
+    plan: Plan,
+    paths: Mapping[Partition, Path | None],
+    n_workers: int,
+    cluster: str | None,
+    progress: Progress | None,
+) -> LocalErrorSums:
+    summing = part_of(progress, 0.0, 1 - _JOINING)
+    if cluster is not None:
+        return sum_on_cluster(plan, paths, cluster, progress=summing)
+    for attempt in range(_ATTEMPTS):
+        try:
+            _sum_here(plan, paths, n_workers, summing)
+            break
+        except BrokenProcessPool:  # what others had finished is not done again
+            if attempt == _ATTEMPTS - 1:
+                raise
+    return LocalErrorSums.joined(_loaded(paths, part_of(progress, 1 - _JOINING, 1.0)))
 
 
 def _open(paths: Mapping[Partition, Path | None]) -> list[Partition]:
@@ -100,31 +118,7 @@ def _open(paths: Mapping[Partition, Path | None]) -> list[Partition]:
 
 
 def _sum_here(
-    plan: Plan,
-    paths: Mapping[Partition, Path | None],
-    n_workers: int,
-    directory: str | Path | None,
-    progress: Progress | None,
-) -> None:
-    """Sum parts in processes of this machine; what some had finished is not done again."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            _sum_all(plan, paths, n_workers, progress)
-            return
-        except BrokenProcessPool as error:
-            if attempt == _ATTEMPTS - 1:
-                hint = "" if directory is None else " Run it again to go on."
-                raise MemoryError(
-                    "worker processes were ended from outside, most likely for want of memory; "
-                    f"take fewer workers or cells.{hint}"
-                ) from error
-
-
-def _sum_all(
-    plan: Plan,
-    paths: Mapping[Partition, Path | None],
-    n_workers: int,
-    progress: Progress | None,
+    plan: Plan, paths: Mapping[Partition, Path | None], n_workers: int, progress: Progress | None
 ) -> None:
     open_parts = _open(paths)
     total = sum(part.n_rows for part in paths)
@@ -154,18 +148,6 @@ def _name(part: Partition, plan_digest: str) -> str:
     """Name the file of a part's sums: another where the part's file changed, or the plan."""
     text = f"{part.path} {part.row_groups} {part.stamp} {plan_digest}"
     return f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
-
-
-@contextmanager
-def _sums_folder(directory: str | Path | None, *, is_needed: bool) -> Iterator[Path | None]:
-    """Yield where sums of parts are saved: a directory, or one that is gone afterwards."""
-    if directory is not None:
-        yield made_directory(directory)
-    elif is_needed:
-        with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
-            yield Path(made)
-    else:
-        yield None
 
 
 def made_directory(directory: str | Path) -> Path:
