@@ -1,3 +1,6 @@
+import dataclasses
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -153,3 +156,75 @@ def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features,
     assert main(["recalibrate", "--fit", str(path), "--method", "lore", "--save", str(model)]) == 0
     fitted = lore.load_recalibrator(model.read_bytes()).fitted_on_
     assert fitted.feature_maps[None].transform(rows.features).shape == (300, dimensions)
+
+
+@pytest.fixture
+def days(tmp_path):
+    rng = np.random.default_rng(1)
+    folder = tmp_path / "days"
+    folder.mkdir()
+    for day in (1, 2, 10):
+        p, z = rng.uniform(0.02, 0.98, 1500), rng.normal(size=(1500, 2))
+        frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": z[:, 0], "f_b": z[:, 1]})
+        told = np.where((day == 10) & (z[:, 0] > 0), 1 - p, p)
+        frame["label"] = np.where(rng.random(1500) < told, "yes", "no")
+        frame.to_parquet(folder / f"day-{day}.parquet")
+    return folder
+
+
+def test_batches_are_kept_and_a_change_is_told(run, run_json, days, tmp_path, capsys):
+    kept = tmp_path / "kept"
+    early = [days / "day-1.parquet", days / "day-2.parquet"]
+    said = run("watch", kept, *early, "--bins", 5, "--draws", 199)
+    assert "*" not in said.split("\n\n")[0]
+    early[0].unlink()
+    arguments = ["watch", str(kept), str(days / "day-10.parquet"), "--fail", "--json"]
+    assert main([*arguments, "--draws", "199"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert [of["batch"] for of in found["batches"]] == ["day-1", "day-2", "day-10"]
+    assert found["marked"] == ["day-10"]
+    assert found["batches"][2]["change"]["places"][0]["change"] > 0.1
+    table = tmp_path / "days.csv"
+    run("watch", kept, "--draws", 39, "-o", table, "-o", tmp_path / "days.html")
+    assert "How the errors move" in (tmp_path / "days.html").read_text()
+    assert list(pd.read_csv(table)["rows"]) == [1500, 1500, 1500]
+    assert main(["watch", str(tmp_path / "nothing")]) == 1
+    assert "no plan" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def weighted(dataset, tmp_path_factory):
+    rng = np.random.default_rng(0)
+    data = dataclasses.replace(dataset, weights=rng.lognormal(size=len(dataset)))
+    path = tmp_path_factory.mktemp("weighted") / "weighted.npz"
+    lore.save_npz(data, path)
+    return data.evaluation, str(path)
+
+
+def test_metrics_go_by_the_weights(run_json, run, weighted, file):
+    rows, path = weighted
+    found = run_json("metrics", path, "--draws", 0)
+    assert found["weighted"]
+    assert found["metrics"]["accuracy"]["value"] == pytest.approx(rows.accuracy)
+    assert found["metrics"]["ECE"]["value"] == pytest.approx(
+        lore.expected_calibration_error(rows.confidence, rows.outcome, weights=rows.weights)
+    )
+    without = run_json("metrics", path, "--draws", 0, "--column", "weight=")
+    assert without["metrics"] == run_json("metrics", file, "--draws", 0)["metrics"]
+    assert "by their weights" in run("metrics", path, "--draws", 0)
+
+
+def test_what_lets_rows_count_once_says_so(capsys, weighted, tmp_path):
+    _, path = weighted
+    assert main(["metrics", path, "--target", "all"]) == 1
+    assert "The whole vector's test lets every row count once" in capsys.readouterr().err
+    out = str(tmp_path / "m.lore")
+    assert main(["recalibrate", "--fit", path, "--method", "venn-abers", "--save", out]) == 1
+    assert "Venn–Abers lets every calibration row count once" in capsys.readouterr().err
+    frame = pd.DataFrame({"label": [0, 1] * 20, "p": np.linspace(0.1, 0.9, 40)})
+    for k in range(2):
+        frame.assign(f_0=np.arange(40.0), sample_weight=1.0 + np.arange(40)).to_parquet(
+            tmp_path / f"part-{k}.parquet"
+        )
+    assert main(["metrics", str(tmp_path / "part-*.parquet"), "--sums", str(tmp_path / "s")]) == 1
+    assert "which sums over cells cannot let count" in capsys.readouterr().err

@@ -42,6 +42,8 @@ def test_bandwidths_without_support_are_passed_over():
     assert np.isnan(low[0])
     assert np.isnan(high[0])
     assert high[1] >= 0.3
+    curve = lore.bandwidth_curve([0.5] * 5, [1, 0, 1, 0, 1], np.arange(10.0).reshape(5, 2))
+    assert "nothing local can be told" in conclude_bandwidths(curve, None, on="a map").sentence
 
 
 def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
@@ -61,11 +63,6 @@ def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
     assert "is open" in conclude_bandwidths(curve, None, on="a map").sentence
 
 
-def test_few_rows_have_no_neighbours():
-    curve = lore.bandwidth_curve([0.5] * 5, [1, 0, 1, 0, 1], np.arange(10.0).reshape(5, 2))
-    assert "nothing local can be told" in conclude_bandwidths(curve, None, on="a map").sentence
-
-
 def report(**groups):
     """Groups of (rows, mean confidence, share right)."""
     c = np.concatenate([np.full(n, promised) for n, promised, _ in groups.values()])
@@ -81,6 +78,9 @@ def test_nobody_is_off():
         "No sign beyond chance that any of the 2 groups tested together is promised too much or "
         "too little; furthest off is “b” by +10.0 points (95 %: −3.5 to +26.6) on 50 rows."
     )
+    off = report(a=(200, 0.9, 0.9), tiny=(9, 0.9, 0.0))
+    assert not conclude_groups({"No recalibration": off}, 1).is_significant
+    assert conclude_groups({"No recalibration": report(tiny=(9, 0.9, 0.0))}, 30).is_significant
 
 
 def test_a_fix_is_named_unless_it_harms_another_group():
@@ -112,12 +112,6 @@ def test_a_fix_is_named_unless_it_harms_another_group():
     none = conclude_groups({"Platt scaling": before, "same": before}, 30).sentence
     assert none.startswith("After “Platt scaling”: 1 of 2 groups")
     assert none.endswith("No method brings “a” surely nearer to zero.")
-
-
-def test_small_groups_do_not_count():
-    off = report(a=(200, 0.9, 0.9), tiny=(9, 0.9, 0.0))
-    assert not conclude_groups({"No recalibration": off}, 1).is_significant
-    assert conclude_groups({"No recalibration": report(tiny=(9, 0.9, 0.0))}, 30).is_significant
 
 
 @pytest.mark.parametrize(
@@ -259,7 +253,10 @@ def test_no_mistake_was_seen_of_those_called_impossible():
     )
 
 
-def test_rounding_is_no_improvement():
+def test_where_nothing_can_be_gained():
+    rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
+    sentence = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
+    assert sentence.startswith("Leave it: ")
     # The two other classes share what is left: 1/3 becomes another 1/3, by one bit.
     p = np.tile([[1 / 3, 2 / 3, 0.0], [0.0, 1 / 3, 2 / 3]], (20, 1))
     rows = lore.Dataset(p, [0, 1] * 20)
@@ -267,12 +264,6 @@ def test_rounding_is_no_improvement():
     for name in ("NLL", "Brier"):
         assert result.differences[name].loc["same", "high"] >= 0
     assert not conclude_recalibration(result).is_significant
-
-
-def test_where_nothing_can_be_gained():
-    rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
-    sentence = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
-    assert sentence.startswith("Leave it: ")
 
 
 def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():

@@ -24,9 +24,6 @@ def test_what_is_simulated_shrinks_with_the_work():
     assert affordable_intervals(1_000_000, 50) == {**everything, "local_intervals": False}
     assert affordable_intervals(1000, None) == {**everything, "local_intervals": False}
     assert affordable_intervals(100_000_000, None)["n_draws"] == 0
-
-
-def test_a_row_of_confidences_only_has_no_vector_metrics():
     data = Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0], complete=False)
     assert "NLL" not in summarize(data).values
     assert "NLL" in summarize(Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0])).values
@@ -41,7 +38,7 @@ def planted(n=4000):
     return Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), features=z), z
 
 
-def test_rows_described():
+def test_rows_described(sample):
     data, z = planted()
     local = local_errors(data.confidence, data.outcome, z)
     everything = np.ones(len(data), dtype=bool)
@@ -49,9 +46,6 @@ def test_rows_described():
     assert "4,000 rows, promised 70.0 %" in text
     assert "locally the gap runs from −" in text.replace("-", "−")
     assert describe_rows("None", data, local, ~everything) == "None: no rows."
-
-
-def test_bin_table_holds_only_bins_with_rows(sample):
     c, a, z = sample
     table = local_bin_table(reliability_table(c, a), local_errors(c, a, z))
     assert (table["rows"] > 0).all()

@@ -65,6 +65,15 @@ def test_equal_weights_are_none():
     plain, equal = some_rows(), some_rows(weights=np.full(120, 7.5))
     assert equal.weights is None
     assert equal.digest == plain.digest
+    # Weights 1 and 3, values 0 and 1: mean 3/4, u = 3/4 + 2·{1·(−3/4), 3·(1/4)}/4 = 3/8, 9/8.
+    u = linearised(np.array([0.0, np.nan, 1.0]), np.array([1.0, 9.0, 3.0]))
+    np.testing.assert_allclose(u, [3 / 8, np.nan, 9 / 8])
+    assert effective_rows(np.array([1.0, 3.0]), 2) == pytest.approx(16 / 10)
+    share, low, high = share_interval(np.array([0.0, 1.0]), np.array([1.0, 3.0]))
+    n, z = 1.6, 1.959963984540054
+    half = z / (1 + z**2 / n) * np.sqrt(0.75 * 0.25 / n + z**2 / (4 * n**2))
+    centre = (0.75 + z**2 / (2 * n)) / (1 + z**2 / n)
+    assert (share, low, high) == pytest.approx((0.75, centre - half, centre + half))
 
 
 @pytest.mark.parametrize(
@@ -137,18 +146,6 @@ def test_a_file_without_rows_keeps_what_they_count_for():
     assert state["count"] @ state["row_weights"] == pytest.approx(n, rel=0.1)
     before, after = (m.recalibrate(rows, rows.features).confidence for m in (method, shipped))
     assert np.abs(before - after).mean() < 0.02
-
-
-def test_a_mean_and_its_error_by_hand():
-    """Weights 1 and 3, values 0 and 1: mean 3/4, u = 3/4 + 2·{1·(−3/4), 3·(1/4)}/4 = 3/8, 9/8."""
-    u = linearised(np.array([0.0, np.nan, 1.0]), np.array([1.0, 9.0, 3.0]))
-    np.testing.assert_allclose(u, [3 / 8, np.nan, 9 / 8])
-    assert effective_rows(np.array([1.0, 3.0]), 2) == pytest.approx(16 / 10)
-    share, low, high = share_interval(np.array([0.0, 1.0]), np.array([1.0, 3.0]))
-    n, z = 1.6, 1.959963984540054
-    half = z / (1 + z**2 / n) * np.sqrt(0.75 * 0.25 / n + z**2 / (4 * n**2))
-    centre = (0.75 + z**2 / (2 * n)) / (1 + z**2 / n)
-    assert (share, low, high) == pytest.approx((0.75, centre - half, centre + half))
 
 
 def test_variance_and_skewness_of_a_place():

@@ -136,12 +136,9 @@ def _text(path):
         return ""
 
 
-def test_unknown_format(charts):
+def test_unknown_format(charts, monkeypatch):
     with pytest.raises(InputError, match=r"'image_format' must be one of .*'pdf'.*; got 'bmp'"):
         chart_image(charts["cdf"], "bmp")
-
-
-def test_without_chrome_it_says_so(charts, monkeypatch):
     monkeypatch.delenv("BROWSER_PATH", raising=False)
     monkeypatch.setattr(export.shutil, "which", lambda name: None)
     sentence = "need Chrome or Chromium on this machine; none was found"
@@ -154,9 +151,6 @@ def test_without_kaleido_it_says_so(charts, monkeypatch):
     monkeypatch.setattr(export, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install kaleido"):
         chart_image(charts["cdf"], "png")
-
-
-def test_rendering_that_hangs_is_given_up(charts, monkeypatch):
     if (missing := export.why_no_static_images()) is not None:
         pytest.skip(missing)
     monkeypatch.setattr(export, "TIMEOUT_SECONDS", 0.0)

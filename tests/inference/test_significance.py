@@ -113,10 +113,7 @@ def test_the_light_side_has_no_end():
     for n in (12, 40, 200):
         p, _ = _equal_rows(0.9, n)
         assert p[0] >= 0.9 * 0.9**n
-
-
-def test_where_mistakes_are_rare_only_they_are_evidence():
-    """Of ten rows promised 99 % one wrong is 1 in 10; none wrong is no news, so the tail is one."""
+    # Of ten rows promised 99 % one wrong is 1 in 10; none wrong is no news, so the tail is one.
     p, chance = _equal_rows(0.99, 10)
     assert p[0] == 1.0
     assert 0.3 * chance[1] < p[1] < chance[1:].sum()
@@ -155,6 +152,9 @@ def test_certain_rows():
     one_wrong = lore.local_significance(np.ones(20), np.arange(20) > 0, z)
     assert (one_wrong.p_value == 0).all()
     assert one_wrong.significant(0.01).all()
+    # .01 · 3; .03 · 2; .04 · 1, but not below the one before it.
+    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.6])), [1.0, 1.0])
 
 
 def test_too_few_neighbours_are_not_tested(calibrated):
@@ -215,9 +215,3 @@ def test_rates_that_are_none(calibrated, q):
     c, a, z = calibrated
     with pytest.raises(lore.InputError, match="'q' must lie strictly between 0 and 1"):
         lore.local_significance(c, a, z).significant(q)
-
-
-def test_holm_by_hand():
-    # .01 · 3; .03 · 2; .04 · 1, but not below the one before it.
-    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
-    np.testing.assert_allclose(holm(np.array([0.9, 0.6])), [1.0, 1.0])

@@ -61,9 +61,6 @@ def test_suggestion_finds_the_size_of_a_planted_pattern():
     assert 0.02 < best.gamma < 0.4
     assert not best.at_edge
     assert best.n_rows == 4000
-
-
-def test_suggestion_without_a_pattern_prefers_no_locality():
     rng = np.random.default_rng(4)
     z = rng.normal(size=(2000, 2))
     a = (rng.uniform(size=2000) < 0.7).astype(float)
@@ -76,9 +73,6 @@ def test_leave_one_out_loss_by_hand():
     # also the whole rest of the bin, so p = (½·a' + a') / (½ + 1) = a': 0 and 1, clipped.
     best = suggest_bandwidth([0.9, 0.9], [1, 0], [[0.0], [np.log(2)]], [1.0])
     assert best.negative_log_likelihood[0] == pytest.approx(-np.log(1e-6))
-
-
-def test_suggestion_needs_company():
     with pytest.raises(InputError, match="some confidence bin holds two rows"):
         suggest_bandwidth([0.1, 0.9], [0, 1], [[0.0], [1.0]])
 
@@ -97,9 +91,6 @@ def test_mean_and_spread_over_runs():
     assert found.sd.mlce_supported == pytest.approx([0.0, 0.0])
     assert np.isnan(mean_bandwidth_curve([two]).mean.mlce_supported).all()
     np.testing.assert_array_equal(found.mean.gamma, [0.2, 5.0])
-
-
-def test_curves_at_unlike_settings_have_no_mean():
     curve = bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0])
     with pytest.raises(InputError, match="at least one curve"):
         mean_bandwidth_curve([])

@@ -107,14 +107,11 @@ def test_values_are_written_in_their_unit(name, value, text, alone, heading):
     assert metric.text(math.nan) == "–"
 
 
-def test_intervals_are_written_under_a_heading():
+def test_intervals_and_columns_of_ones_own():
     assert CATALOGUE["ECE"].interval_text(0.01, 0.025) == "1.0 to 2.5"
     assert CATALOGUE["ECE"].interval_text(math.nan, 0.025) == ""
     accuracy = CATALOGUE["accuracy"]
     assert accuracy.interval_text(0.8, 0.9, "–") == "80.0–90.0"
-
-
-def test_columns_of_ones_own_are_plain_numbers():
     assert unit_of("MLCE (t-SNE)") is PLAIN
     assert unit_of("MLCE").is_share
     assert CATALOGUE["mean_confidence"].title == "Mean confidence"

@@ -17,6 +17,8 @@ import pyarrow.feather
 import pytest
 
 import lore_core as lore
+from benchmarks.attack import files, models
+from benchmarks.attack.__main__ import BAD
 from benchmarks.attack.cases import run
 from benchmarks.attack.files import Sample, samples
 from lore_core import InputError
@@ -305,3 +307,20 @@ def test_rows_are_never_fewer_wherever_a_file_is_damaged():
 
     outcome = run(case, 0, len(damaged), memory=2**29, error=InputError)
     assert set(outcome.counts) == {"read", "refused"}, outcome.counts
+
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in processes of POSIX")
+
+
+def test_damaged_files():
+    outcome = files.attack(0, 330)
+    assert not [(word, outcome.examples.get(word)) for word in BAD if outcome.counts[word]]
+    assert outcome.counts.total() == 330
+    assert outcome.counts["refused"] > 200
+
+
+def test_damaged_and_edited_models():
+    outcome = models.attack(0, 120)
+    assert not [(word, outcome.examples.get(word)) for word in BAD if outcome.counts[word]]
+    assert not outcome.counts["damaged, others"]
+    assert outcome.counts["refused"] > 80

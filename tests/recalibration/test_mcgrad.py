@@ -69,16 +69,22 @@ class TestMCGrad:
         assert after < before - 0.05
         assert (result.datasets[method.label].predictions == evaluation.predictions).all()
 
-    @pytest.mark.parametrize("n", [1, 7])
-    @pytest.mark.parametrize("wrong", [False, True])
+    @pytest.mark.parametrize(("n", "wrong"), [(1, False), (1, True), (7, False), (7, True)])
     def test_where_nothing_can_be_fitted_every_confidence_stays(self, n, wrong):
         rows = overconfident(n, 0)
         alike = Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
         after = MCGrad().fit(alike).recalibrate(rows)
         np.testing.assert_array_equal(after.confidence, rows.confidence)
 
-    def test_it_finds_the_place_that_is_worse(self):
-        calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
+    @pytest.mark.parametrize("sharpness", [1, 12])
+    def test_it_finds_the_place_that_is_worse(self, sharpness):
+        """Also of saturated confidences, which are scaled first."""
+
+        def saturated(data):
+            odds = sharpness * np.log(data.confidence / (1 - data.confidence))
+            return data.with_confidence(1 / (1 + np.exp(-odds)))
+
+        calibration, evaluation = (saturated(overconfident(1500, seed)) for seed in (1, 2))
         method = MCGrad().fit(calibration)
         assert method.n_rounds_ > 0
         after = method.recalibrate(evaluation).confidence
@@ -94,16 +100,3 @@ class TestMCGrad:
         method = MCGrad().fit(overconfident(1500, 1))
         with pytest.raises(InputError, match="must have the 3 features MCGrad was fitted on"):
             method.recalibrate(fewer)
-
-    def test_saturated_confidences_are_scaled_first(self):
-        calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
-
-        def saturated(data):
-            odds = 12 * np.log(data.confidence / (1 - data.confidence))
-            return data.with_confidence(1 / (1 + np.exp(-odds)))
-
-        method = MCGrad().fit(saturated(calibration))
-        assert method.n_rounds_ > 0
-        after = method.recalibrate(saturated(evaluation)).confidence
-        worse = evaluation.features[:, 0] > 0
-        assert after[~worse].mean() > after[worse].mean() + 0.1

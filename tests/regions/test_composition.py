@@ -130,13 +130,10 @@ def test_missing_values_are_a_value():
     assert set(frame["attribute"]) == {"x", "text"}
 
 
-def test_row_numbers_are_no_news():
+def test_columns_that_tell_nothing():
     n = 100
     data = rows(n, metadata=pd.DataFrame({"id": np.arange(n) * 3, "time": np.arange(n) * 1.5}))
     assert [item.name for item in attributes(data)] == ["time"]
-
-
-def test_thousands_of_values_and_constants():
     n = 3000
     data = rows(
         n,
@@ -145,9 +142,6 @@ def test_thousands_of_values_and_constants():
     frame = composition(data, np.arange(n) < 100)
     assert len(frame) == 0
     assert frame.attrs["looked_at"] == 0
-
-
-def test_the_same_division_is_listed_once():
     n = 300
     labels = np.arange(n) % 3
     names = np.array(["cat", "dog", "emu"])[labels]
@@ -183,9 +177,6 @@ def test_an_embedding_is_passed_over():
         features, columns=[f"sensor {'abcdefgh'[k // 8]}{'ijklmnop'[k % 8]}" for k in range(64)]
     )
     assert len(attributes(rows(50, features=named))) == 64
-
-
-def test_a_mask_is_needed():
     data = rows(10)
     with pytest.raises(InputError, match="'inside' must be a mask"):
         composition(data, np.arange(3))

@@ -76,17 +76,11 @@ def test_only_the_top_confidence_known(halves):
     found = recalibrate_region(cal, ev, np.ones(len(cal), bool), np.ones(len(ev), bool))
     assert "gap" in found.table
     assert "NLL" not in found.table
-
-
-def test_one_row_to_measure_on(halves):
     cal, ev = halves
     found = recalibrate_region(cal, ev, np.ones(len(cal), bool), np.arange(len(ev)) == 3)
     assert np.isnan(found.table["NLL_low"]).all()
     assert np.isfinite(found.table["gap_low"]).all()
     assert found.sentence
-
-
-def test_errors(halves):
     cal, ev = halves
     few, all_ev = np.arange(len(cal)) < 49, np.ones(len(ev), bool)
     with pytest.raises(InputError, match="at least 50 calibration rows .* this one holds 49"):

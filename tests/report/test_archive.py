@@ -41,6 +41,11 @@ def test_a_directory_and_a_zip_hold_the_same(tmp_path):
         assert archive.testzip() is None
     assert os.access(tmp_path / "out" / "rerun.sh", os.X_OK)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.zip"]
+    place = tmp_path / "out"
+    write_bundle({**FILES, "old.txt": b"old"}, place)
+    write_bundle(FILES, place)
+    assert contents(place) == FILES
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_zip_has_the_same_bytes_on_every_day(monkeypatch):
@@ -51,14 +56,6 @@ def test_a_zip_has_the_same_bytes_on_every_day(monkeypatch):
     assert {info.date_time for info in infos} == {(1980, 1, 1, 0, 0, 0)}
     modes = {info.filename: info.external_attr >> 16 & 0o777 for info in infos}
     assert modes == {"a/b.csv": 0o644, "config.json": 0o644, "rerun.sh": 0o755}
-
-
-def test_an_earlier_report_is_replaced_and_nothing_of_it_stays(tmp_path):
-    place = tmp_path / "out"
-    write_bundle({**FILES, "old.txt": b"old"}, place)
-    write_bundle(FILES, place)
-    assert contents(place) == FILES
-    assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 def test_other_files_are_left_alone(tmp_path, dataset):

@@ -44,9 +44,6 @@ def test_the_numbers_are_the_librarys(files, dataset, embedding, settings):
     long = read(files, "recalibrators").set_index(["method", "metric"])
     nll = lore.negative_log_likelihood(tempered.probabilities, rows.labels)
     assert long.loc[("Temperature scaling", "NLL"), "value"] == pytest.approx(nll, abs=1e-12)
-
-
-def test_recalibrators_come_ranked(files):
     long = read(files, "recalibrators")
     nll = long[long["metric"] == "NLL"]["value"].to_numpy()
     assert len(nll) == 3
@@ -99,9 +96,6 @@ def test_interactive_figures_need_no_network(files):
         text = files[name].decode()
         assert re.findall(r'src="([^"]*)"', text) == ["plotly.min.js"]
         assert 'showSendToCloud": false' in text
-
-
-def test_drawings_for_a_column_of_print(files):
     from xml.etree import ElementTree
 
     drawn = {name[13:-4] for name in files if name.startswith("figures/84mm/")}
@@ -143,9 +137,6 @@ def test_a_class_that_is_not_there(view, settings):
     message = "'target' must be 'top-label' or a class index 0 to 2; got 9"
     with pytest.raises(lore.InputError, match=message):
         report_files(view.with_(target=9), settings, images=False)
-
-
-def test_work_can_be_stopped(view, settings):
     from lore_core.data.progress import Cancelled
 
     shares = []

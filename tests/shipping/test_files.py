@@ -18,11 +18,11 @@ from lore_core import (
     embed,
     load,
     load_recalibrator,
-    recalibrate_file,
 )
 from lore_core.cli import main
 from lore_core.comparison import confidence_difference
 from lore_core.shipping import describe
+from lore_core.shipping.files import recalibrate_file, recalibrate_files
 
 CLASSES = ["p_ash", "p_birch", "p_cedar"]
 KINDS = ["parquet", "csv"]
@@ -71,17 +71,11 @@ def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
     source = write(frame, tmp_path / f"new.{kind}")
     before = source.read_bytes()
     shares = []
-    done = recalibrate_file(
-        model,
-        source,
-        tmp_path / f"out.{kind}",
-        chunk_rows=chunk_rows,
-        progress=lambda share, message: shares.append(share),
-    )
-    assert done == len(rows)
+    target, options = tmp_path / f"out.{kind}", {"progress": lambda share, _: shares.append(share)}
+    assert recalibrate_file(model, source, target, chunk_rows=chunk_rows, **options) == len(rows)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    out = read(tmp_path / f"out.{kind}")
+    out = read(target)
     assert list(out) == [*frame, "confidence", "prediction"]
     untouched = [name for name in frame if name not in CLASSES]
     pd.testing.assert_frame_equal(out[untouched], read(source)[untouched])
@@ -94,37 +88,28 @@ def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
     np.testing.assert_allclose(out["confidence"], expected[np.arange(len(top)), top], atol=1e-13)
     assert source.read_bytes() == before
     assert sorted(item.name for item in tmp_path.iterdir()) == [f"new.{kind}", f"out.{kind}"]
+    if chunk_rows == 250:
+        recalibrate_file(model, source, target, suffix="_lore")
+        out = read(target)
+        added = [*(f"{name}_lore" for name in CLASSES), "confidence_lore", "prediction"]
+        assert list(out) == [*frame, *added]
+        np.testing.assert_array_equal(out["p_ash"], read(source)["p_ash"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_suffix(kind, model, new, tmp_path):
-    frame = table_of(new)
-    source = write(frame, tmp_path / f"new.{kind}")
-    recalibrate_file(model, source, tmp_path / f"out.{kind}", suffix="_lore")
-    out = read(tmp_path / f"out.{kind}")
-    added = [*(f"{name}_lore" for name in CLASSES), "confidence_lore", "prediction"]
-    assert list(out) == [*frame, *added]
-    np.testing.assert_array_equal(out["p_ash"], read(source)["p_ash"])
-
-
-@pytest.mark.parametrize(("kind", "name"), [("csv", "p_yes"), ("parquet", "p_yes"), ("csv", "p")])
-def test_one_column_of_two_classes(kind, name, new, tmp_path):
+def test_one_column_of_two_classes(new, tmp_path):
     two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
     model = PlattScaling().fit(two)
-    source = write(pd.DataFrame({name: new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
-    recalibrate_file(model, source, tmp_path / f"b.{kind}")
-    out = read(tmp_path / f"b.{kind}")
-    expected = model.recalibrate(two)
-    np.testing.assert_allclose(out[name], expected.probabilities[:, 1], atol=1e-13)
-    assert list(out) == [name, "confidence", "prediction"]
-
-
-def test_a_lone_probability_beside_a_prediction_may_be_that_ones(new, tmp_path):
-    two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
+    expected = model.recalibrate(two).probabilities[:, 1]
+    for kind, name in (("csv", "p_yes"), ("parquet", "p_yes"), ("csv", "p")):
+        source = write(pd.DataFrame({name: new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
+        recalibrate_file(model, source, tmp_path / f"b.{kind}")
+        out = read(tmp_path / f"b.{kind}")
+        np.testing.assert_allclose(out[name], expected, atol=1e-13)
+        assert list(out) == [name, "confidence", "prediction"]
+    # Beside a prediction a lone probability may be that one's.
     frame = pd.DataFrame({"p": two.confidence, "prediction": np.repeat(["no"], len(two))})
-    source = write(frame, tmp_path / "a.csv")
     with pytest.raises(InputError, match="p_<class>"):
-        recalibrate_file(PlattScaling().fit(two), source, tmp_path / "b.csv")
+        recalibrate_file(model, write(frame, tmp_path / "a.csv"), tmp_path / "b.csv")
 
 
 def test_confidence_and_prediction(calibration, new, tmp_path):
@@ -175,26 +160,21 @@ def test_semicolons_and_a_byte_order_mark(calibration, new, tmp_path):
     np.testing.assert_allclose(out[CLASSES].to_numpy(), expected, atol=1e-13)
 
 
-def test_text_for_a_number(model, new, tmp_path):
-    frame = table_of(new).astype({"f_2": object})
-    frame.loc[555, "f_2"] = "n/a"
-    source = write(frame, tmp_path / "new.csv")
-    with pytest.raises(InputError, match="column 'f_2' must hold numbers; got 'n/a' at row 555"):
-        recalibrate_file(model, source, tmp_path / "out.csv", chunk_rows=100)
-
-
 def test_bad_files(model, new, tmp_path):
     frame = table_of(new)
     fewer = write(frame.drop(columns=["f_1", "f_4"]), tmp_path / "fewer.csv")
     other = write(frame.rename(columns={"p_cedar": "p_oak"}), tmp_path / "other.parquet")
     alone = write(frame.drop(columns="region"), tmp_path / "alone.csv")
     good = write(frame, tmp_path / "good.csv")
+    texts = frame["f_2"].astype(object).where(frame.index != 555, "n/a")
+    text = write(frame.assign(f_2=texts), tmp_path / "text.csv")
     (tmp_path / "empty.csv").write_text(",".join(frame) + "\n")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 but not really")
     cases = [
         (fewer, "out.csv", "the 5 features .* no 'f_1', 'f_4'"),
         (other, "out.parquet", "for every class of the fit .* no 'p_cedar'"),
         (alone, "out.csv", "must have the group columns of the fit; no 'region'"),
+        (text, "out.csv", "column 'f_2' must hold numbers; got 'n/a' at row 555"),
         (good, "out.parquet", "'target' must be a .csv file like the source"),
         (good, "good.csv", "'target' must be another file"),
         (good, "no/out.csv", "the directory of .* must exist"),
@@ -205,7 +185,7 @@ def test_bad_files(model, new, tmp_path):
     ]
     for source, target, message in cases:
         with pytest.raises(InputError, match=message):
-            recalibrate_file(model, source, tmp_path / target)
+            recalibrate_file(model, source, tmp_path / target, chunk_rows=100)
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -229,21 +209,16 @@ def test_killed_half_way(kind, how, model, new, tmp_path):
     target = tmp_path / f"out.{kind}"
     target.write_bytes(b"what was there")
     model.save(tmp_path / "m.lore")
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(tmp_path / "m.lore"), str(source), str(target)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout.readline() == "ready\n"
-        assert process.stdout.readline() == "100 rows recalibrated\n"
-        process.send_signal(how)
-        assert process.wait(10) != 0
-    finally:
-        process.kill()
-        process.stdout.close()
-        process.wait()
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "m.lore"), str(source), str(target)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            assert process.stdout.readline() == "100 rows recalibrated\n"
+            process.send_signal(how)
+            assert process.wait(10) != 0
+        finally:
+            process.kill()
     assert target.read_bytes() == b"what was there"
     left = {item.name for item in tmp_path.iterdir()} - {f"new.{kind}", f"out.{kind}", "m.lore"}
     # (Elsewhere nobody can tidy up after these; what stays is hidden and not the target.)
@@ -313,3 +288,49 @@ def test_the_command_misused(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["recalibrate", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def sources(tmp_path):
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for k in range(3):
+        p = rng.uniform(0.05, 0.95, 120)
+        frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": rng.normal(size=120)})
+        frame["label"] = np.where(rng.random(120) < p**2, "yes", "no")
+        frame.to_parquet(folder / f"part-{k}.parquet")
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture
+def saved(sources, tmp_path):
+    path = tmp_path / "m.lore"
+    TemperatureScaling().fit(load(sources[0])).save(path)
+    return path
+
+
+def test_each_of_many_files_is_what_it_is_alone(sources, saved, tmp_path):
+    alone, out = tmp_path / "alone.parquet", tmp_path / "out"
+    recalibrate_file(saved, sources[1], alone)
+    done = recalibrate_files(saved, sources, out, chunk_rows=50)
+    assert (done.n_rows, done.n_written, done.n_kept) == (360, 3, 0)
+    pd.testing.assert_frame_equal(pd.read_parquet(out / "part-1.parquet"), pd.read_parquet(alone))
+    assert recalibrate_files(saved, sources, out).n_kept == 3
+    os.utime(sources[0], (0, 0))
+    assert recalibrate_files(saved, sources, out).n_written == 1
+    assert recalibrate_files(saved, sources, out, suffix="_new").n_written == 3
+    pd.read_parquet(sources[2]).to_parquet(out / "part-2.parquet")
+    assert recalibrate_files(saved, sources, out, suffix="_new").n_written == 1
+
+
+def test_a_bad_file_is_named_and_the_others_kept(sources, saved, tmp_path):
+    frame = pd.read_parquet(sources[1])
+    frame.loc[3, "p_yes"] = np.nan
+    frame.to_parquet(sources[1])
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match=r"part-1\.parquet.*row 3"):
+        recalibrate_files(saved, sources, out)
+    assert [path.name for path in out.iterdir()] == ["part-0.parquet"]
+    with pytest.raises(InputError, match="two of the files"):
+        recalibrate_files(saved, [sources[0], sources[0]], out)

@@ -52,6 +52,13 @@ def test_a_planted_value_is_the_headline():
     assert said.sentence.startswith("Rows with place east: promised")
     assert (np.asarray(data.groups["place"])[search.subgroups[0].rows] == "east").all()
     assert search.subgroups[0].held.gap == pytest.approx(0.3, abs=0.12)
+    data = _data(20, 2500, gap=lambda site, age, z: 0.3 * (age > 60))
+    verdict, search = _verdict(data)
+    row, first = search.frame().iloc[0], search.subgroups[0]
+    assert verdict.subgroup is first
+    assert (row["confidence"], row["accuracy"]) == (first.confidence, first.accuracy)
+    assert row["rows"] == first.n_rows == len(first.rows)
+    assert (row["held_out_n_rows"], row["held_out_gap"]) == (first.held.n_rows, first.held.gap)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -165,25 +172,12 @@ def test_identifiers_and_the_truth_are_no_places():
     assert find_subgroups(told).subgroups == []
 
 
-def test_the_table_is_of_the_subgroups():
-    data = _data(20, 2500, gap=lambda site, age, z: 0.3 * (age > 60))
-    verdict, search = _verdict(data)
-    row, first = search.frame().iloc[0], search.subgroups[0]
-    assert verdict.subgroup is first
-    assert (row["confidence"], row["accuracy"]) == (first.confidence, first.accuracy)
-    assert row["rows"] == first.n_rows == len(first.rows)
-    assert (row["held_out_n_rows"], row["held_out_gap"]) == (first.held.n_rows, first.held.gap)
-
-
 def test_what_could_have_been_found_gets_smaller_with_rows():
     gaps = []
     for n in (500, 2000, 8000):
         data = _data(8, n).target("top-label")
         gaps.append(detectable_gap(overall_gap(data.confidence, data.outcome), 0.04))
     assert gaps[0] > 1.8 * gaps[1] > 3.2 * gaps[2]
-
-
-def test_bad_arguments_are_named():
     data = _data(9, 200)
     with pytest.raises(lore.InputError, match="'against' must be auto, zero"):
         find_subgroups(data, against="nothing")

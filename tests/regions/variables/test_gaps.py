@@ -59,10 +59,24 @@ def test_grid_by_brute_force(sample):
     assert grid["x"].cat.categories.tolist() == cut["value"].tolist()
 
 
-def test_combinations_without_rows_are_there_but_not_shown():
+def test_nothing_to_rank_or_to_smooth():
     grid = gap_grid([0.5, 0.6], [1, 0], ["a", "b"], ["u", "v"], min_rows=1)
     assert grid["rows"].tolist() == [1, 0, 0, 1]
     assert grid["shown"].tolist() == [True, False, False, True]
+    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, 1.0]).empty
+    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, np.nan]).empty
+    with pytest.raises(InputError, match="must hold numbers only to be smoothed"):
+        smooth_gap([0.5, 0.5], [1, 0], ["a", "b"])
+    data = Dataset([0.3, 0.6], [0, 1])
+    ranking = rank_variables(data)
+    assert ranking.empty
+    assert {"variable", "p_adjusted", "spread", "worst_value"} <= set(ranking.columns)
+    table = gap_along(data.confidence, data.outcome, ["a", "b"])
+    assert describe_variable("site", table, ranking).endswith("rows).")
+    with pytest.raises(InputError, match="'n_bins' must be a whole number"):
+        gap_along([0.5], [1], ["a"], n_bins=1)
+    with pytest.raises(InputError, match="as many rows"):
+        gap_along([0.5], [1], ["a", "b"])
 
 
 @pytest.mark.parametrize("bandwidth", [0.03, 0.5])
@@ -77,13 +91,6 @@ def test_smooth_gap_by_brute_force(sample, bandwidth):
         assert point.n_eff == pytest.approx(k.sum() ** 2 / (k**2).sum())
         assert point.low < point.gap < point.high
     assert curve["value"].is_monotonic_increasing
-
-
-def test_smooth_gap_without_enough_numbers():
-    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, 1.0]).empty
-    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, np.nan]).empty
-    with pytest.raises(InputError, match="must hold numbers only to be smoothed"):
-        smooth_gap([0.5, 0.5], [1, 0], ["a", "b"])
 
 
 def test_the_intervals_cover():
@@ -169,16 +176,3 @@ def test_the_test_keeps_its_level():
     assert np.mean(p < 0.05) < 0.075
     assert np.mean(p < 0.01) < 0.025
     assert 0.4 < np.mean(p < 0.5) < 0.6
-
-
-def test_nothing_to_rank():
-    data = Dataset([0.3, 0.6], [0, 1])
-    ranking = rank_variables(data)
-    assert ranking.empty
-    assert {"variable", "p_adjusted", "spread", "worst_value"} <= set(ranking.columns)
-    table = gap_along(data.confidence, data.outcome, ["a", "b"])
-    assert describe_variable("site", table, ranking).endswith("rows).")
-    with pytest.raises(InputError, match="'n_bins' must be a whole number"):
-        gap_along([0.5], [1], ["a"], n_bins=1)
-    with pytest.raises(InputError, match="as many rows"):
-        gap_along([0.5], [1], ["a", "b"])

@@ -1,7 +1,11 @@
+import dataclasses
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import lore_core as lore
+from lore_core import Dataset, InputError, embed, from_estimator, load, save_npz
 from lore_core.kernel_sums import laplacian_means
 
 
@@ -109,3 +113,97 @@ def test_tensors_of_torch(kind):
     plain = lore.Dataset(p, y, features=z)
     np.testing.assert_array_equal(given.probabilities, plain.probabilities)
     np.testing.assert_array_equal(given.features, plain.features)
+
+
+P = np.array([0.1, 0.6, 0.3, 0.9])
+LABELS = np.array([0, 1, 0, 1])
+HIDDEN = [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("probabilities", {"probabilities": np.ma.array(P, mask=HIDDEN)}),
+        ("labels", {"labels": np.ma.array(LABELS, mask=HIDDEN)}),
+        ("features", {"features": np.ma.array(np.c_[P, P], mask=np.c_[HIDDEN, HIDDEN])}),
+    ],
+)
+def test_what_a_mask_hides_is_no_number(name, values):
+    with pytest.raises(InputError, match=rf"'{name}' must be known in every row; .* row 2 \(1 "):
+        Dataset(**{"probabilities": P, "labels": LABELS} | values)
+
+
+def test_a_mask_that_hides_nothing():
+    known = Dataset(np.ma.array(P), LABELS, features=np.ma.array(P, mask=False))
+    assert known.digest == Dataset(P, LABELS, features=P).digest
+    places, days = ["north", "south"] * 2, [1, 2, 3, 4]
+    data = Dataset(P, LABELS, groups={"place": places}, metadata={"day": days})
+    assert list(data.groups["place"]) == places
+    assert list(data.metadata["day"]) == days
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("probabilities", lambda: Dataset(P + 0j, LABELS)),
+        ("features", lambda: Dataset(P, LABELS, features=P * 1j)),
+        ("features", lambda: embed(np.c_[P, P] + 0j)),
+    ],
+)
+def test_complex_numbers(name, made):
+    with pytest.raises(InputError, match=f"'{name}' must hold real numbers; got complex"):
+        made()
+
+
+HALVES = np.full((4, 2), 0.5)
+TABLE = pd.DataFrame({"age": [1.0, 2, 3, 4], "income": [5.0, 6, 7, 8]})
+
+
+def test_names_of_features():
+    data = Dataset(HALVES, LABELS, TABLE)
+    assert data.feature_names == data.feature_labels == ("age", "income")
+    assert data.features.tolist() == TABLE.to_numpy().tolist()
+    assert data.rows([0, 2]).feature_names == ("age", "income")
+    assert Dataset(HALVES, LABELS).feature_labels == ()
+    data = Dataset(HALVES, LABELS, TABLE.to_numpy())
+    assert data.feature_names is None
+    assert data.feature_labels == ("f_0", "f_1")
+    # Numbered names are no names, so that a CSV and an array of the same numbers are the same data.
+    numbered = Dataset(HALVES, LABELS, TABLE.to_numpy(), feature_names=["f_0", "f_1"])
+    assert numbered.digest == data.digest
+    assert Dataset(HALVES, LABELS, TABLE).digest != data.digest
+    assert dataclasses.replace(data, features=None).feature_labels == ()
+    with pytest.raises(InputError, match="one name a feature; got 1 names for 2 features"):
+        Dataset(HALVES, LABELS, TABLE, feature_names=["age"])
+    with pytest.raises(InputError, match="must differ; got 'a' twice"):
+        Dataset(HALVES, LABELS, TABLE, feature_names=["a", "a"])
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression().fit(TABLE, LABELS)
+    assert from_estimator(model, TABLE, LABELS).feature_names == ("age", "income")
+    plain = LogisticRegression().fit(TABLE.to_numpy(), LABELS)
+    assert from_estimator(plain, TABLE.to_numpy(), LABELS).feature_names is None
+
+
+def test_columns_of_a_csv_keep_their_names(tmp_path):
+    frame = pd.DataFrame({"label": LABELS, "p_0": 0.5, "p_1": 0.5})
+    frame["f_age"], frame["f_income"] = TABLE["age"], TABLE["income"]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert load(tmp_path / "a.csv").feature_names == ("f_age", "f_income")
+    mapped = load(tmp_path / "a.csv", mapping={"features": ["f_income"]})
+    assert mapped.feature_names == ("f_income",)
+
+
+@pytest.mark.parametrize(
+    ("names", "read"), [(["age", "income"], ("age", "income")), (["one"], None)]
+)
+def test_names_beside_an_array_and_back(tmp_path, names, read):
+    features = TABLE.to_numpy()
+    np.savez(
+        tmp_path / "a.npz", probs=HALVES, labels=LABELS, features=features, feature_names=names
+    )
+    save_npz(load(tmp_path / "a.npz"), tmp_path / "b.npz")
+    for name in ("a.npz", "b.npz"):
+        data = load(tmp_path / name)
+        assert data.feature_names == read
+        np.testing.assert_array_equal(data.features, features)
