@@ -125,15 +125,6 @@ def test_one_probability_column_of_one_class(npz):
     refused(path, "at least two classes", mapping={"probability_kind": "probabilities"})
 
 
-def test_duplicate_columns(tmp_path):
-    table = pa.table(
-        [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
-        names=["label", "p_1", "p_1"],
-    )
-    pq.write_table(table, tmp_path / "runs.parquet")
-    refused(tmp_path / "runs.parquet", r"'runs.parquet' has two columns named 'p_1'")
-
-
 @pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "feather"])
 def test_empty_file(tmp_path, suffix):
     path = tmp_path / f"runs.{suffix}"
@@ -181,34 +172,24 @@ def test_broken_text(text, content, message):
     refused(text(content, "runs.json" if content.startswith("[") else "runs.csv"), message)
 
 
-def test_a_huge_table_is_refused_by_its_schema(tmp_path, table, monkeypatch):
-    table.to_parquet(tmp_path / "runs.parquet")
-    monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
-    refused(tmp_path / "runs.parquet", "'runs.parquet' declares more than")
-
-
 def test_files_that_are_not_there(tmp_path):
     refused(tmp_path / "no.csv", "no.csv' does not exist")
     refused("a" * 5000, r"'a{80}…' cannot be used: File name too long\.")
     refused("~no-such-user/x", "'~no-such-user/x' cannot be used: no home directory")
     (tmp_path / "folder").mkdir()
     refused([tmp_path / "folder"], "is a directory where a file is expected")
-
-
-def test_inspect_refuses_only_what_cannot_be_opened(tmp_path):
     upload = io.BytesIO(b"\0\0\0")
     upload.name = "runs.csv"
     with pytest.raises(InputError, match="is not text"):
         inspect(upload)
+    with pytest.raises(InputError, match="'features' must lie within"):
+        Dataset([[0.5, 0.5]], [0], [[-1e308]])
 
 
-def test_object_columns_that_hold_numbers_are_fine(tmp_path):
+def test_object_columns_that_hold_numbers_are_fine(tmp_path, npz):
     frame = pd.DataFrame({"label": ["0", "1"], "p_0": ["0.25", ".5"], "p_1": [".75", "5e-1"]})
     frame.to_parquet(tmp_path / "runs.parquet")
     assert load(tmp_path / "runs.parquet").probabilities.tolist() == [[0.25, 0.75], [0.5, 0.5]]
-
-
-def test_arrays_that_are_no_plain_values_are_left_out_and_said(npz):
     waves = np.zeros(6, dtype=[("a", "f8"), ("b", "i8")])
     reading = read(npz(waves=waves, spectrum=np.zeros(6, dtype=complex)))
     assert list(reading.dataset.metadata.columns) == ["region", "age"]
@@ -222,11 +203,6 @@ def test_very_many_columns_are_refused_at_once(text, npz):
     refused(npz(groups=np.zeros((6, 20_000), np.int8)), "more than the 10,000 that are read")
     records = "{" + ",".join(f'"c{k}":0' for k in range(20_000)) + "}"
     refused(text(f"[{records}]", "wide.json"), "more than the 10,000 that are read")
-
-
-def test_features_too_large_for_distances_are_one_sentence():
-    with pytest.raises(InputError, match="'features' must lie within"):
-        Dataset([[0.5, 0.5]], [0], [[-1e308]])
 
 
 @pytest.mark.parametrize("name", ["probs", "labels", "note"])
@@ -275,13 +251,16 @@ def forged(path, shape, data=b""):
     return path
 
 
-def test_zip_bombs_are_refused_by_their_headers(tmp_path, npz, monkeypatch):
+def test_zip_bombs_are_refused_by_their_headers(tmp_path, npz, monkeypatch, table):
     huge = forged(tmp_path / "huge.npz", (10**12, 10**6))
     refused(huge, r"'huge.npz' declares more than 8 GiB")
     refused(forged(tmp_path / "lie.npz", (1000, 3)), r"'probs' of 'lie.npz' is damaged")
     refused(forged(tmp_path / "minus.npz", (-4, 3)), r"'probs' of 'minus.npz' is damaged")
     monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
     refused(npz(), r"declares more than.*Save fewer rows")
+    table.to_parquet(tmp_path / "runs.parquet")
+    monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
+    refused(tmp_path / "runs.parquet", "'runs.parquet' declares more than")
 
 
 def test_an_array_twice(tmp_path, npz):
@@ -293,10 +272,19 @@ def test_an_array_twice(tmp_path, npz):
     refused(path, r"'runs.npz' holds the array 'probs' twice")
 
 
-def test_binary_in_a_csv(tmp_path):
+def test_binary_broken_and_double_columns(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_bytes(b"label,p\0_0\n0,1\n")
     refused(path, "is not text: it holds zero bytes")
+    path = tmp_path / "runs.csv"
+    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16")[:-1])
+    refused(path, "'runs.csv' is damaged: it begins as UTF-16")
+    table = pa.table(
+        [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
+        names=["label", "p_1", "p_1"],
+    )
+    pq.write_table(table, tmp_path / "runs.parquet")
+    refused(tmp_path / "runs.parquet", r"'runs.parquet' has two columns named 'p_1'")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
@@ -309,27 +297,21 @@ def test_damaged_tables(tmp_path, table, suffix):
     refused(path, rf"'runs.{suffix}' is not a {suffix.title()} file")
 
 
-def test_damaged_values_inside_a_sound_file(tmp_path, table):
+def test_damage_inside_a_sound_feather_file(tmp_path, table):
     path = tmp_path / "runs.feather"
     table.to_feather(path, compression="uncompressed")
     content = path.read_bytes()
     assert b"northsouth" in content
     path.write_bytes(content.replace(b"northsouth", b"\xff" * 10))
     refused(path, "'runs.feather' is damaged")
-
-
-def test_broken_utf16(tmp_path):
-    path = tmp_path / "runs.csv"
-    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16")[:-1])
-    refused(path, "'runs.csv' is damaged: it begins as UTF-16")
-
-
-def test_what_does_not_fit_into_memory(npz, monkeypatch):
-    def full(*arguments, **options):
-        raise MemoryError
-
-    monkeypatch.setattr(np.lib.format, "read_array", full)
-    refused(npz(), "'runs.npz' does not fit into memory")
+    path = tmp_path / "old.feather"
+    path.write_bytes(b"FEA1" + b"\0" * 60 + b"FEA1")
+    refused(path, "'old.feather' is Feather of version 1")
+    days = pa.array([2 * 10**7] + [0] * 5, pa.int32()).cast(pa.date32())
+    columns = pa.Table.from_pandas(table).append_column("day", days)
+    path = tmp_path / "runs.feather"
+    pa.feather.write_feather(columns, path)
+    refused(path, "'runs.feather' is damaged")
 
 
 def inside(path, name, replaced):
@@ -343,27 +325,16 @@ def inside(path, name, replaced):
     return path
 
 
-def test_damaged_headers_of_arrays_are_one_sentence(npz):
+def test_damaged_arrays_are_one_sentence(npz, monkeypatch):
     for old, new in ((b"(6,)", b"'''6"), (b"<i8", b"<q9"), (b"(6,)", b"(9e9")):
         path = inside(npz(), "labels.npy", lambda content, o=old, n=new: content.replace(o, n))
         refused(path, "'runs.npz' is damaged")
     text = inside(npz(), "region.npy", lambda content: content[:-4] + b"\xff\xff\xff\x7f")
     refused(text, "text with characters that do not exist")
-
-
-def test_dates_without_a_unit_are_one_sentence(npz):
     refused(npz(day=np.zeros(6, "M8")), "array 'day' of 'runs.npz' is damaged.*without a unit")
 
+    def full(*arguments, **options):
+        raise MemoryError
 
-def test_feather_of_version_1_is_refused_before_it_is_read(tmp_path):
-    path = tmp_path / "old.feather"
-    path.write_bytes(b"FEA1" + b"\0" * 60 + b"FEA1")
-    refused(path, "'old.feather' is Feather of version 1")
-
-
-def test_dates_that_no_calendar_has_are_one_sentence(tmp_path, table):
-    days = pa.array([2 * 10**7] + [0] * 5, pa.int32()).cast(pa.date32())
-    columns = pa.Table.from_pandas(table).append_column("day", days)
-    path = tmp_path / "runs.feather"
-    pa.feather.write_feather(columns, path)
-    refused(path, "'runs.feather' is damaged")
+    monkeypatch.setattr(np.lib.format, "read_array", full)
+    refused(npz(), "'runs.npz' does not fit into memory")

@@ -46,10 +46,13 @@ def test_numbers_of_one_class(frame, message):
     assert len(lore.load(frame, mapping={"accept": "confidence"})) == N
 
 
-def test_a_short_table_with_the_probability_of_one_class():
+def test_a_short_table_with_the_probability_of_one_class(tmp_path):
     frame = table(label=[0, 1, 0, 1], prediction=[0, 1, 0, 1], confidence=[0.1, 0.8, 0.3, 0.9])
     with pytest.raises(lore.InputError, match=r"as P\(1\)"):
         lore.load(frame)
+    path = tmp_path / "short.csv"
+    path.write_text("p_cat,p_dog,p_name,label\n.7,.3,anna,dog\n.4,.6,bob,cat\n")
+    assert lore.load(path).class_names == ("cat", "dog")
 
 
 LLM = RNG.uniform(0, 1, N)
@@ -110,12 +113,6 @@ def test_text_in_a_column_of_a_class(tmp_path, text, cell):
         lore.load(path)
 
 
-def test_a_text_that_is_no_class(tmp_path):
-    path = tmp_path / "short.csv"
-    path.write_text("p_cat,p_dog,p_name,label\n.7,.3,anna,dog\n.4,.6,bob,cat\n")
-    assert lore.load(path).class_names == ("cat", "dog")
-
-
 _SAID = ["85%", "85 percent", "0.85", "Very likely", "almost certain.", "unlikely", "1", "12.5 %"]
 _MEANT = [0.85, 0.85, 0.85, 0.875, 0.97, 0.325, 1.0, 0.125]
 
@@ -134,9 +131,6 @@ def test_words_and_percentages(tmp_path):
     assert "“85%” as 0.85" in percentages
     assert "“very likely” as 0.875" in words
     assert "Directive 203" in words
-
-
-def test_percentages_alone_need_no_rule_for_words(tmp_path):
     (note,) = read(_log(tmp_path, ["85%", "15%"])).report.notes
     assert "Directive" not in note
 

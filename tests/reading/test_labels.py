@@ -47,6 +47,8 @@ def test_one_based_labels_are_shifted_and_said(npz):
     for found in (reading.dataset.labels, reading.dataset.predictions):
         assert found.tolist() == [0, 1, 2, 0, 1, 2]
     assert any("from 1 to 3: they were shifted" in note for note in reading.report.notes)
+    data = load(npz(probs=np.full((6, 2), 0.5), labels=np.array([True, False] * 3)))
+    assert data.labels.tolist() == [1, 0] * 3
 
 
 def test_numbered_columns_name_the_classes(text):
@@ -54,6 +56,9 @@ def test_numbered_columns_name_the_classes(text):
     assert reading.dataset.labels.tolist() == [0, 1, 1]
     assert reading.dataset.class_names == ("1", "2")
     assert not reading.report.notes
+    path = text("label,p_a,p_b,prediction\na,.5,.5,a\nb,.5,.5,c\n")
+    with pytest.raises(InputError, match=r"column 'prediction' of 'runs.csv'.*'c' at row 1"):
+        load(path)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +75,15 @@ def test_labels_of_an_npz_with_class_names(npz, labels, class_names, expected):
     assert data.labels.tolist() == expected * 2
 
 
-def test_truth_values_of_an_npz(npz):
-    data = load(npz(probs=np.full((6, 2), 0.5), labels=np.array([True, False] * 3)))
-    assert data.labels.tolist() == [1, 0] * 3
-
-
 def test_rows_without_a_label_are_dropped_and_said(csv):
     reading = read(csv(label=[0, None, 2, 0, None, 2]))
     assert reading.dataset.labels.tolist() == [0, 2, 0, 2]
     assert reading.dataset.features[:, 0].tolist() == [0.0, 2.0, 3.0, 5.0]
     (dropped,) = reading.report.dropped
     assert dropped == "2 rows of 'runs.csv' without a label (first: row 1 (line 3))"
+    reading = read(csv(prediction=[1, 1, 2, 0, 1, 2]))
+    assert reading.dataset.predictions.tolist() == [1, 1, 2, 0, 1, 2]
+    assert any("In 2 of 6 rows the prediction is not the most" in n for n in reading.report.notes)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +97,6 @@ def test_rows_without_a_label_are_dropped_and_said(csv):
 def test_confidence_only_counts_classes_from_labels_and_predictions(text, rows, labels, names):
     data = load(text(f"label,confidence,prediction\n{rows}"))
     assert (data.labels.tolist(), data.class_names) == (labels, names)
-
-
-def test_predictions_beside_probabilities_are_kept_and_differences_said(csv):
-    reading = read(csv(prediction=[1, 1, 2, 0, 1, 2]))
-    assert reading.dataset.predictions.tolist() == [1, 1, 2, 0, 1, 2]
-    assert any("In 2 of 6 rows the prediction is not the most" in n for n in reading.report.notes)
 
 
 @pytest.mark.parametrize(
@@ -116,12 +113,6 @@ def test_predictions_beside_probabilities_are_kept_and_differences_said(csv):
 def test_labels_outside_the_classes(text, labels, columns, message):
     with pytest.raises(InputError, match=message):
         labelled(text, labels, columns)
-
-
-def test_wrong_prediction_is_found_in_its_own_column(text):
-    path = text("label,p_a,p_b,prediction\na,.5,.5,a\nb,.5,.5,c\n")
-    with pytest.raises(InputError, match=r"column 'prediction' of 'runs.csv'.*'c' at row 1"):
-        load(path)
 
 
 def classifier(n, k, strength, seed):
@@ -178,10 +169,13 @@ def test_rounded_probabilities(tmp_path, k, decimals, kind):
     np.testing.assert_allclose(lore.Dataset(given, labels).probabilities, read, atol=1e-12)
 
 
-def test_one_decimal_of_few_classes():
+def test_one_decimal_of_few_classes(tmp_path):
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1, 1], 100).round(1)
     assert len(lore.Dataset(p, rng.integers(3, size=100))) == 100
+    p, labels = classifier(20, 20_000, 5, 0)
+    read = lore.load(file_of(tmp_path / "a.npz", p, labels), isolate=True)
+    assert read.n_classes == 20_000
 
 
 @pytest.mark.parametrize(
@@ -209,9 +203,3 @@ def test_thousands_of_columns(tmp_path, what):
         frame = frame.join(pd.DataFrame(more, columns=[f"c_{j}" for j in range(3000)]))
     frame.to_csv(tmp_path / "wide.csv", index=False)
     assert len(lore.load(tmp_path / "wide.csv", isolate=True)) == 60
-
-
-def test_very_many_classes(tmp_path):
-    p, labels = classifier(20, 20_000, 5, 0)
-    read = lore.load(file_of(tmp_path / "a.npz", p, labels), isolate=True)
-    assert read.n_classes == 20_000

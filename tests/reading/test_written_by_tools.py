@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_a_saved_dataset_that_is_not_whole(tmp_path):
         read(tmp_path / "runs" / "test")
 
 
-def test_workbooks(tmp_path, frame):
+def test_workbooks_and_other_tables(tmp_path, frame):
     frame.to_excel(tmp_path / "runs.xlsx", index=False)
     assert_is(read(tmp_path / "runs.xlsx", isolate=True), frame)
     with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
@@ -116,25 +117,36 @@ def test_workbooks(tmp_path, frame):
     assert_is(read(tmp_path / "two.xlsx", mapping={"table": "answers"}), frame)
     with pytest.raises(InputError, match="has no sheet 'answer', which was named as table"):
         inspect(tmp_path / "two.xlsx", mapping={"table": "answer"})
+    # A log with ``target``, ``confidence`` and ``correct`` is one of answers.
+    rows = pd.DataFrame({"target": list("abcd"), "correct": [1, 0, 1, 1], "confidence": 0.7})
+    rows.to_csv(tmp_path / "log.csv", index=False)
+    assert read(tmp_path / "log.csv").dataset.class_names == ("wrong", "right")
+    rows["prediction"] = list("abca")
+    rows.to_csv(tmp_path / "log.csv", index=False)
+    assert read(tmp_path / "log.csv").dataset.class_names == ("a", "b", "c", "d")
+    # What is nested can be no key: it is kept as it is written.
+    rows = [{"id": [k, {"a": None}], "correct": k % 2, "confidence": 0.7} for k in range(4)]
+    (tmp_path / "log.json").write_text(json.dumps(rows))
+    data = read(tmp_path / "log.json").dataset
+    assert data.metadata["id"][1] == "[1, {'a': None}]"
+    assert len(data.digest) == 64
 
 
 def test_databases(tmp_path, frame):
-    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+    path = tmp_path / "runs.sqlite"
+    with closing(sqlite3.connect(path)) as database:
         frame.to_sql('an "odd" name', database, index=False)
-    database.close()
-    before = (tmp_path / "runs.sqlite").read_bytes()
-    assert_is(read(tmp_path / "runs.sqlite"), frame)
-    with (tmp_path / "runs.sqlite").open("rb") as upload:
-        assert_is(read(upload, isolate=True), frame)
-    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+        before = path.read_bytes()
+        assert_is(read(path), frame)
+        with path.open("rb") as upload:
+            assert_is(read(upload, isolate=True), frame)
         frame.to_sql("other", database, index=False)
-    database.close()
     with pytest.raises(InputError, match=r"several tables \(an \"odd\" name, other\)"):
-        read(tmp_path / "runs.sqlite")
-    assert_is(read(tmp_path / "runs.sqlite", mapping={"table": "other"}, isolate=True), frame)
-    (tmp_path / "runs.sqlite").write_bytes(before[:3000])
+        read(path)
+    assert_is(read(path, mapping={"table": "other"}, isolate=True), frame)
+    path.write_bytes(before[:3000])
     with pytest.raises(InputError, match=r"'runs\.sqlite' is damaged or no SQLite database"):
-        read(tmp_path / "runs.sqlite")
+        read(path)
 
 
 @pytest.mark.parametrize("orient", ["split", "records"])
@@ -157,25 +169,6 @@ def test_tables_in_memory(frame):
     assert_is(read(duckdb.sql("SELECT * FROM frame")), frame)
     with pytest.raises(InputError, match="a source must be a path, an open file or a data frame"):
         read(3)
-
-
-def test_the_right_answer_is_no_class_where_answers_are_marked(tmp_path):
-    """A log with ``target``, ``confidence`` and ``correct`` is one of answers."""
-    rows = pd.DataFrame({"target": list("abcd"), "correct": [1, 0, 1, 1], "confidence": 0.7})
-    rows.to_csv(tmp_path / "log.csv", index=False)
-    assert read(tmp_path / "log.csv").dataset.class_names == ("wrong", "right")
-    rows["prediction"] = list("abca")
-    rows.to_csv(tmp_path / "log.csv", index=False)
-    assert read(tmp_path / "log.csv").dataset.class_names == ("a", "b", "c", "d")
-
-
-def test_a_name_that_is_a_list(tmp_path):
-    """What is nested can be no key: it is kept as it is written."""
-    rows = [{"id": [k, {"a": None}], "correct": k % 2, "confidence": 0.7} for k in range(4)]
-    (tmp_path / "log.json").write_text(json.dumps(rows))
-    data = read(tmp_path / "log.json").dataset
-    assert data.metadata["id"][1] == "[1, {'a': None}]"
-    assert len(data.digest) == 64
 
 
 def rows(n=60):
@@ -207,14 +200,11 @@ def test_what_came_in_goes_out():
         for result in (table, values, pd.DataFrame({"name": pd.Categorical(["a", "b"])})):
             made = frame_like(result, given)
             assert type(made) is type(given)
-            back = pa.table(made).to_pandas()
-            expected = result
-            if not isinstance(given, pd.DataFrame) and result is values:
-                expected = result.reset_index()
+            back = pa.table(made).to_pandas().reset_index(drop=True)
+            named = not isinstance(given, pd.DataFrame) and result is values
+            expected = result.reset_index(drop=not named)
             back = back.astype({name: expected[name].dtype for name in expected})
-            pd.testing.assert_frame_equal(
-                back.reset_index(drop=True), expected.reset_index(drop=True)
-            )
+            pd.testing.assert_frame_equal(back, expected)
         seen += 1
     assert seen >= 2
 
@@ -224,9 +214,6 @@ def test_a_lazy_frame_of_polars():
     made = frame_like(pd.DataFrame({"a": [1]}), polars.LazyFrame())
     assert isinstance(made, polars.LazyFrame)
     assert made.collect().to_dicts() == [{"a": 1}]
-
-
-def test_others_are_refused():
     with pytest.raises(lore.InputError, match="'like' must be a pandas, Polars or Arrow"):
         frame_like(rows(), [1])
     mixed = pd.DataFrame({"a": [1, "b"]})
@@ -234,10 +221,7 @@ def test_others_are_refused():
         frame_like(mixed, pa.table({}))
 
 
-duckdb = pytest.importorskip("duckdb")
-
-
-def rows(n=40):
+def answers(n=40):
     rng = np.random.default_rng(0)
     p = rng.uniform(size=n)
     return pd.DataFrame({"id": np.arange(n), "label": (rng.random(n) < p).astype(int), "p": p})
@@ -245,16 +229,14 @@ def rows(n=40):
 
 @pytest.fixture(params=["sqlite", "duckdb"])
 def database(request, tmp_path):
-    frame, path = rows(), tmp_path / f"runs.{request.param}"
-    if request.param == "sqlite":
-        with sqlite3.connect(path) as opened:
+    frame, path = answers(), tmp_path / f"runs.{request.param}"
+    library = sqlite3 if request.param == "sqlite" else pytest.importorskip("duckdb")
+    with closing(library.connect(str(path))) as opened:
+        if request.param == "sqlite":
             frame.to_sql("answers", opened, index=False)
-            opened.execute("CREATE TABLE sites AS SELECT id, id % 3 AS site FROM answers")
-        opened.close()
-    else:
-        with duckdb.connect(str(path)) as opened:
+        else:
             opened.execute("CREATE TABLE answers AS SELECT * FROM frame")
-            opened.execute("CREATE TABLE sites AS SELECT id, id % 3 AS site FROM answers")
+        opened.execute("CREATE TABLE sites AS SELECT id, id % 3 AS site FROM answers")
     return path
 
 
@@ -263,7 +245,7 @@ JOINED = "SELECT label, p, 's' || site AS site FROM answers JOIN sites USING (id
 
 @pytest.mark.parametrize("isolate", [False, True])
 def test_a_table_or_a_query(database, isolate):
-    frame, before = rows(), database.read_bytes()
+    frame, before = answers(), database.read_bytes()
     with pytest.raises(SeveralTablesError) as caught:
         read(database, isolate=isolate)
     assert caught.value.tables == ("answers", "sites")
@@ -306,21 +288,17 @@ def test_a_query_reaches_nothing_else(database, query, isolate, monkeypatch):
 
 def test_lists_are_features_and_damage_is_said(tmp_path):
     path = tmp_path / "runs.db"  # (A name that SQLite's have too.)
-    with duckdb.connect(str(path)) as opened:
+    with pytest.importorskip("duckdb").connect(str(path)) as opened:
         opened.execute(
             "CREATE TABLE t AS SELECT (i % 2)::INT AS label, 0.5 + 0.01 * i AS p, "
             "[i::DOUBLE, 2.0 * i] AS embedding FROM range(40) AS r(i)"
         )
-    data = lore.load(path)
-    np.testing.assert_array_equal(
-        data.features, np.column_stack([np.arange(40), 2 * np.arange(40)])
-    )
-    content = path.read_bytes()
-    path.write_bytes(content[:5000])
+    np.testing.assert_array_equal(lore.load(path).features, np.arange(40)[:, None] * [1, 2])
+    path.write_bytes(path.read_bytes()[:5000])
     for isolate in (False, True):
         refused(path, "'runs.db' is damaged or no DuckDB database", isolate=isolate)
     table = tmp_path / "a.csv"
-    rows().to_csv(table, index=False)
+    answers().to_csv(table, index=False)
     refused(table, "'a.csv' is no database to query", mapping={"query": "SELECT 1"})
 
 

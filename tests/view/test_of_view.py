@@ -172,7 +172,7 @@ def test_chance_is_drawn_in_cells_where_single_rows_would_take_too_long(view, mo
     )
     assert chance_errors_of(view, n_draws=30).n_draws == 30  # as many as were asked for
     # Rows with weights are not summed in cells.
-    weighted = dataclasses.replace(view.dataset, weights=np.ones(len(view.dataset)))
+    weighted = dataclasses.replace(view.dataset, weights=1.0 + np.arange(len(view.dataset)) % 3)
     assert chance_errors_of(view.with_(dataset=weighted), n_draws=30).n_cells is None
 
 
