@@ -34,9 +34,6 @@ def test_the_band_holds_whole_curves():
     inside = ((curves[2000:] >= low) & (curves[2000:] <= high)).all(axis=1)
     assert abs(inside.mean() - 0.9) < 0.025
     assert made(curves[:50], [1, 2, 3]).excess("alce", curves[:50].mean(axis=0)).tolist() == [0] * 3
-
-
-def test_bandwidths_without_support_are_passed_over():
     draws = [[np.nan, 0.1, 0.2], [np.nan, 0.2, 0.3], [np.nan, 0.3, 0.1]] * 20
     low, high = made(draws, [0.1, 1, 10]).band("mlce_supported")
     assert np.isnan(low[0])
@@ -128,9 +125,27 @@ def test_nearer_is_told_by_the_middle(before, after, verdict):
     assert closer_to_zero(0.5, 0.6, before, after) == verdict
 
 
-def test_names_are_listed():
+def test_where_nothing_can_be_gained():
     assert quoted(["A"]) == "“A”"
     assert quoted(["A", "B", "C", "D"]) == "“A”, “B” and 2 others"
+    rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
+    sentence = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
+    assert sentence.startswith("Leave it: ")
+    # The two other classes share what is left: 1/3 becomes another 1/3, by one bit.
+    p = np.tile([[1 / 3, 2 / 3, 0.0], [0.0, 1 / 3, 2 / 3]], (20, 1))
+    rows = lore.Dataset(p, [0, 1] * 20)
+    result = compared(rows, same=rows.confidence)
+    for name in ("NLL", "Brier"):
+        assert result.differences[name].loc["same", "high"] >= 0
+    assert not conclude_recalibration(result).is_significant
+    rows = lore.Dataset([[0.8, 0.1, 0.1]] * 40, [0, 1] * 20, complete=False)
+    conclusion = lore.comparison.conclude_recalibration(
+        lore.compare(rows, rows, [lore.NoRecalibration(), lore.TemperatureScaling()])
+    )
+    assert not conclusion.is_significant
+    assert "no proper score" in conclusion.sentence
+    alone = lore.compare(rows, rows, [lore.NoRecalibration()])
+    assert "nothing to hold it against" in conclude_recalibration(alone).sentence
 
 
 class Told(lore.NoRecalibration):
@@ -202,7 +217,11 @@ def test_nothing_helps(rows):
     assert "no method significantly narrows it without a significantly worse NLL" in with_subgroup
 
 
-def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
+def test_alike_methods_are_said_to_be(rows):
+    east = rows.metadata["where"].to_numpy() == "east"
+    near = np.where(east, 0.501, 0.9)
+    result = compared(rows, fix=np.where(east, 0.5, 0.9), near=near)
+    assert "may do as well" in conclude_recalibration(result).sentence
     east = rows.metadata["where"].to_numpy() == "east"
     result = compared(rows, mixed=np.where(east, 0.5, 0.99))
     sentence = conclude_recalibration(result, find_subgroups(rows)).sentence
@@ -212,13 +231,6 @@ def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
         "on NLL and Brier “mixed” is not significantly better than doing nothing; the" in sentence
     )
     assert "held-out rows of “Rows with where east” “mixed” takes the gap from" in sentence
-
-
-def test_alike_methods_are_said_to_be(rows):
-    east = rows.metadata["where"].to_numpy() == "east"
-    near = np.where(east, 0.501, 0.9)
-    result = compared(rows, fix=np.where(east, 0.5, 0.9), near=near)
-    assert "may do as well" in conclude_recalibration(result).sentence
 
 
 def test_rare_mistakes_called_nearly_impossible_are_tested():
@@ -253,19 +265,6 @@ def test_no_mistake_was_seen_of_those_called_impossible():
     )
 
 
-def test_where_nothing_can_be_gained():
-    rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
-    sentence = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
-    assert sentence.startswith("Leave it: ")
-    # The two other classes share what is left: 1/3 becomes another 1/3, by one bit.
-    p = np.tile([[1 / 3, 2 / 3, 0.0], [0.0, 1 / 3, 2 / 3]], (20, 1))
-    rows = lore.Dataset(p, [0, 1] * 20)
-    result = compared(rows, same=rows.confidence)
-    for name in ("NLL", "Brier"):
-        assert result.differences[name].loc["same", "high"] >= 0
-    assert not conclude_recalibration(result).is_significant
-
-
 def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     rows = lore.Dataset([[0.9, 0.1]] * 20, [0] * 17 + [1] * 3)
     result = compared(rows, lower=np.full(20, 0.7))
@@ -283,17 +282,6 @@ def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     alone = conclude_recalibration(compared(one, lower=np.array([0.7])))
     assert not alone.is_significant
     assert "on a single evaluation row" in alone.sentence
-
-
-def test_confidences_alone_have_no_proper_score():
-    rows = lore.Dataset([[0.8, 0.1, 0.1]] * 40, [0, 1] * 20, complete=False)
-    conclusion = lore.comparison.conclude_recalibration(
-        lore.compare(rows, rows, [lore.NoRecalibration(), lore.TemperatureScaling()])
-    )
-    assert not conclusion.is_significant
-    assert "no proper score" in conclusion.sentence
-    alone = lore.compare(rows, rows, [lore.NoRecalibration()])
-    assert "nothing to hold it against" in conclude_recalibration(alone).sentence
 
 
 LOSSES = LossParts(
@@ -319,9 +307,6 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
         "gain 1 more than a fitted curve (95 %: 0.8 to 1.2)",
     ):
         assert words in conclusion.sentence
-
-
-def test_what_is_not_shown_is_not_said():
     none = replace(LOSSES, grouping=Gain(0.001, 0.0, 0.004))
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     sentence = conclude_retraining(none, unknown).sentence

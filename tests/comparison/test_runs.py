@@ -93,7 +93,7 @@ def test_it_is_compare_run_by_run(runs):
     assert "max group-wise MCE" not in correlation
 
 
-def test_without_features_only_global_methods(runs):
+def test_maps_methods_and_processes(runs):
     method = TemperatureScaling()
     compare_runs(runs[:1], [method], feature_map=None, n_jobs=1)
     assert method.n_rows_ == 0
@@ -103,16 +103,10 @@ def test_without_features_only_global_methods(runs):
     assert "MLCE" not in result.table
     result = compare_runs(runs[:1], METHODS[:2], feature_map=None, group_column="region", n_jobs=1)
     assert np.isnan(result.correlation("NLL")["accuracy"])
-
-
-def test_the_callers_joblib_configuration_is_used(runs):
     expected = compare_runs(runs, METHODS, n_components=2, n_jobs=1).runs
     with joblib.parallel_config(backend="threading", n_jobs=2):
         found = compare_runs(runs, METHODS, n_components=2).runs
     pd.testing.assert_frame_equal(found, expected)
-
-
-def test_several_maps_and_methods_that_name_theirs(runs):
     line = LoRe(0.5, 5, feature_map="pca-1")
     line.label = "LoRe on a line"
     methods = [LoRe(0.5, 5, feature_map="pca-2"), line, SmoothLoRe(gammas=[0.2, 1.0])]
@@ -147,6 +141,13 @@ def test_runs_that_cannot_be_compared(runs):
     result = compare_runs(runs[:1], METHODS[:1], feature_map=None, n_jobs=1)
     with pytest.raises(InputError, match="Give 'group_column'"):
         result.correlation()
+
+    class Ended(TemperatureScaling):
+        def _fit(self, calibration):
+            raise BrokenProcessPool("a process was terminated abruptly")
+
+    with pytest.raises(MemoryError, match="want of memory"):
+        compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
 
 
 @pytest.fixture
@@ -190,15 +191,6 @@ def test_intersections_of_groups_and_the_rows_of_each_run(runs):
         )
     assert result.rows["calibration_rows"].tolist() == [80] * 3
     assert result.rows["evaluation_rows"].tolist() == [80] * 3
-
-
-def test_a_worker_that_is_ended_is_want_of_memory(runs):
-    class Ended(TemperatureScaling):
-        def _fit(self, calibration):
-            raise BrokenProcessPool("a process was terminated abruptly")
-
-    with pytest.raises(MemoryError, match="want of memory"):
-        compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
 
 
 def compared(**by_method):

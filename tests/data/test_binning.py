@@ -14,6 +14,11 @@ def test_equal_width_index_is_floor_of_confidence_times_bins():
     for n_bins in (3, 7, 15, 49):
         expected = np.minimum(np.floor(c * n_bins), n_bins - 1)
         assert np.array_equal(confidence_bins(c, n_bins).assign(c), expected)
+    bins = confidence_bins(1 - np.linspace(1e-5, 9e-5, 80), 8, "equal-mass")
+    names = [bins.name(i) for i in range(bins.n_bins)]
+    assert len(set(names)) == bins.n_bins
+    assert names[0].startswith("0.0")
+    assert confidence_bins([0.5], 10).name(9) == "90–100 %"
 
 
 def test_equal_mass_fills_bins_evenly_and_keeps_ties_together():
@@ -42,14 +47,6 @@ def test_accuracy_of_the_others_in_the_bin_by_hand(weights, expected):
         weights = np.array(weights)
     found = accuracy_without_self(index, outcome, np.full(4, 0.3), weights)
     np.testing.assert_allclose(found, expected)
-
-
-def test_names_tell_narrow_bins_apart():
-    bins = confidence_bins(1 - np.linspace(1e-5, 9e-5, 80), 8, "equal-mass")
-    names = [bins.name(i) for i in range(bins.n_bins)]
-    assert len(set(names)) == bins.n_bins
-    assert names[0].startswith("0.0")
-    assert confidence_bins([0.5], 10).name(9) == "90–100 %"
 
 
 @pytest.mark.parametrize(

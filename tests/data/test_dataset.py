@@ -95,21 +95,16 @@ def test_sums_of_bfloat16_are_rounded():
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
-def test_arrays_of_jax(kind):
-    jnp = pytest.importorskip("jax.numpy")
+@pytest.mark.parametrize("library", ["jax.numpy", "torch"])
+def test_arrays_of_jax_and_tensors_of_torch(library, kind):
+    xp = pytest.importorskip(library)
     p, y, z = rows()
-    given = lore.Dataset(jnp.asarray(p), jnp.asarray(y), features=jnp.asarray(z, dtype=kind))
-    plain = lore.Dataset(p.astype(np.float32), y, features=z)
-    np.testing.assert_array_equal(given.probabilities, plain.probabilities)
-    np.testing.assert_array_equal(given.features, plain.features)
-
-
-@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
-def test_tensors_of_torch(kind):
-    torch = pytest.importorskip("torch")
-    p, y, z = rows()
-    features = torch.tensor(z, dtype=getattr(torch, kind), requires_grad=True)
-    given = lore.Dataset(torch.tensor(p, requires_grad=True), torch.tensor(y), features=features)
+    if library == "torch":
+        features = xp.tensor(z, dtype=getattr(xp, kind), requires_grad=True)
+        given = lore.Dataset(xp.tensor(p, requires_grad=True), xp.tensor(y), features=features)
+    else:
+        p = p.astype(np.float32)
+        given = lore.Dataset(xp.asarray(p), xp.asarray(y), features=xp.asarray(z, dtype=kind))
     plain = lore.Dataset(p, y, features=z)
     np.testing.assert_array_equal(given.probabilities, plain.probabilities)
     np.testing.assert_array_equal(given.features, plain.features)
@@ -121,38 +116,29 @@ HIDDEN = [False, False, True, False]
 
 
 @pytest.mark.parametrize(
-    ("name", "values"),
+    ("name", "values", "must"),
     [
-        ("probabilities", {"probabilities": np.ma.array(P, mask=HIDDEN)}),
-        ("labels", {"labels": np.ma.array(LABELS, mask=HIDDEN)}),
-        ("features", {"features": np.ma.array(np.c_[P, P], mask=np.c_[HIDDEN, HIDDEN])}),
+        ("probabilities", np.ma.array(P, mask=HIDDEN), r"be known in every row; .* row 2 \(1 "),
+        ("labels", np.ma.array(LABELS, mask=HIDDEN), r"be known in every row; .* row 2 \(1 "),
+        ("features", np.ma.array(np.c_[P, P], mask=np.c_[HIDDEN, HIDDEN]), "be known in every row"),
+        ("probabilities", P + 0j, "hold real numbers; got complex"),
+        ("features", P * 1j, "hold real numbers; got complex"),
     ],
 )
-def test_what_a_mask_hides_is_no_number(name, values):
-    with pytest.raises(InputError, match=rf"'{name}' must be known in every row; .* row 2 \(1 "):
-        Dataset(**{"probabilities": P, "labels": LABELS} | values)
+def test_what_a_mask_hides_or_is_complex_is_no_number(name, values, must):
+    with pytest.raises(InputError, match=f"'{name}' must {must}"):
+        Dataset(**{"probabilities": P, "labels": LABELS} | {name: values})
 
 
 def test_a_mask_that_hides_nothing():
+    with pytest.raises(InputError, match="'features' must hold real numbers; got complex"):
+        embed(np.c_[P, P] + 0j)
     known = Dataset(np.ma.array(P), LABELS, features=np.ma.array(P, mask=False))
     assert known.digest == Dataset(P, LABELS, features=P).digest
     places, days = ["north", "south"] * 2, [1, 2, 3, 4]
     data = Dataset(P, LABELS, groups={"place": places}, metadata={"day": days})
     assert list(data.groups["place"]) == places
     assert list(data.metadata["day"]) == days
-
-
-@pytest.mark.parametrize(
-    ("name", "made"),
-    [
-        ("probabilities", lambda: Dataset(P + 0j, LABELS)),
-        ("features", lambda: Dataset(P, LABELS, features=P * 1j)),
-        ("features", lambda: embed(np.c_[P, P] + 0j)),
-    ],
-)
-def test_complex_numbers(name, made):
-    with pytest.raises(InputError, match=f"'{name}' must hold real numbers; got complex"):
-        made()
 
 
 HALVES = np.full((4, 2), 0.5)

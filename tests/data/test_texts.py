@@ -16,34 +16,18 @@ from lore_core.data.texts import TextFeatures, with_text_features
 from lore_core.data.validation import InputError
 from lore_core.figures.export import chart_csv
 
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.0213, "+2.1"), (-0.5, "−50.0"), (0.0, "0.0"), (-0.0001, "0.0"), (math.nan, "–")],
-)
-def test_points_have_a_sign(share, text):
-    assert written.signed_points(share) == text
-
-
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [
-        (0.877, "88 %"),
-        (0.0, "0 %"),
-        (1.0, "100 %"),
-        (0.0004, "under 0.1 %"),
-        (0.0096, "1.0 %"),
-        (0.9996, "over 99.9 %"),
-        (0.994, "99.4 %"),
-    ],
-)
-def test_shares_near_an_end(share, words):
-    assert written.share_words(share) == words
+SIGNED = {0.0213: "+2.1", -0.5: "−50.0", 0.0: "0.0", -0.0001: "0.0", math.nan: "–"}
+SHARES = {
+    0.877: "88 %", 0.0: "0 %", 1.0: "100 %", 0.0004: "under 0.1 %", 0.0096: "1.0 %",
+    0.9996: "over 99.9 %", 0.994: "99.4 %",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        *((written.signed_points(share), text) for share, text in SIGNED.items()),
+        *((written.share_words(share), text) for share, text in SHARES.items()),
         (written.with_points(0.0712), "7 points"),
         (written.with_points(0.01), "1 point"),
         (written.with_points(-0.004), "−0.4 points"),

@@ -79,8 +79,8 @@ def test_cancel(clusters, stop_at):
         if message.startswith("placing") if stop_at == "placing" else share >= stop_at:
             raise Cancelled
 
+    rows = 60 if stop_at == "placing" else None
     with pytest.raises(Cancelled):
-        rows = 60 if stop_at == "placing" else None
         short(clusters, "tsne", progress=progress, max_fit_rows=rows)
     assert stop_at == "placing" or last[-1] < stop_at + 0.05
 
@@ -90,9 +90,6 @@ def test_three_dimensions_with_transform(clusters, others):
     assert embedding.label == "t-SNE 3-D, unit scale"
     np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
     assert np.median(distance(embedding.transform(others), embedding.coordinates)) < 0.2
-
-
-def test_many_rows_are_fitted_in_part_and_placed(clusters):
     embedding = short(clusters, "tsne", max_fit_rows=60)
     assert (embedding.fitted_rows, embedding.total_rows) == (60, 120)
     assert "fitted on 60 of 120 rows, the rest placed by transform" in embedding.description
@@ -166,10 +163,9 @@ class TestUMAP:
             short(clusters, "umap", progress=progress)
         assert digests_in_threads(1) == [digest]
 
-    def test_threads_take_turns(self, digest, digests_in_threads):
+    def test_threads_take_turns(self, digest, digests_in_threads, clusters):
         assert digests_in_threads(3) == [digest] * 3
 
-    def test_waiting_for_another_map_can_be_cancelled(self, clusters):
         def progress(fraction, message):
             if message.startswith("waiting"):
                 raise Cancelled

@@ -43,6 +43,10 @@ def charts(charts_in):
 
 def test_every_kind_is_there(charts):
     assert sorted(charts) == sorted(KINDS)
+    chart = charts["landscape"]
+    before = chart.figure.to_json()
+    chart_html(chart)
+    assert chart.figure.to_json() == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,13 +88,6 @@ def test_html_opens_without_a_network_says_how_to_read_it_and_never_uploads(char
     assert settings["toImageButtonOptions"] == {"format": "svg", "filename": chart.name}
 
 
-def test_export_leaves_the_chart_as_it_was(charts):
-    chart = charts["landscape"]
-    before = chart.figure.to_json()
-    chart_html(chart)
-    assert chart.figure.to_json() == before
-
-
 # Plotly hands Kaleido options for a browser of its own; here one browser serves all images.
 @pytest.mark.filterwarnings("ignore:The kopts argument is ignored:UserWarning")
 class TestStaticImages:
@@ -117,12 +114,10 @@ class TestStaticImages:
         told = "--proxy-server=http://127.0.0.1:9"
         assert any(told in _text(process / "cmdline").split("\0") for process in started)
 
-    def test_the_size_is_the_one_asked_for(self, charts):
+    def test_the_size_is_the_one_asked_for(self, charts, errors):
         image = chart_image(charts["cdf"], "png", width=500, height=300, scale=2)
         assert int.from_bytes(image[16:20]) == 1000
         assert int.from_bytes(image[20:24]) == 600
-
-    def test_names_come_out_as_they_are(self, errors):
         methods = {"a & b": errors.absolute, "none": errors.absolute / 2}
         image = chart_image(cdf_figure(methods, rows=""), "svg").decode()
         assert "a &amp; b" in image

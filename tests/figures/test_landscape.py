@@ -49,12 +49,19 @@ class TestRaster:
             assert array.dtype == np.float32
         assert chart.figure.layout.yaxis.scaleanchor == "x", "both axes have one scale"
 
-    def test_absolute_values(self, field, points):
+    def test_absolute_values(self, field, points, dataset):
         raster = by_name(landscape_figure(field, points, value="absolute", **COMMON))["field"]
         np.testing.assert_allclose(raster.z, np.abs(field.signed) * 100, rtol=1e-6)
         assert (raster.zmin, raster.zmax) == (0.0, 30)
         assert list(raster.colorbar.ticktext) == ["0", "15", "30"]
         assert scale(raster) == sequential("light")
+        nothing = np.full(len(dataset), np.nan)
+        empty = smoothed_field(nothing, np.zeros(len(dataset)), points, resolution=10)
+        limit = shared_limit(nothing)
+        chart = landscape_figure(empty, points, limit=limit, rows="", n_total=300)
+        assert np.isnan(by_name(chart)["field"].z).all()
+        assert chart.table.empty
+        chart.figure.to_json()
 
     def test_the_table_holds_every_pixel(self, field, points):
         table = landscape_figure(field, points, **COMMON).table
@@ -78,15 +85,6 @@ class TestRaster:
         assert scale(raster) == scale(rows.marker) == diverging(mode)
         assert chart.figure.layout.paper_bgcolor == PAPER[mode]
         assert not rows.marker.showscale
-
-    def test_nothing_known_anywhere(self, dataset, points):
-        nothing = np.full(len(dataset), np.nan)
-        empty = smoothed_field(nothing, np.zeros(len(dataset)), points, resolution=10)
-        limit = shared_limit(nothing)
-        chart = landscape_figure(empty, points, limit=limit, rows="", n_total=300)
-        assert np.isnan(by_name(chart)["field"].z).all()
-        assert chart.table.empty
-        chart.figure.to_json()
 
 
 class TestSharedLimit:

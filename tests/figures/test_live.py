@@ -124,23 +124,17 @@ def displayed(monkeypatch):
     return shown
 
 
-def test_in_a_notebook(chart, displayed, monkeypatch):
+def test_in_a_notebook_or_as_html(chart, displayed, monkeypatch):
     monkeypatch.setattr(charts, "find_spec", lambda name: object())
     chart._ipython_display_()
     figure, caption = displayed
     assert figure is chart.figure
     assert caption["text/markdown"] == chart.how_to_read
-
-
-def test_where_plotly_cannot_show_it_there_is_html(chart, displayed, monkeypatch):
     monkeypatch.setattr(charts, "find_spec", lambda name: None)
     chart._ipython_display_()
     (shown,) = displayed
     assert _without_ids(shown["text/html"]) == _without_ids(chart._repr_html_())
     assert shown["text/plain"] == chart.alt
-
-
-def test_html_needs_no_network(chart):
     html = chart._repr_html_()
     assert "Plotly.newPlot(" in html
     assert "<script src=" not in html
@@ -166,22 +160,16 @@ def widget(data):
     return lore.landscape(data, lore.embed(data.features, "identity"), gamma=0.4)
 
 
-def test_it_holds_every_bandwidth_and_every_row(widget, data):
+def test_the_widget_holds_every_row_and_selects_them(widget, data):
     (layer,) = widget.layers
     assert layer["name"] == "all confidences together"
     assert widget.gamma == 0.4
     places = np.frombuffer(widget.rows, "<f4", len(data.evaluation))
     z = lore.embed(data.features, "identity").coordinates[data.in_split("evaluation")]
     np.testing.assert_array_equal(places, z[:, 0].astype(np.float32))
-
-
-def test_what_is_drawn_selects_rows(widget, data):
     assert len(widget.selected_rows) == 0
     widget.selection = [{"sign": 1, "x": [0, 90, 90, 0], "y": [-90, -90, 90, 90]}]
     z = lore.embed(data.features, "identity").coordinates[data.in_split("evaluation")]
     np.testing.assert_array_equal(widget.selected_rows, np.flatnonzero(z[:, 0] > 0))
-
-
-def test_a_map_has_two_dimensions(data):
     with pytest.raises(lore.InputError, match="2 dimensions"):
         lore.landscape(data, lore.embed(data.features, "pca", 1))

@@ -82,9 +82,6 @@ def test_lines_join_the_dots_of_one_run(runs):
     np.testing.assert_allclose(x[:, :3], runs.values("ECE") * 100)
     np.testing.assert_allclose(y[:, :3], np.column_stack([strip.y for strip in strips[:3]]))
     assert np.isnan(x[:, 3]).all()
-
-
-def test_the_scatter_says_its_correlation(runs):
     chart = run_scatter_figure(runs, "ECE", rows="12 runs")
     r = runs.correlation()["ECE"]
     assert f"r = {r:.2f}".replace("-", "−") in chart.figure.layout.title.subtitle.text

@@ -195,12 +195,10 @@ class TestFigures:
             assert circle.get("class") == f"f-{side}"
             assert f"{table.count[k]:,} rows" in circle.find(f"{NAME}title").text
 
-    def test_lower_panels_that_are_details_are_left_out(self, pictures):
+    def test_details_the_landscape_and_space(self, pictures, field, dataset, points, errors):
         said = [item.text for item in elements(pictures["rewards"], "text")]
         assert "gain a row, in u" in said
         assert "answered" not in said
-
-    def test_the_landscape_has_an_image_of_the_field_and_its_outlines(self, pictures, field):
         picture = pictures["landscape"]
         raster, bar = elements(picture, "image")
         assert raster.get("href").startswith("data:image/png;base64,")
@@ -208,8 +206,6 @@ class TestFigures:
         assert [path.get("class") for path in elements(picture, "path")] == ["s-quiet", "s-ink"]
         said = [item.text for item in elements(picture, "text")]
         assert said == ["1", "−30 points, underconfident", "0", "+30 points, overconfident"]
-
-    def test_space_cannot_be_drawn(self, dataset, points, errors):
         rows = row_table(dataset, np.arange(3), errors)
         space = np.column_stack([points, points[:, 0]])
         chart = landscape_3d_figure(rows, space, n_total=3, limit=0.2, rows="")

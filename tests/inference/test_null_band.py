@@ -103,9 +103,6 @@ def test_p_value_counts_the_data_as_a_draw():
     # Reached by one draw and exceeded by none: half of it counts.
     assert null.p_value("mlce", null.mlce.max()) == pytest.approx(0.15)
     assert null.p_value("mlce", np.sort(null.mlce)[-2]) == pytest.approx(0.25)
-
-
-def test_the_sentence_says_what_the_p_value_does():
     c, a, z = _rows()
     null = lore.null_errors(c, z, n_draws=39)
     said = lore.describe_maximum(lore.local_errors(c, a, z), null)

@@ -49,6 +49,12 @@ def test_supported_mlce_passes_over_rows_that_stand_alone():
     alone = bandwidth_curve([0.9], [1], [[0.0]], [1.0])
     assert np.isnan(alone.mlce_supported).all()
     assert np.isnan(alone.mlce_supported_infinity)
+    # Two rows in one bin at distance ln 2 with γ = 1: k = 1/2. Outcomes 1 and 0; the other row is
+    # also the whole rest of the bin, so p = (½·a' + a') / (½ + 1) = a': 0 and 1, clipped.
+    best = suggest_bandwidth([0.9, 0.9], [1, 0], [[0.0], [np.log(2)]], [1.0])
+    assert best.negative_log_likelihood[0] == pytest.approx(-np.log(1e-6))
+    with pytest.raises(InputError, match="some confidence bin holds two rows"):
+        suggest_bandwidth([0.1, 0.9], [0, 1], [[0.0], [1.0]])
 
 
 def test_suggestion_finds_the_size_of_a_planted_pattern():
@@ -66,15 +72,6 @@ def test_suggestion_finds_the_size_of_a_planted_pattern():
     a = (rng.uniform(size=2000) < 0.7).astype(float)
     best = suggest_bandwidth(np.full(2000, 0.7), a, z)
     assert best.gamma > 1 or best.gamma < 0.02
-
-
-def test_leave_one_out_loss_by_hand():
-    # Two rows in one bin at distance ln 2 with γ = 1: k = 1/2. Outcomes 1 and 0; the other row is
-    # also the whole rest of the bin, so p = (½·a' + a') / (½ + 1) = a': 0 and 1, clipped.
-    best = suggest_bandwidth([0.9, 0.9], [1, 0], [[0.0], [np.log(2)]], [1.0])
-    assert best.negative_log_likelihood[0] == pytest.approx(-np.log(1e-6))
-    with pytest.raises(InputError, match="some confidence bin holds two rows"):
-        suggest_bandwidth([0.1, 0.9], [0, 1], [[0.0], [1.0]])
 
 
 def test_mean_and_spread_over_runs():

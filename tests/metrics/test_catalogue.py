@@ -23,9 +23,6 @@ def test_every_metric_is_called_by_its_name_and_described_once():
     assert set(names(catalogue.DESCRIBED)) == set(CATALOGUE)
     assert len(catalogue.DESCRIBED) == len(CATALOGUE)
     assert set(names(catalogue.COMPARED)) == {m.name for m in CATALOGUE.values() if m.compared}
-
-
-def test_formulas_are_in_the_method_notes():
     headings = re.findall(r"^## (.+)$", METHOD.read_text(encoding="utf-8"), re.MULTILINE)
     anchors = {heading.lower().replace(" ", "-") for heading in headings}
     assert {metric.formula for metric in CATALOGUE.values()} <= anchors

@@ -24,7 +24,7 @@ from lore_core.metrics import (
 from lore_core.metrics.global_metrics import counted_groups, exact_interval
 
 
-def test_ece_and_mce_by_hand():
+def test_bins_by_hand():
     # Two bins of 2: [0.1, 0.3] → conf .2, acc .5, gap −.3; [0.7, 0.9] → conf .8, acc .5, gap +.3.
     # One more row 0.8 that is wrong: conf .8, acc 1/3, gap .4667 on 3 rows.
     c, a = [0.1, 0.3, 0.7, 0.9, 0.8], [0, 1, 1, 0, 0]
@@ -32,6 +32,21 @@ def test_ece_and_mce_by_hand():
     assert expected_calibration_error(c, a, n_bins=2) == pytest.approx(2 / 5 * 0.3 + 3 / 5 * high)
     assert maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
     assert reliability_table(c, a, n_bins=2).gap == pytest.approx([-0.3, high])
+    # Bin 9 has one row with a gap of .95; bin 5 has 40 rows with a gap of .05.
+    c = np.array([0.95] + [0.55] * 40)
+    a = np.array([0] + [1] * 20 + [0] * 20)
+    table = reliability_table(c, a, n_bins=10)
+    assert table.worst_bin() == 9
+    assert table.worst_bin(min_count=30) == 5
+    assert table.best_bin(min_count=1000) == 5  # none has 1000: the fullest
+    c, a = np.array([0.1, 0.2, 0.6, 0.7, 0.8, 0.9]), np.array([0, 1, 0, 1, 1, 1])
+    within = np.array([True, False, False, False, True, True])
+    table = reliability_table(c, a, n_bins=3, binning="equal-mass", within=within)
+    np.testing.assert_array_equal(table.count, [1, 0, 2])
+    np.testing.assert_allclose(table.accuracy, [0, np.nan, 1])
+    np.testing.assert_array_equal(
+        table.bins.edges, reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
+    )
 
 
 def test_reliability_matches_sklearn(sample):
@@ -42,16 +57,6 @@ def test_reliability_matches_sklearn(sample):
     np.testing.assert_allclose(table.accuracy[full], accuracy)
     np.testing.assert_allclose(table.confidence[full], confidence)
     assert np.isnan(table.accuracy[~full]).all()
-
-
-def test_best_and_worst_bin_respect_the_minimum_count():
-    # Bin 9 has one row with a gap of .95; bin 5 has 40 rows with a gap of .05.
-    c = np.array([0.95] + [0.55] * 40)
-    a = np.array([0] + [1] * 20 + [0] * 20)
-    table = reliability_table(c, a, n_bins=10)
-    assert table.worst_bin() == 9
-    assert table.worst_bin(min_count=30) == 5
-    assert table.best_bin(min_count=1000) == 5  # none has 1000: the fullest
 
 
 def test_nll_and_brier_match_sklearn():
@@ -141,17 +146,6 @@ class TestDebiased:
             left.append(table.debiased_calibration_error)
             chance.append(table.expected_calibration_error)
         assert np.mean(left) < 0.65 * np.mean(chance)
-
-
-def test_some_rows_are_counted_in_the_bins_of_all():
-    c, a = np.array([0.1, 0.2, 0.6, 0.7, 0.8, 0.9]), np.array([0, 1, 0, 1, 1, 1])
-    within = np.array([True, False, False, False, True, True])
-    table = reliability_table(c, a, n_bins=3, binning="equal-mass", within=within)
-    np.testing.assert_array_equal(table.count, [1, 0, 2])
-    np.testing.assert_allclose(table.accuracy, [0, np.nan, 1])
-    np.testing.assert_array_equal(
-        table.bins.edges, reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
-    )
 
 
 def test_a_hand_derived_case_and_limits():

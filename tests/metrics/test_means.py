@@ -64,9 +64,6 @@ def test_a_mean_of_one_rare_row_may_be_anything():
     assert found["difference"] == pytest.approx(1 / 500)
     assert found["low"] < 0 < found["high"]
     assert found["p_value"] > 0.3
-
-
-def test_they_hold_at_once_where_a_rare_row_costs_much():
     # True means 0: six gain 0.1 with a share of 0.98 and lose 4.9 else, of which 60 rows show one.
     rng = np.random.default_rng(2)
     worlds = np.where(rng.random((300, 60, 6)) < 0.98, -0.1, 4.9)

@@ -161,9 +161,6 @@ def test_chance_is_what_simulated_rows_make_of_it():
     # Rows that are alone are drawn as they are: their gap comes again, but for its rounding.
     observed = float(rows.mlce[0])
     assert drawn.p_value("mlce", observed) == drawn.p_value("mlce", observed + 1e-9)
-
-
-def test_the_cdf_of_one_bin_by_chance():
     c, a, z = _rows(3000)
     within = confidence_bins(c).assign(c) == 12
     drawn = null_errors_of_sums(LocalErrorSums.of(c, a, z), gamma=0.5, n_draws=150, bin_index=12)
