@@ -147,11 +147,9 @@ def _without_ids(html: str) -> str:
     return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "id", html)
 
 
-pytest.importorskip("anywidget")
-
-
 @pytest.fixture(scope="module")
 def data():
+    pytest.importorskip("anywidget")
     return lore.demo.synthetic(600).dataset
 
 

@@ -81,12 +81,9 @@ def test_lore_smooth_and_levels_are_those_that_were_compared_on_sixty_runs(runs)
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_local_errors_go_with_the_worst_group_more_than_average_ones(result):
+def test_local_errors_go_with_the_worst_group_more_than_average_ones(result, runs):
     correlation = result.correlation()
     assert correlation["MLCE"] > correlation["ECE"] + 0.2
-
-
-def test_nll_of_two_classes_by_definition(runs):
     run = runs[0]
     after = HistogramBinning(5).fit(run.calibration).recalibrate(run.evaluation)
     c, a = after.confidence, after.outcome

@@ -38,6 +38,9 @@ def test_sums_that_are_not_1(csv, npz, arrays):
     message = r"columns p_0, p_1, p_2 of 'runs.csv' must sum to 1; row 4 \(line 6\) sums to 1.25"
     refused(csv(p_2=probs[:, 2]), message)
     refused(npz(probs=probs), r"each row of array 'probs' of 'runs.npz' must sum to 1; row 4 sums")
+    path = npz(probs=np.ones((6, 1)), labels=np.zeros(6, int))
+    assert load(path).n_classes == 2  # a single column is P(y = 1)
+    refused(path, "at least two classes", mapping={"probability_kind": "probabilities"})
 
 
 @pytest.mark.parametrize(
@@ -119,12 +122,6 @@ def test_parts_that_do_not_fit(npz, changes, message):
     refused(npz(**changes), message)
 
 
-def test_one_probability_column_of_one_class(npz):
-    path = npz(probs=np.ones((6, 1)), labels=np.zeros(6, int))
-    assert load(path).n_classes == 2  # a single column is P(y = 1)
-    refused(path, "at least two classes", mapping={"probability_kind": "probabilities"})
-
-
 @pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "feather"])
 def test_empty_file(tmp_path, suffix):
     path = tmp_path / f"runs.{suffix}"
@@ -132,9 +129,15 @@ def test_empty_file(tmp_path, suffix):
     refused(path, rf"'runs.{suffix}' is empty \(0 bytes\)")
 
 
-def test_header_without_rows(tmp_path, table):
+def test_header_without_rows(tmp_path, table, npz):
     table.iloc[:0].to_parquet(tmp_path / "runs.parquet")
     refused(tmp_path / "runs.parquet", "'runs.parquet' has column names but no rows")
+    path = npz()
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("probs.npy")
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("probs.npy", content)
+    refused(path, r"'runs.npz' holds the array 'probs' twice")
 
 
 @pytest.mark.parametrize(
@@ -261,15 +264,6 @@ def test_zip_bombs_are_refused_by_their_headers(tmp_path, npz, monkeypatch, tabl
     table.to_parquet(tmp_path / "runs.parquet")
     monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
     refused(tmp_path / "runs.parquet", "'runs.parquet' declares more than")
-
-
-def test_an_array_twice(tmp_path, npz):
-    path = npz()
-    with zipfile.ZipFile(path) as archive:
-        content = archive.read("probs.npy")
-    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        archive.writestr("probs.npy", content)
-    refused(path, r"'runs.npz' holds the array 'probs' twice")
 
 
 def test_binary_broken_and_double_columns(tmp_path):

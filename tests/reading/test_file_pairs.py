@@ -57,11 +57,20 @@ def test_names_that_do_not_tell(npz, names, said):
     assert any(said in note for note in reading.report.notes)
 
 
-def test_only_what_is_given_is_read(npz, csv):
+def test_only_what_is_given_is_read(npz, csv, arrays):
     npz("digits_test.npz")
     assert load(npz("digits_cal.npz")).split is None
     files = [csv("a_cal.csv", split=["train", "cal"] * 3), csv("a_test.csv", split=["test"] * 6)]
     assert load(files).split.tolist() == ["calibration"] * 3 + ["evaluation"] * 6
+    with pytest.raises(InputError, match=r"3 files with predictions.*a.npz, b.npz, c.npz"):
+        load([npz("a.npz"), npz("b.npz"), npz("c.npz")])
+    probs = arrays["probs"].copy()
+    probs[4, 1] = np.nan
+    with pytest.raises(InputError, match=r"'probs' of 'a_test.npz'.*NaN.* at row 4, column 1"):
+        load([npz("a_cal.npz"), npz("a_test.npz", probs=probs)])
+    labels = np.array([0, 1, 2, 0, 9, 2])
+    with pytest.raises(InputError, match=r"'labels' of 'a_test.npz'.*got 9 at row 4"):
+        load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
 
 
 def test_formats_and_the_order_of_columns_may_differ(csv, npz, table, tmp_path, text):
@@ -101,18 +110,6 @@ def test_what_differs_between_files_of_a_pair(csv, npz):
 def test_pair_must_agree(npz, first, second, message):
     with pytest.raises(InputError, match=rf"'a_cal.npz' and 'a_test.npz'.*{message}"):
         load([npz("a_cal.npz", **first), npz("a_test.npz", **second)])
-
-
-def test_three_files_of_predictions(npz, arrays):
-    with pytest.raises(InputError, match=r"3 files with predictions.*a.npz, b.npz, c.npz"):
-        load([npz("a.npz"), npz("b.npz"), npz("c.npz")])
-    probs = arrays["probs"].copy()
-    probs[4, 1] = np.nan
-    with pytest.raises(InputError, match=r"'probs' of 'a_test.npz'.*NaN.* at row 4, column 1"):
-        load([npz("a_cal.npz"), npz("a_test.npz", probs=probs)])
-    labels = np.array([0, 1, 2, 0, 9, 2])
-    with pytest.raises(InputError, match=r"'labels' of 'a_test.npz'.*got 9 at row 4"):
-        load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
 
 
 IMAGES = np.arange(6 * 2 * 2, dtype=np.uint8).reshape(6, 2, 2)
@@ -157,9 +154,6 @@ def test_image_file_is_attached_by_its_rows(npz, arrays):
     assert data.calibration.images is None
     assert "for 6 of 11 rows" in reading.report.images
     assert any("attached to 'a_test.npz'" in note for note in reading.report.notes)
-
-
-def test_image_file_is_told_apart_by_its_name(npz):
     pair = [npz("a_cal.npz"), npz("a_test.npz")]
     data = load([*pair, images_only(npz, "a_test_images.npz")])
     assert data.has_image.tolist() == [False] * 6 + [True] * 6
@@ -200,6 +194,14 @@ def test_directory_of_runs(npz, tmp_path):
     runs = load_runs(tmp_path)
     assert [data.name for data in runs] == ["a", "b", "c"]
     assert all(data.calibration is not None and len(data) == 12 for data in runs)
+    split = np.array(["calibration", "evaluation"] * 3)
+    for name in ("seed1", "seed0"):
+        npz(f"{name}.npz", split=split)
+    runs = load_runs(tmp_path)
+    assert [data.name for data in runs] == ["seed0", "seed1"]
+    npz("seed0_cal.npz")
+    npz("seed0_test.npz")
+    assert len(load_runs(tmp_path)) == 1
 
 
 def test_runs_in_several_formats_are_read_once(npz, csv, tmp_path):
@@ -238,14 +240,3 @@ def test_runs_given_file_by_file(npz, tmp_path):
         load_runs(files[:1])
     with pytest.raises(InputError, match="no file was given"):
         load_runs([])
-
-
-def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
-    split = np.array(["calibration", "evaluation"] * 3)
-    for name in ("seed1", "seed0"):
-        npz(f"{name}.npz", split=split)
-    runs = load_runs(tmp_path)
-    assert [data.name for data in runs] == ["seed0", "seed1"]
-    npz("seed0_cal.npz")
-    npz("seed0_test.npz")
-    assert len(load_runs(tmp_path)) == 1

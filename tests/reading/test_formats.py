@@ -78,12 +78,16 @@ def test_delimiter_is_found(csv, npz, sep):
     assert_same(load(csv(sep=sep)), load(npz()))
 
 
-def test_decimal_comma_is_understood_and_said(csv, npz):
+def test_decimal_comma_is_understood_and_said(csv, npz, tmp_path, table):
     reading = read(csv(sep=";", decimal=","))
     assert_same(reading.dataset, load(npz()))
     assert any("decimals with a comma" in note for note in reading.report.notes)
     with csv().open() as stream:
         assert_same(load(stream), load(npz()))
+    table.to_parquet(tmp_path / "runs.parquet")
+    table.to_feather(tmp_path / "runs.feather")
+    for path in (npz(), csv(), tmp_path / "runs.parquet", tmp_path / "runs.feather"):
+        assert_same(load(io.BytesIO(path.read_bytes())), load(npz()))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -118,13 +122,6 @@ def test_upload(npz, name):
     upload.read()  # somebody looked at it before
     assert_same(load(upload), load(npz()))
     assert load(upload).name == "runs"
-
-
-def test_upload_without_a_name_is_sniffed(npz, csv, tmp_path, table):
-    table.to_parquet(tmp_path / "runs.parquet")
-    table.to_feather(tmp_path / "runs.feather")
-    for path in (npz(), csv(), tmp_path / "runs.parquet", tmp_path / "runs.feather"):
-        assert_same(load(io.BytesIO(path.read_bytes())), load(npz()))
 
 
 def test_float32_features_stay_float32(npz, arrays, tmp_path, table):

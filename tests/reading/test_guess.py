@@ -111,15 +111,28 @@ def test_split_words(text, word, column):
     assert load(path).split.tolist() == ["calibration", "evaluation", "evaluation"]
 
 
-def test_training_rows_are_dropped_and_said(csv):
+def test_training_rows_are_dropped_and_said(csv, npz):
     reading = read(csv(split=["train", "cal", "test", "training", "test", "test"]))
     assert reading.dataset.labels.tolist() == [1, 2, 1, 2]
     assert reading.dataset.split.tolist() == ["calibration"] + ["evaluation"] * 3
     assert reading.report.dropped == ("2 training rows of 'runs.csv'",)
     assert "Dropped 2 training rows of 'runs.csv'." in reading.report.sentences
+    names = ("x", "y", "z")
+    assert inspect(csv()).class_names == ("0", "1", "2")
+    assert inspect(npz(class_names=np.array(names))).class_names == names
+    assert load(npz(), mapping={"class_names": names}).class_names == names
+    mapping = ColumnMapping(features=["a", "b"])
+    assert mapping.features == ("a", "b")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        mapping.label = "y"
 
 
-def test_groups_are_text_columns_whose_few_values_repeat(tmp_path, table):
+def test_saved_pandas_index_is_the_row_id(tmp_path, table):
+    table.index = [f"r{i}" for i in range(6)]
+    table.to_csv(tmp_path / "runs.csv")
+    assert guess_mapping(tmp_path / "runs.csv").row_id == "Unnamed: 0"
+    table.to_parquet(tmp_path / "runs.parquet")
+    assert guess_mapping(tmp_path / "runs.parquet").row_id == "__index_level_0__"
     table = table.loc[np.repeat(np.arange(6), 5)].reset_index(drop=True)
     table["person"] = [f"person {i}" for i in range(30)]
     table["constant"] = "same"
@@ -132,14 +145,6 @@ def test_groups_are_text_columns_whose_few_values_repeat(tmp_path, table):
     shown = {column.name: column for column in inspect(tmp_path / "runs.parquet").columns}
     can = {name for name, column in shown.items() if column.can_be_group}
     assert can == {"label", "region", "constant", "visits", "member"}
-
-
-def test_saved_pandas_index_is_the_row_id(tmp_path, table):
-    table.index = [f"r{i}" for i in range(6)]
-    table.to_csv(tmp_path / "runs.csv")
-    assert guess_mapping(tmp_path / "runs.csv").row_id == "Unnamed: 0"
-    table.to_parquet(tmp_path / "runs.parquet")
-    assert guess_mapping(tmp_path / "runs.parquet").row_id == "__index_level_0__"
 
 
 def test_npz_groups_inputs_and_names(npz):
@@ -184,19 +189,6 @@ def test_mapping_overrules_the_guess(csv, table):
     assert list(data.metadata.columns) == ["region"]
     assert reading.mapping.probabilities == ("p_0", "p_1", "p_2")
     assert read(path, mapping={"label": "truth"}).dataset.labels.tolist() == [2] * 6
-
-
-def test_prefix_stands_for_columns_which_name_their_classes(text):
-    path = text("label,m_a,m_b,g1,g2\n0,.75,.25,1,2\n1,.5,.5,3,4\n")
-    data = load(path, mapping={"probabilities": "m_*", "features": ["g*"]})
-    assert data.class_names == ("m_a", "m_b")
-    assert data.features.tolist() == [[1, 2], [3, 4]]
-    path = text("label,cat,dog\ndog,.75,.25\ncat,.5,.5\n")
-    data = load(path, mapping={"probabilities": ["cat", "dog"]})
-    assert (data.class_names, data.labels.tolist()) == (("cat", "dog"), [1, 0])
-
-
-def test_a_used_mapping_can_be_given_back(csv):
     path = csv(split=["cal"] * 3 + ["test"] * 3)
     first = read(path)
     again = read(path, mapping=first.mapping)
@@ -210,6 +202,16 @@ def test_a_used_mapping_can_be_given_back(csv):
     data = load(csv(region=["north", None, "north", "south", None, "south"]))
     assert data.groups["region"].tolist()[1] == "(missing)"
     assert data.metadata["region"].isna().sum() == 2
+
+
+def test_prefix_stands_for_columns_which_name_their_classes(text):
+    path = text("label,m_a,m_b,g1,g2\n0,.75,.25,1,2\n1,.5,.5,3,4\n")
+    data = load(path, mapping={"probabilities": "m_*", "features": ["g*"]})
+    assert data.class_names == ("m_a", "m_b")
+    assert data.features.tolist() == [[1, 2], [3, 4]]
+    path = text("label,cat,dog\ndog,.75,.25\ncat,.5,.5\n")
+    data = load(path, mapping={"probabilities": ["cat", "dog"]})
+    assert (data.class_names, data.labels.tolist()) == (("cat", "dog"), [1, 0])
 
 
 def test_inspect_shows_columns_before_anything_is_accepted(csv, npz):
@@ -227,17 +229,6 @@ def test_inspect_shows_columns_before_anything_is_accepted(csv, npz):
     assert shown["images"].kind == "images of 4 × 5"
     assert shown["images"].role == "images"
     assert shown["labels"].kind == "whole number"
-
-
-def test_class_names_of_file_and_mapping(csv, npz):
-    names = ("x", "y", "z")
-    assert inspect(csv()).class_names == ("0", "1", "2")
-    assert inspect(npz(class_names=np.array(names))).class_names == names
-    assert load(npz(), mapping={"class_names": names}).class_names == names
-    mapping = ColumnMapping(features=["a", "b"])
-    assert mapping.features == ("a", "b")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        mapping.label = "y"
 
 
 @pytest.mark.parametrize(

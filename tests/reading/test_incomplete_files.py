@@ -205,6 +205,12 @@ def test_an_arrow_file_whose_end_lists_fewer_batches(tmp_path, frame):
     path.write_bytes(written[N][0] + written[N - PART][1])
     assert pd.read_feather(path).shape[0] == N - PART
     refused(path, "'rows.feather' is damaged.*its end lists 5 of 6 batches")
+    path = tmp_path / "rows.csv"
+    text = frame.assign(note="a note", site="here").to_csv(index=False)
+    path.write_text(text.rstrip("\n"))
+    assert len(lore.load(path)) == N
+    path.write_text(text[: -len("here\n") - 1])
+    doubted(path, r"the last line of 'rows.csv' holds 4 of 5 values and does not end", N)
 
 
 @pytest.fixture
@@ -221,7 +227,7 @@ def folder(tmp_path):
     return copy
 
 
-def test_parts_of_a_saved_dataset(folder):
+def test_parts_of_a_saved_dataset(folder, tmp_path, frame):
     lost = "lacks the part data-00001-of-00002"
     first, second = "data-00000-of-00002", "data-00001-of-00002"
     twice = folder(validation__state_json=lambda text: text.replace(second, first))
@@ -235,9 +241,6 @@ def test_parts_of_a_saved_dataset(folder):
     path = place / "test" / "data-00000-of-00001.arrow"
     path.write_bytes(path.read_bytes()[:-8])
     refused(place, "'data-00000-of-00001.arrow' of 'runs_test' is.*cut off after 10 rows")
-
-
-def test_parts_that_file_names_count(tmp_path, frame):
     frame.to_parquet(tmp_path / "test-00001-of-00003.parquet")
     message = "lacks the part test-00000-of-00003, which the names of the others count"
     refused(tmp_path, message)
@@ -258,15 +261,6 @@ def test_a_text_that_was_cut_off_between_two_values(tmp_path, frame, suffix):
     found = read(path)
     assert len(found.dataset) == N - 20
     assert any(said in note for note in found.report.notes)
-
-
-def test_a_last_line_that_does_not_end(tmp_path, frame):
-    path = tmp_path / "rows.csv"
-    text = frame.assign(note="a note", site="here").to_csv(index=False)
-    path.write_text(text.rstrip("\n"))
-    assert len(lore.load(path)) == N
-    path.write_text(text[: -len("here\n") - 1])
-    doubted(path, r"the last line of 'rows.csv' holds 4 of 5 values and does not end", N)
 
 
 in_processes = pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in processes of POSIX")

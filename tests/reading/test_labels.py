@@ -150,6 +150,12 @@ def test_labels_drawn_with_any_seed(tmp_path):
         p, labels = classifier(100, 10, 5, seed)
         with pytest.raises(lore.InputError, match="stood for other classes"):
             lore.load(file_of(tmp_path / "a.npz", p, 9 - labels))
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 100).round(1)
+    assert len(lore.Dataset(p, rng.integers(3, size=100))) == 100
+    p, labels = classifier(20, 20_000, 5, 0)
+    read = lore.load(file_of(tmp_path / "a.npz", p, labels), isolate=True)
+    assert read.n_classes == 20_000
 
 
 @pytest.mark.parametrize("k", [3, 10, 200])
@@ -167,15 +173,6 @@ def test_rounded_probabilities(tmp_path, k, decimals, kind):
     # Half a unit by the rounding and as much by what undoes it, or what float16 and 1e-3 miss.
     assert np.abs(read - p).max() <= max(1.0 * 10.0**-decimals, 1e-3)
     np.testing.assert_allclose(lore.Dataset(given, labels).probabilities, read, atol=1e-12)
-
-
-def test_one_decimal_of_few_classes(tmp_path):
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet([1, 1, 1], 100).round(1)
-    assert len(lore.Dataset(p, rng.integers(3, size=100))) == 100
-    p, labels = classifier(20, 20_000, 5, 0)
-    read = lore.load(file_of(tmp_path / "a.npz", p, labels), isolate=True)
-    assert read.n_classes == 20_000
 
 
 @pytest.mark.parametrize(

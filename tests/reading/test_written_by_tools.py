@@ -73,6 +73,18 @@ def test_a_log_without_scores_or_damaged(tmp_path):
     (tmp_path / "log.eval").write_bytes(content)
     with pytest.raises(InputError, match=r"'log\.eval' is damaged or no Inspect log"):
         read(tmp_path / "log.eval")
+    shutil.copytree(WRITTEN / "hf_dict", tmp_path / "runs")
+    (tmp_path / "runs" / "validation" / "data-00001-of-00002.arrow").unlink()
+    with pytest.raises(InputError, match=r"'data-00001-of-00002\.arrow' of 'runs_validation' is"):
+        read(tmp_path / "runs")
+    (tmp_path / "runs" / "dataset_dict.json").write_text('{"splits": ["train", "other"]}')
+    with pytest.raises(InputError, match=r"splits train, other, of which one must be called"):
+        read(tmp_path / "runs")
+    (tmp_path / "runs" / "test" / "state.json").write_text(
+        '{"_data_files": [{"filename": "../../secret.arrow"}]}'
+    )
+    with pytest.raises(InputError, match="names no data files"):
+        read(tmp_path / "runs" / "test")
 
 
 @pytest.mark.parametrize("isolate", [False, True])
@@ -89,21 +101,6 @@ def test_saved_datasets_of_hugging_face(isolate):
     np.testing.assert_array_equal(shades.max(axis=1), 10 * np.arange(10))
     parquet = read(WRITTEN / "hf.parquet", isolate=isolate).dataset
     assert (parquet.images.shape, parquet.class_names) == ((10, 32, 32, 3), ("neg", "pos"))
-
-
-def test_a_saved_dataset_that_is_not_whole(tmp_path):
-    shutil.copytree(WRITTEN / "hf_dict", tmp_path / "runs")
-    (tmp_path / "runs" / "validation" / "data-00001-of-00002.arrow").unlink()
-    with pytest.raises(InputError, match=r"'data-00001-of-00002\.arrow' of 'runs_validation' is"):
-        read(tmp_path / "runs")
-    (tmp_path / "runs" / "dataset_dict.json").write_text('{"splits": ["train", "other"]}')
-    with pytest.raises(InputError, match=r"splits train, other, of which one must be called"):
-        read(tmp_path / "runs")
-    (tmp_path / "runs" / "test" / "state.json").write_text(
-        '{"_data_files": [{"filename": "../../secret.arrow"}]}'
-    )
-    with pytest.raises(InputError, match="names no data files"):
-        read(tmp_path / "runs" / "test")
 
 
 def test_workbooks_and_other_tables(tmp_path, frame):

@@ -96,16 +96,13 @@ def fitted(data, penalties, *, centred=True):
     return affine.fit_affine(data, [1.0], lambda _: penalties, centred=centred, keep_class=False)
 
 
-def test_without_a_penalty_the_matrix_is_a_multinomial_regression():
+def test_without_a_penalty_it_is_what_plain_regressions_find():
     data = drawn(600, 4, 1, of_matrix)
     state = fitted(data, affine.Penalties(0.0, 1e-9, 1e-9), centred=False)
     logs = np.log(data.probabilities)
     model = LogisticRegression(C=1e9, max_iter=10_000, tol=1e-10).fit(logs, data.labels)
     found = softmax(logs * state["diagonal"] + logs @ state["rest"].T + state["bias"])
     np.testing.assert_allclose(found, model.predict_proba(logs), atol=2e-3)
-
-
-def test_without_a_penalty_the_vector_is_what_a_plain_optimiser_finds():
     data = drawn(500, 3, 2, lambda z: z * [0.5, 0.9, 0.3] + [0.0, 0.5, -0.5])
     state = fitted(data, affine.Penalties(0.0, 1e-9))
     logs = centred(data)
@@ -117,9 +114,6 @@ def test_without_a_penalty_the_vector_is_what_a_plain_optimiser_finds():
     found = np.concatenate([state["diagonal"], state["bias"]])
     assert loss(found) == pytest.approx(best.fun, abs=1e-7)
     np.testing.assert_allclose(state["diagonal"], best.x[:3], atol=5e-3)
-
-
-def test_of_two_classes_the_vector_is_a_logistic_curve_of_the_log_odds():
     data = drawn(800, 2, 3, lambda z: 0.5 * z + [0.0, 1.0])
     state = fitted(data, affine.Penalties(1.0, 1e-9))
     odds = np.log(data.probabilities[:, 1] / data.probabilities[:, 0])

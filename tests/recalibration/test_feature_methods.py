@@ -53,9 +53,6 @@ def test_gradient_of_the_regression():
     numeric = approx_fprime(at, lambda p: problem.penalised(p, 0.6)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, atol=1e-4)
     assert value == pytest.approx(problem.loss(at) + 0.3 * (at[1:-1] ** 2).sum())
-
-
-def test_the_regression_is_scikit_learns():
     data = rows_along_a_feature(4000, 1)
     method = LogisticRecalibration(strength=1e-9).fit(data)
     c = data.confidence
@@ -77,9 +74,6 @@ def test_the_regression_finds_the_feature_and_the_class():
     assert method.of_class_[1] - method.of_class_[0] == pytest.approx(-1, abs=0.25)
     platt = PlattScaling().fit(calibration).recalibrate(evaluation)
     assert nll(method.recalibrate(evaluation)) < nll(platt) - 0.05
-
-
-def test_the_regression_is_platt_scaling_where_features_say_nothing():
     calibration, evaluation = (
         rows_along_a_feature(1000, 4, effect=0),
         rows_along_a_feature(1000, 5, effect=0),
@@ -157,7 +151,7 @@ def test_a_stump_by_hand():
     assert made["threshold"][0] == 0.5
 
 
-def test_it_finds_what_is_wrong_in_one_place():
+def test_trees_find_what_is_wrong_in_one_place_or_say_that_nothing_is():
     calibration, evaluation = rows_in_a_square(3000, 1), rows_in_a_square(3000, 2)
     method = BoostingRecalibration().fit(calibration)
     assert method.remark == ""
@@ -165,9 +159,6 @@ def test_it_finds_what_is_wrong_in_one_place():
     after = method.recalibrate(evaluation)
     assert nll(after) < nll(logistic) - 0.01
     assert np.array_equal(after.predictions, evaluation.predictions)
-
-
-def test_where_nothing_is_left_it_is_the_regression_and_says_so():
     calibration, evaluation = rows_in_a_square(1000, 4, effect=0), rows_in_a_square(200, 5)
     method = BoostingRecalibration().fit(calibration)
     assert method.remark == "no trees: logistic regression alone"
@@ -183,6 +174,12 @@ def test_the_fewest_within_a_standard_error():
     little = much - 0.001 + rng.permutation(np.repeat([-0.1, 0.1], 200))
     assert fewest_as_good(np.array([start, much, little])) == 1
     assert fewest_as_good(np.array([start, start, start])) == 0
+    odd = np.arange(400) % 2
+    x = odd[:, None] + np.random.default_rng(0).normal(size=(400, 1)) * 0.01
+    data = Dataset(np.tile([1.0, 0.0], (400, 1)), odd, features=x)
+    method = BoostingRecalibration(n_trees=40).fit(data)
+    assert abs(method.step_).max() <= 0.1 * 4
+    assert np.isfinite(nll(method.recalibrate(data)))
 
 
 def test_leaves_of_weighted_rows():
@@ -204,15 +201,6 @@ def test_leaves_of_weighted_rows():
             bottom += w[i] * p * (1 - p)
         assert step[one] == pytest.approx(0.1 * top / bottom)
         np.testing.assert_allclose(growing.odds[leaf == one] - before[leaf == one], step[one])
-
-
-def test_sure_rows_that_are_wrong_stay_finite():
-    odd = np.arange(400) % 2
-    x = odd[:, None] + np.random.default_rng(0).normal(size=(400, 1)) * 0.01
-    data = Dataset(np.tile([1.0, 0.0], (400, 1)), odd, features=x)
-    method = BoostingRecalibration(n_trees=40).fit(data)
-    assert abs(method.step_).max() <= 0.1 * 4
-    assert np.isfinite(nll(method.recalibrate(data)))
 
 
 def test_progress_and_cancelling():

@@ -25,11 +25,14 @@ def binary(confidence, right):
     return Dataset(np.column_stack([c, 1 - c]), 1 - np.asarray(right), predictions=np.zeros(len(c)))
 
 
-def test_platt_of_one_confidence_by_hand():
+def test_platt_and_mmce_by_hand():
     # 3 right, 1 wrong: targets 4/5 and 1/3, mean (3 · 0.8 + 1/3) / 4 = 41/60.
     data = binary([0.9] * 4, [1, 1, 1, 0])
     after = PlattScaling().fit(data).recalibrate(data)
     np.testing.assert_allclose(after.confidence, 41 / 60, rtol=1e-12)
+    # r = (−0.9, 0.4), |c − c'| = 0.3: 0.81 + 0.16 − 2 · 0.36 e^(−0.75), over 4.
+    expected = np.sqrt((0.97 - 0.72 * np.exp(-0.75)) / 4)
+    assert maximum_mean_calibration_error([0.9, 0.6], [0, 1]) == pytest.approx(expected)
 
 
 def test_platt_minimises_the_cross_entropy_of_smoothed_targets():
@@ -58,15 +61,12 @@ def test_platt_stays_finite_where_outcomes_are_all_alike_or_separated(right):
     assert np.isfinite(PlattScaling().fit(certain).recalibrate(certain).probabilities).all()
 
 
-def test_isotonic_by_hand():
+def test_isotonic_by_hand(rows):
     # Right: 0, 1, 0, 1 as confidence rises; the middle pair is pooled to 1/2.
     data = binary([0.6, 0.7, 0.8, 0.9], [0, 1, 0, 1])
     method = IsotonicRegression().fit(data)
     new = method.recalibrate(binary([0.5, 0.7, 0.75, 0.85, 0.99], [1] * 5)).confidence
     assert new.tolist() == pytest.approx([0.0, 0.5, 0.5, 0.75, 1.0])
-
-
-def test_isotonic_is_scikit_learns(rows):
     calibration, _, evaluation, _ = rows
     theirs = SklearnIsotonic(y_min=0, y_max=1, out_of_bounds="clip")
     theirs.fit(calibration.confidence, calibration.outcome)
@@ -79,12 +79,6 @@ def double_sum(c, a):
     r = a - c
     kernel = np.exp(-np.abs(c[:, None] - c[None, :]) / 0.4)
     return np.sqrt(r @ kernel @ r) / len(c)
-
-
-def test_mmce_of_two_rows_by_hand():
-    # r = (−0.9, 0.4), |c − c'| = 0.3: 0.81 + 0.16 − 2 · 0.36 e^(−0.75), over 4.
-    expected = np.sqrt((0.97 - 0.72 * np.exp(-0.75)) / 4)
-    assert maximum_mean_calibration_error([0.9, 0.6], [0, 1]) == pytest.approx(expected)
 
 
 def test_mmce_optimization_finds_the_smallest_over_all_temperatures():
@@ -179,13 +173,20 @@ def test_gradient_of_beta_calibration():
     at = rng.normal(size=3)
     numeric = approx_fprime(at, lambda c: total_loss(c, ends, targets)[0], 1e-7)
     np.testing.assert_allclose(total_loss(at, ends, targets)[1], numeric, atol=1e-4)
-
-
-def test_beta_calibration_finds_its_own_curve():
     data, share = told(40_000, 1)
     method = BetaCalibration().fit(data)
     np.testing.assert_allclose(method.coefficients_, CURVE, atol=0.06)
     np.testing.assert_allclose(method.recalibrate(data).probabilities[:, 1], share, atol=0.01)
+    rng = np.random.default_rng(5)
+    vectors = rng.dirichlet(np.full(4, 0.4), 20_000)
+    top = vectors.argmax(axis=1)
+    c = vectors.max(axis=1)
+    right = rng.random(len(c)) < 1 / (1 + ((1 - c) / c) ** 0.6)
+    labels = np.where(right, top, (top + 1) % 4)
+    data = Dataset(vectors, labels)
+    platt = PlattScaling().fit(data).recalibrate(data).confidence
+    ours = BetaCalibration().fit(data).recalibrate(data)
+    np.testing.assert_allclose(ours.confidence, platt, atol=0.02)
 
 
 def test_beta_calibration_is_a_logistic_regression_on_both_logarithms():
@@ -201,19 +202,6 @@ def test_beta_calibration_is_a_logistic_regression_on_both_logarithms():
     a, b, _ = BetaCalibration().fit(data).coefficients_
     assert a > 0
     assert b == 0
-
-
-def test_beta_calibration_of_more_classes_is_a_curve_of_the_confidence():
-    rng = np.random.default_rng(5)
-    vectors = rng.dirichlet(np.full(4, 0.4), 20_000)
-    top = vectors.argmax(axis=1)
-    c = vectors.max(axis=1)
-    right = rng.random(len(c)) < 1 / (1 + ((1 - c) / c) ** 0.6)
-    labels = np.where(right, top, (top + 1) % 4)
-    data = Dataset(vectors, labels)
-    platt = PlattScaling().fit(data).recalibrate(data).confidence
-    ours = BetaCalibration().fit(data).recalibrate(data)
-    np.testing.assert_allclose(ours.confidence, platt, atol=0.02)
 
 
 @pytest.mark.parametrize("n", [1, 2, 30])

@@ -68,9 +68,6 @@ def test_it_says_who_got_the_global_fit(rows):
     method = GroupWise(TemperatureScaling(), ["region", "sex"]).fit(both)
     assert len(method.by_group_) == 6
     assert "north × 0" in method.by_group_
-
-
-def test_labels_and_clones():
     method = GroupWise(LoRe(0.3), "region", 7)
     assert method.label == "LoRe, group-wise"
     assert method.needs_embedding

@@ -44,6 +44,12 @@ def test_histogram_binning_is_the_calibration_accuracy_of_the_bin():
     after = HistogramBinning(n_bins=10).fit(calibration).recalibrate(evaluation)
     # Bin .8–.9 has no calibration row (0.9 lies in the next): confidence kept. .6–.7: accuracy 0.
     assert after.confidence.tolist() == pytest.approx([0.88, 0.0, 0.75])
+    data, _ = make(300, seed=3)
+    code = np.arange(300) % 2
+    data = dataclasses.replace(data, groups=pd.DataFrame({"group": code}))
+    after = LoRe(n_bins=4).fit(data, 1e6 * code).recalibrate(data, 1e6 * code)
+    by_group = GroupWise(HistogramBinning(4)).fit(data).recalibrate(data)
+    np.testing.assert_allclose(after.confidence, by_group.confidence)
 
 
 @pytest.mark.parametrize("gamma", [1e-7, 0.2, 3.0, 1e7])
@@ -81,15 +87,6 @@ def test_lore_at_small_bandwidth_is_the_nearest_calibration_row():
     assert found.empty.tolist() == [True, False]
     assert method.without_neighbours(evaluation).tolist() == [True, False]
     assert method.recalibrate(evaluation, [[0.0], [0.0]]).confidence[0] == 0.6
-
-
-def test_lore_of_groups_far_apart_is_groupwise_histogram_binning():
-    data, _ = make(300, seed=3)
-    code = np.arange(300) % 2
-    data = dataclasses.replace(data, groups=pd.DataFrame({"group": code}))
-    after = LoRe(n_bins=4).fit(data, 1e6 * code).recalibrate(data, 1e6 * code)
-    by_group = GroupWise(HistogramBinning(4)).fit(data).recalibrate(data)
-    np.testing.assert_allclose(after.confidence, by_group.confidence)
 
 
 def test_the_vector_keeps_its_class_and_its_proportions():

@@ -62,6 +62,10 @@ def test_zeros_are_given_a_share():
     assert OtherClasses().shares(data.probabilities, data.predictions)[0, 2] < 1e-9
     found = OtherClasses.fit(data).shares(data.probabilities, data.predictions)
     assert found[0, 2] == pytest.approx(0.25, abs=0.02)
+    data = Dataset([[1.0, 1e-310, 0.0], [1.0, 0.0, 0.0]], [0, 1])
+    after = OtherClasses().complete(rows_of(data, None, ""), np.array([0.4, 0.4])).probabilities
+    np.testing.assert_allclose(after.sum(axis=1), 1)
+    np.testing.assert_allclose(after, [[0.4, 0.3, 0.3]] * 2)
 
 
 def test_two_classes_have_nothing_to_share():
@@ -71,10 +75,3 @@ def test_two_classes_have_nothing_to_share():
     np.testing.assert_allclose(after.probabilities, np.tile([0.3, 0.7], (5, 1)))
     # Nor has data without a wrong row.
     assert OtherClasses.fit(Dataset([[0.8, 0.15, 0.05]] * 5, [0] * 5)) == OtherClasses()
-
-
-def test_denormal_rests_are_shared():
-    data = Dataset([[1.0, 1e-310, 0.0], [1.0, 0.0, 0.0]], [0, 1])
-    after = OtherClasses().complete(rows_of(data, None, ""), np.array([0.4, 0.4])).probabilities
-    np.testing.assert_allclose(after.sum(axis=1), 1)
-    np.testing.assert_allclose(after, [[0.4, 0.3, 0.3]] * 2)

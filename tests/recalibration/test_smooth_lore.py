@@ -156,13 +156,10 @@ def test_it_finds_what_no_global_method_can():
     assert after[~here].mean() == pytest.approx(0.8, abs=0.03)
 
 
-def test_with_a_name_of_its_own(rows, fitted, levels):
+def test_a_name_the_prediction_on_top_and_no_features(rows, fitted, levels):
     expected = levels.recalibrate(*rows).probabilities
     np.testing.assert_array_equal(LevelLoRe().fit(*rows).recalibrate(*rows).probabilities, expected)
     assert fitted.candidates_["weight"].sum() == pytest.approx(1)
-
-
-def test_the_prediction_stays_on_top_where_that_is_wanted(rows, fitted):
     data, z = rows
     given = fitted.recalibrate(data, z).probabilities
     kept = SmoothLoRe(keep_class=True).fit(data, z).recalibrate(data, z).probabilities
@@ -171,9 +168,6 @@ def test_the_prediction_stays_on_top_where_that_is_wanted(rows, fitted):
     assert 0 < moved.sum() < len(data)
     np.testing.assert_allclose(kept[own], kept.max(axis=1))
     np.testing.assert_allclose(kept[~moved], given[~moved])
-
-
-def test_without_features_only_places_count(rows):
     data, z = rows
     method = SmoothLoRe().fit(dataclasses.replace(data, features=None), z)
     assert method.more_ == []
@@ -273,9 +267,6 @@ def test_levels_by_hand():
     assert (bins.n_bins, means.tolist()) == (1, pytest.approx([0.8]))
     bins, means = confidence_levels(np.ones(100), 4)
     assert means[bins.assign([1.0])].tolist() == [1.0]
-
-
-def test_levels_tell_doubtful_rows_apart_rather_than_sure_ones():
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.uniform(0.5, 0.9, 50), rng.uniform(0.998, 1.0, 950)])
     bins, _ = confidence_levels(rows, most_levels(len(rows)))

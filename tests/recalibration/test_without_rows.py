@@ -116,6 +116,12 @@ def test_rows_of_a_sparse_bin_are_left_out(calibration):
     assert 0 < sizes[8] < 10 or (sizes[sizes > 0] < 10).any()
     assert set(kept["bin_index"]) == set(np.flatnonzero(sizes >= 10))
     assert kept["count"].sum() == sizes[sizes >= 10].sum()
+    method = HistogramBinning(15).fit(calibration)
+    count = method.state()["count"]
+    np.testing.assert_array_equal(count, np.histogram(calibration.confidence, 15, (0, 1))[0])
+    kept = method.without_rows().state()
+    np.testing.assert_array_equal(np.isnan(kept["accuracy"]), count < 10)
+    assert kept["count"].tolist() == np.where(count < 10, 0, count).tolist()
 
 
 def test_a_learned_map_knows_cells_too(calibration, new):
@@ -158,15 +164,6 @@ def test_isotonic_steps_of_enough_rows():
     assert set(kept["accuracy"]) == {0.8}
 
 
-def test_histogram_bins_of_enough_rows(calibration):
-    method = HistogramBinning(15).fit(calibration)
-    count = method.state()["count"]
-    np.testing.assert_array_equal(count, np.histogram(calibration.confidence, 15, (0, 1))[0])
-    kept = method.without_rows().state()
-    np.testing.assert_array_equal(np.isnan(kept["accuracy"]), count < 10)
-    assert kept["count"].tolist() == np.where(count < 10, 0, count).tolist()
-
-
 def test_a_few_numbers_stay_as_they_are(calibration, new):
     for method in (TemperatureScaling(), PlattScaling(), GroupWise(TemperatureScaling())):
         method.fit(calibration)
@@ -174,9 +171,6 @@ def test_a_few_numbers_stay_as_they_are(calibration, new):
         np.testing.assert_array_equal(
             kept.recalibrate(new).probabilities, method.recalibrate(new).probabilities
         )
-
-
-def test_what_could_tell_single_rows_apart_is_refused(calibration):
     for method in (
         GroupWise(LoRe()),
         GroupWise(IsotonicRegression()),

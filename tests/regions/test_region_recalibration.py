@@ -50,7 +50,7 @@ def test_numbers_are_those_of_the_methods_on_the_rows_inside(halves, found):
         assert row["gap_low"] < row["gap"] < row["gap_high"]
 
 
-def test_an_overconfident_region_is_mended(found):
+def test_an_overconfident_region_is_mended(found, halves):
     before, temperature, platt = found.table["gap"]
     assert before > 0.08
     assert max(abs(temperature), abs(platt)) < 0.04
@@ -58,9 +58,6 @@ def test_an_overconfident_region_is_mended(found):
     assert "they confirm it" in found.sentence
     assert f"Fitted on the {found.n_fitted} calibration rows inside" in found.sentence
     assert found.fitted[0].temperature_ > 1.5
-
-
-def test_chance_on_evaluation_rows_is_not_confirmed(halves):
     cal, ev = halves
     # Only wrong rows: a region no calibration row can confirm.
     mended = TemperatureScaling().fit(cal)

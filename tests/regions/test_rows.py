@@ -28,25 +28,13 @@ def rows(sample):
     return data, local_errors(c, a, z), z
 
 
-def test_worst_rows_are_the_largest_errors_among_the_supported(rows):
+def test_worst_rows_and_their_table(rows):
     _, errors, _ = rows
     within = errors.bin_index > 8
     worst = worst_rows(errors, within=within, n_rows=7, min_effective_size=5)
     allowed = within & (errors.effective_size >= 5)
     expected = np.sort(errors.absolute[allowed])[::-1][:7]
     np.testing.assert_array_equal(errors.absolute[worst], expected)
-
-
-def test_drawn_rows_hold_the_worst_and_no_row_twice():
-    within = np.arange(1000) % 2 == 0
-    drawn = drawn_rows(within, np.array([4, 10]), 50)
-    assert len(drawn) == len(set(drawn)) == 50
-    assert {4, 10} <= set(drawn)
-    assert within[drawn].all()
-    assert np.array_equal(drawn, drawn_rows(within, np.array([4, 10]), 50))
-
-
-def test_row_table(rows):
     data, errors, _ = rows
     table = row_table(data, np.array([5, 2]), errors)
     assert table["row"].tolist() == [5, 2]
@@ -58,13 +46,19 @@ def test_row_table(rows):
     none = row_table(data, np.array([], dtype=int), errors)
     assert len(none) == 0
     assert list(none.columns) == list(row_table(data, np.array([0]), errors).columns)
-
-
-def test_a_class_is_named_where_one_of_its_rows_lies(rows):
     data, _, z = rows
     subgroups = class_positions(data, z, np.ones(len(data), dtype=bool))
     assert subgroups["name"].tolist() == ["0"]  # the other class is never predicted
     assert ((z == subgroups[["x", "y"]].to_numpy()[0]).all(axis=1)).any()
+
+
+def test_drawn_rows_hold_the_worst_and_no_row_twice():
+    within = np.arange(1000) % 2 == 0
+    drawn = drawn_rows(within, np.array([4, 10]), 50)
+    assert len(drawn) == len(set(drawn)) == 50
+    assert {4, 10} <= set(drawn)
+    assert within[drawn].all()
+    assert np.array_equal(drawn, drawn_rows(within, np.array([4, 10]), 50))
 
 
 def test_the_longest_words_tell_most_of_a_row():

@@ -141,13 +141,10 @@ def test_other_data_are_refused(first_report, data_file, make_dataset, tmp_path,
     assert not (tmp_path / "out").exists()
 
 
-def test_without_a_file_rerun_asks_for_one(files):
+def test_without_a_file_rerun_asks_for_one(files, dataset, tmp_path):
     script = files["rerun.sh"].decode()
     assert '"${1:?name the data file' in script
     assert 'lore report "$@" --map pca-2 --gamma 0.4 --bins 5' in script
-
-
-def test_write_report(dataset, tmp_path):
     place = lore.write_report(
         dataset,
         tmp_path / "r.zip",

@@ -63,7 +63,7 @@ def test_csv_and_parquet_hold_the_same(files):
             np.testing.assert_allclose(csv[column], parquet[column].astype(float), rtol=1e-12)
 
 
-def test_config_says_with_what(files, dataset, settings):
+def test_config_says_with_what(files, dataset, settings, make_dataset):
     config = json.loads(files["config.json"])
     assert config["settings"]["gamma"] == 0.4
     assert config["settings"]["methods"] == list(settings.methods)
@@ -73,9 +73,6 @@ def test_config_says_with_what(files, dataset, settings):
     assert config["seeds"] == {"simulations": 0, "feature map": 0}
     assert config["versions"]["numpy"] == np.__version__
     assert config["left_out"] == {}
-
-
-def test_the_digest_is_of_the_data_not_of_their_name(dataset, make_dataset):
     # (Every copy of a dataset rescales its probabilities, and with them their last bit.)
     digest = content_digest(dataclasses.replace(dataset, name="one"))
     assert content_digest(dataclasses.replace(dataset, name="another")) == digest

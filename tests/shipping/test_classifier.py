@@ -245,6 +245,10 @@ def test_a_class_that_was_not_seen_has_probability_0(digits):
     expected = GaussianNB().fit(X[seen], y[seen]).predict_proba(X_test)
     np.testing.assert_allclose(found, np.insert(expected, 4, 0.0, axis=1), atol=1e-12)
     assert model.classes_.tolist() == [*range(10)]
+    X, _, y, _ = digits
+    base = GaussianNB().fit(X[y < 9], y[y < 9])
+    with pytest.raises(InputError, match="only classes the estimator knows; got .*9.* at row"):
+        LoReClassifier(base, cv="prefit").fit(X, y)
 
 
 def test_groups_of_a_splitter_are_routed(frame):
@@ -266,6 +270,10 @@ def test_a_frozen_classifier_stays_fitted(digits):
     found = frozen.fit(X[300:], y[300:]).predict_proba(X_test)
     np.testing.assert_array_equal(found, prefit.fit(X[300:], y[300:]).predict_proba(X_test))
     assert np.isfinite(cross_val_score(frozen, X[300:], y[300:], cv=2)).all()
+    y = np.repeat([0, 1, 2], [100, 40, 1])
+    model = LoReClassifier(DummyClassifier(), recalibrator=TemperatureScaling()).fit(y[:, None], y)
+    np.testing.assert_allclose(model.estimator_.class_prior_ * 106, [75, 30, 1])
+    assert model.recalibrator_.n_rows_ == 35
 
 
 class MarginsOnly(ClassifierMixin, BaseEstimator):
@@ -402,20 +410,6 @@ def test_misuse(digits, arguments, message):
     X, _, y, _ = digits
     with pytest.raises(InputError, match=message):
         LoReClassifier(**{"estimator": GaussianNB(), **arguments}).fit(X, y)
-
-
-def test_an_unknown_class_for_a_fitted_classifier(digits):
-    X, _, y, _ = digits
-    base = GaussianNB().fit(X[y < 9], y[y < 9])
-    with pytest.raises(InputError, match="only classes the estimator knows; got .*9.* at row"):
-        LoReClassifier(base, cv="prefit").fit(X, y)
-
-
-def test_held_out_rows_are_alike_in_all_classes():
-    y = np.repeat([0, 1, 2], [100, 40, 1])
-    model = LoReClassifier(DummyClassifier(), recalibrator=TemperatureScaling()).fit(y[:, None], y)
-    np.testing.assert_allclose(model.estimator_.class_prior_ * 106, [75, 30, 1])
-    assert model.recalibrator_.n_rows_ == 35
 
 
 def weighted_rows():

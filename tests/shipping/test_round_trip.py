@@ -196,20 +196,6 @@ def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
     assert TemperatureScaling().fit(calibration, made).to_bytes()
 
 
-def test_plain_coordinates(calibration, new):
-    method = LoRe(0.3).fit(calibration, calibration.features[:, :2])
-    predictor = Predictor.load(method.to_bytes())
-    with pytest.raises(InputError, match="fitted on plain coordinates"):
-        predictor.predict(new.probabilities, new.features)
-    assert predictor.predict(new.probabilities, coordinates=new.features[:, :2]).shape == (900, 3)
-    # The maps given may be drawn from evaluation rows too; those are not to be shipped.
-    both = embed(np.vstack([calibration.features, new.features[:50]]), "tsne", n_iter=5)
-    method = LoRe(0.3).fit(calibration, both.coordinates[:400])
-    with pytest.raises(InputError, match=r"the t-SNE 2-D map must hold the 400 calibration rows"):
-        method.to_bytes(maps=both)
-    assert Predictor.load(method.to_bytes(maps=both.rows(slice(0, 400)))).needs_features
-
-
 def test_the_map_given_when_it_is_saved(calibration, new):
     two, all_ = embed(calibration.features), embed(calibration.features, "identity")
     expected = Predictor.load(LoRe(0.3).fit(calibration, two).to_bytes())
@@ -226,3 +212,14 @@ def test_the_map_given_when_it_is_saved(calibration, new):
         named.to_bytes(maps={"b": two})
     with pytest.raises(InputError, match="'maps' must be True, False, an Embedding"):
         method.to_bytes(maps=two.coordinates)
+    method = LoRe(0.3).fit(calibration, calibration.features[:, :2])
+    predictor = Predictor.load(method.to_bytes())
+    with pytest.raises(InputError, match="fitted on plain coordinates"):
+        predictor.predict(new.probabilities, new.features)
+    assert predictor.predict(new.probabilities, coordinates=new.features[:, :2]).shape == (900, 3)
+    # The maps given may be drawn from evaluation rows too; those are not to be shipped.
+    both = embed(np.vstack([calibration.features, new.features[:50]]), "tsne", n_iter=5)
+    method = LoRe(0.3).fit(calibration, both.coordinates[:400])
+    with pytest.raises(InputError, match=r"the t-SNE 2-D map must hold the 400 calibration rows"):
+        method.to_bytes(maps=both)
+    assert Predictor.load(method.to_bytes(maps=both.rows(slice(0, 400)))).needs_features

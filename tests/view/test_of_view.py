@@ -132,7 +132,12 @@ def test_methods_of_a_view(view):
         comparison_of(alone, [], {})
 
 
-def test_the_largest_group_counts_where_all_are_small(view):
+def test_simulating_is_for_the_map_that_is_measured_on(view):
+    on = lore.embed(view.dataset.features, "identity")
+    n = len(view.evaluation)
+    assert simulating_of(view) == lore.inference.affordable_intervals(n, 2)
+    assert simulating_of(view, on=on) == lore.inference.affordable_intervals(n, 4)
+    assert simulating_of(view.with_(maps={})) == lore.inference.affordable_intervals(n, None)
     groups = np.array([["a", "x"], ["b", "x"]])[np.arange(len(view.dataset)) % 2]
     dataset = dataclasses.replace(view.dataset, groups=groups)
     assert grouping_of(dataset) == Grouping("group_0", 30)
@@ -141,14 +146,6 @@ def test_the_largest_group_counts_where_all_are_small(view):
     assert grouping_of(few, "group_1") == Grouping("group_1", 8)
     assert grouping_of(few, min_group_size=3) == Grouping("group_0", 3)
     assert grouping_of(view.dataset) is None or view.dataset.groups is not None
-
-
-def test_simulating_is_for_the_map_that_is_measured_on(view):
-    on = lore.embed(view.dataset.features, "identity")
-    n = len(view.evaluation)
-    assert simulating_of(view) == lore.inference.affordable_intervals(n, 2)
-    assert simulating_of(view, on=on) == lore.inference.affordable_intervals(n, 4)
-    assert simulating_of(view.with_(maps={})) == lore.inference.affordable_intervals(n, None)
 
 
 def test_rewards_are_held_against_the_first(view):
@@ -204,9 +201,6 @@ def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(large):
     both = np.isfinite(few.signed) & np.isfinite(all_.signed)
     assert both.sum() > 0.6 * np.isfinite(all_.signed).sum()
     assert np.quantile(np.abs(few.signed - all_.signed)[both], 0.9) < 0.08
-
-
-def test_in_space_rows_have_their_own_errors(large):
     space = lore.embed(np.random.default_rng(0).normal(size=(12_000, 3)), "identity")
     few, all_ = (preview_rows(large, on=space, max_rows=n) for n in (4_000, 12_000))
     errors = errors_of(large)

@@ -71,7 +71,7 @@ def test_many_rows_that_are_off_come_before_few_that_are_further_off(seed):
     assert any(Predicate("place", "east") in subgroup.conditions for subgroup in subgroups[1:])
 
 
-def test_a_planted_range_is_named_by_its_ends():
+def test_planted_ranges_blobs_and_pairs_are_found():
     data = _data(1, 3000, gap=lambda site, age, z: 0.3 * (age < 28))
     (subgroup, *_) = _verdict(data)[1].subgroups
     (part,) = subgroup.conditions
@@ -79,17 +79,11 @@ def test_a_planted_range_is_named_by_its_ends():
     assert 23 <= float(part.value.removeprefix("< ")) == part.high <= 33
     for rows in (data, data.rows(np.arange(0, len(data), 7))):
         np.testing.assert_array_equal(subgroup.holds(rows), rows.metadata["age"] < part.high)
-
-
-def test_a_planted_blob_is_a_region():
     data = _data(2, 6000, gap=lambda site, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
     subgroup = _verdict(data)[1].subgroups[0]
     planted = np.abs(data.features - 1).sum(axis=1) < 0.7
     assert planted[subgroup.rows].mean() > 0.6
     assert planted[subgroup.rows].sum() > 0.6 * planted.sum()
-
-
-def test_a_pair_is_found_where_neither_column_tells_it():
     data = _data(
         3,
         6000,
@@ -108,6 +102,8 @@ def test_underconfidence_has_the_other_sign():
     assert subgroup.sign == -1
     assert subgroup.held.gap_high < 0
     assert "too unsure" in evidence_of(subgroup, _verdict(data)[1])
+    levels = [_verdict(_data(100 + seed, 600))[0].level for seed in range(12)]
+    assert levels.count("good") >= 11
 
 
 def test_a_region_is_named_by_what_most_of_its_rows_hold():
@@ -138,20 +134,12 @@ def test_halves_are_drawn_and_alike_in_confidence():
     assert 5 <= together <= 25
 
 
-def test_right_confidences_are_left_alone():
-    levels = [_verdict(_data(100 + seed, 600))[0].level for seed in range(12)]
-    assert levels.count("good") >= 11
-
-
 def test_a_gap_everywhere_is_said_once_and_is_no_place():
     said, search = _verdict(_data(5, 3000, shift=0.15))
     assert said.level == "global"
     assert search.against == "average"
     assert search.subgroups == []
     assert "15" in said.sentence or "14" in said.sentence or "16" in said.sentence
-
-
-def test_what_is_left_over_an_average_gap_is_found():
     data = _data(6, 3000, shift=0.06, gap=lambda site, age, z: 0.25 * (site == "east"))
     said, search = _verdict(data)
     assert search.subgroups[0].conditions == (Predicate("place", "east"),)

@@ -16,7 +16,7 @@ def _rows(seed, n=400):
     return c, (rng.random(n) < c).astype(float), rng
 
 
-def test_an_average_by_hand():
+def test_averages_and_the_overall_gap_by_hand():
     c = np.array([0.8, 0.8, 0.6, 0.6])
     a = np.array([1.0, 0.0, 1.0, 1.0])
     found = Average.of(c, a, "zero").of_rows(np.array([1, 2]))
@@ -28,6 +28,11 @@ def test_an_average_by_hand():
     assert found.scatter == pytest.approx(0.6 / np.sqrt(2))
     # Against the average, mean residual (−0.2 + 0.8 − 0.4 − 0.4)/4 = −0.05.
     assert Average.of(c, a, "average").of_rows(np.array([1, 2])).mean == pytest.approx(0.25)
+    found = overall_gap([0.9, 0.9, 0.9, 0.9, 0.3, 0.3], [1, 1, 0, 0, 0, 0], n_bins=10)
+    assert found.gap == pytest.approx(0.7 - 1 / 3)
+    # Gaps 0.4 on four rows and 0.3 on two.
+    assert found.error == pytest.approx((4 * 0.4 + 2 * 0.3) / 6)
+    assert found.n_rows == 6
 
 
 @pytest.mark.parametrize("against", ["average", "same confidence"])
@@ -60,21 +65,10 @@ def test_p_values_are_near_the_exact_ones():
         found = Average.of(np.full(n, c), a, "zero").of_rows(np.arange(n))
         exact = stats.binom.sf(mistakes - 1, n, 1 - c)
         assert float(found.p_value(1)) == pytest.approx(exact, rel=0.35)
-
-
-def test_the_tail_of_no_skewness_is_normal_and_of_an_exponential_is_its_own():
     t = np.linspace(-3, 5, 9)
     assert upper_tail(t, np.zeros(9)) == pytest.approx(stats.norm.sf(t))
     assert upper_tail(t, np.full(9, 2.0)) == pytest.approx(np.minimum(np.exp(-(t + 1)), 1))
     assert upper_tail(-t, np.full(9, -2.0)) == pytest.approx(1 - np.minimum(np.exp(-(t + 1)), 1))
-
-
-def test_the_overall_gap_by_hand():
-    found = overall_gap([0.9, 0.9, 0.9, 0.9, 0.3, 0.3], [1, 1, 0, 0, 0, 0], n_bins=10)
-    assert found.gap == pytest.approx(0.7 - 1 / 3)
-    # Gaps 0.4 on four rows and 0.3 on two.
-    assert found.error == pytest.approx((4 * 0.4 + 2 * 0.3) / 6)
-    assert found.n_rows == 6
 
 
 @pytest.mark.parametrize("n", [300, 3000])
@@ -101,9 +95,6 @@ def test_the_level_that_is_named_is_not_that_of_a_lone_row():
     # Nothing is surely off: the most rows × gap.
     found = overall_gap([0.5, 0.5, 0.9], [1, 0, 1], n_bins=10)
     assert (found.worst_rows, found.worst_gap) == (1, pytest.approx(-0.1))
-
-
-def test_levels_that_cancel_are_seen():
     rng = np.random.default_rng(0)
     c = rng.uniform(0.5, 1, 4000)
     a = (rng.random(4000) < np.clip(c - 0.12 * np.sin((c - 0.5) * 4 * np.pi), 0, 1)).astype(float)

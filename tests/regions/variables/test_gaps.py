@@ -17,6 +17,14 @@ def test_names_by_hand():
     assert table["gap_low"].tolist() == pytest.approx(list([0.7, 0.8, 0.5] - high))
     assert table["gap_high"].tolist() == pytest.approx(list([0.7, 0.8, 0.5] - low))
     assert (table["border"] == "").all()
+    n = 5000
+    rng = np.random.default_rng(0)
+    names = np.where(rng.random(n) < 0.5, "big", [f"n{i}" for i in range(n)])
+    table = gap_along(np.full(n, 0.7), np.ones(n), names, max_names=4)
+    assert len(table) == 4
+    assert table["value"].iloc[-1].startswith("other (")
+    assert table["rows"].sum() == n
+    assert table.loc[table["value"] == "big", "rows"].item() == (names == "big").sum()
 
 
 def test_parts_of_a_number_by_brute_force(sample):
@@ -29,17 +37,6 @@ def test_parts_of_a_number_by_brute_force(sample):
         assert row.rows == len(inside)
         assert row.gap == pytest.approx(np.mean(c[inside]) - np.mean(a[inside]))
     assert table["rows"].sum() == len(c)
-
-
-def test_many_names_are_put_together():
-    n = 5000
-    rng = np.random.default_rng(0)
-    names = np.where(rng.random(n) < 0.5, "big", [f"n{i}" for i in range(n)])
-    table = gap_along(np.full(n, 0.7), np.ones(n), names, max_names=4)
-    assert len(table) == 4
-    assert table["value"].iloc[-1].startswith("other (")
-    assert table["rows"].sum() == n
-    assert table.loc[table["value"] == "big", "rows"].item() == (names == "big").sum()
 
 
 def test_grid_by_brute_force(sample):

@@ -46,10 +46,7 @@ def test_words_are_held_as_they_stand(log):
     for one in [*known[:20], *groups]:
         held = [len(words & set(one.words)) >= one.least for words in texts]
         np.testing.assert_array_equal(one.codes == 1, held, err_msg=one.values[1])
-
-
-def test_groups_are_of_one_topic(log):
-    """Words of a topic stand together; of a group nearly all are of one topic."""
+    # Words of a topic stand together; of a group nearly all are of one topic.
     groups = [one.words for one in word_attributes(as_dataset(log)) if len(one.words) > 4]
     of_topic = [{*words} for words in TOPICS.values()]
     pure = [max(len(topic & {*group}) for topic in of_topic) / len(group) for group in groups]
