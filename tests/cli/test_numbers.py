@@ -202,17 +202,14 @@ class TestCompare:
         options = (*self.METHODS, "--draws", "40", "--gamma", "0.3")
         found = run_json("compare", file, *options)
         coordinates = lore.embed(dataset.features, "pca", 2).coordinates
-        result = lore.compare(
-            dataset.calibration,
-            dataset.evaluation,
-            [lore.NoRecalibration(), lore.LoRe(gamma=0.3)],
-            calibration_embedding=coordinates[dataset.in_split("calibration")],
-            evaluation_embedding=points,
-            gamma=0.3,
-            groups=dataset.evaluation.groups["region"],
-            min_group_size=30,
-            n_draws=40,
-        )
+        places = {
+            "calibration_embedding": coordinates[dataset.in_split("calibration")],
+            "evaluation_embedding": points,
+        }
+        groups = {"groups": dataset.evaluation.groups["region"], "min_group_size": 30}
+        methods = [lore.NoRecalibration(), lore.LoRe(gamma=0.3)]
+        halves = dataset.calibration, dataset.evaluation
+        result = lore.compare(*halves, methods, **places, **groups, gamma=0.3, n_draws=40)
         expected = result.table.to_dict(orient="index")
         assert {name: found["methods"][name] for name in expected} == expected
         assert found["low"]["LoRe"] == result.low.to_dict(orient="index")["LoRe"]

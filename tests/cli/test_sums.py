@@ -195,25 +195,12 @@ def test_what_lets_rows_count_once_says_so(weighted, tmp_path, refuses):
     _, path = weighted
     refuses("The whole vector's test lets every row count once", "metrics", path, "--target", "all")
     out = str(tmp_path / "m.lore")
-    refuses(
-        "Venn–Abers lets every calibration row count once",
-        "recalibrate",
-        "--fit",
-        path,
-        "--method",
-        "venn-abers",
-        "--save",
-        out,
-    )
+    fit = ("recalibrate", "--fit", path, "--method", "venn-abers", "--save", out)
+    refuses("Venn–Abers lets every calibration row count once", *fit)
     frame = pd.DataFrame({"label": [0, 1] * 20, "p": np.linspace(0.1, 0.9, 40)})
     for k in range(2):
         frame.assign(f_0=np.arange(40.0), sample_weight=1.0 + np.arange(40)).to_parquet(
             tmp_path / f"part-{k}.parquet"
         )
-    refuses(
-        "which sums over cells cannot let count",
-        "metrics",
-        tmp_path / "part-*.parquet",
-        "--sums",
-        tmp_path / "s",
-    )
+    files = (tmp_path / "part-*.parquet", "--sums", tmp_path / "s")
+    refuses("which sums over cells cannot let count", "metrics", *files)

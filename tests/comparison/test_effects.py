@@ -75,11 +75,8 @@ def test_a_method_that_did_nothing_says_so_in_its_name():
         remark = "of a kind"
 
     result = compare(data, data, [NoRecalibration(), Nothing(), Said()])
-    assert list(result.names.values()) == [
-        "No recalibration",
-        "Nothing (changed nothing)",
-        "Said (of a kind)",
-    ]
+    names = ["No recalibration", "Nothing (changed nothing)", "Said (of a kind)"]
+    assert list(result.names.values()) == names
 
 
 @pytest.fixture(scope="module")

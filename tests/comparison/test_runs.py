@@ -51,30 +51,16 @@ METHODS = [NoRecalibration(), TemperatureScaling(), LoRe(0.5, 5)]
 def test_it_is_compare_run_by_run(runs):
     seen = []
     options = {"gamma": 0.5, "n_bins": 5, "min_group_size": 3}
-    result = compare_runs(
-        runs,
-        METHODS,
-        n_components=2,
-        group_column="region",
-        n_jobs=1,
-        progress=lambda share, message: seen.append((share, message)),
-        **options,
-    )
+    more = {"n_components": 2, "group_column": "region", "n_jobs": 1}
+    more["progress"] = lambda share, message: seen.append((share, message))
+    result = compare_runs(runs, METHODS, **more, **options)
     tables = []
     for run in runs:
         points = embed(run.features, "pca", 2).coordinates
-        rows = run.in_split("calibration")
-        tables.append(
-            compare(
-                run.calibration,
-                run.evaluation,
-                METHODS,
-                calibration_embedding=points[rows],
-                evaluation_embedding=points[~rows],
-                groups=run.evaluation.groups["region"],
-                **options,
-            ).table
-        )
+        rows, groups = run.in_split("calibration"), run.evaluation.groups["region"]
+        places = {"calibration_embedding": points[rows], "evaluation_embedding": points[~rows]}
+        halves = run.calibration, run.evaluation
+        tables.append(compare(*halves, METHODS, groups=groups, **places, **options).table)
     stacked = np.stack([table.to_numpy() for table in tables])
     assert list(result.table.index) == ["No recalibration", "Temperature scaling", "LoRe"]
     assert list(result.table.columns) == list(tables[0].columns)

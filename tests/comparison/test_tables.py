@@ -51,24 +51,12 @@ def test_a_limit_is_exceeded_where_the_whole_interval_is():
 
 
 def test_the_worst_place_is_the_one_that_is_surely_worst():
-    subgroups = pd.DataFrame(
-        {
-            "where": ["few", "many", "unsure"],
-            "held_out_gap": [0.4, 0.3, -0.35],
-            "held_out_gap_low": [0.05, 0.25, -0.45],
-            "held_out_gap_high": [0.7, 0.35, -0.27],
-        }
-    )
+    found = [("few", 0.4, 0.05, 0.7), ("many", 0.3, 0.25, 0.35), ("unsure", -0.35, -0.45, -0.27)]
+    columns = ["where", "held_out_gap", "held_out_gap_low", "held_out_gap_high"]
+    subgroups = pd.DataFrame(found, columns=columns)
     (row,) = check_subgroups(subgroups, 0.26).to_dict(orient="records")
-    assert row == {
-        "check": "worst place",
-        "limit": 0.26,
-        "value": 0.35,
-        "low": 0.27,
-        "high": 0.45,
-        "result": "exceeded",
-        "where": "unsure",
-    }
+    numbers = {"limit": 0.26, "value": 0.35, "low": 0.27, "high": 0.45}
+    assert row == {"check": "worst place", **numbers, "result": "exceeded", "where": "unsure"}
     assert list(check_subgroups(subgroups, 0.3)["result"]) == ["not sure"]
     assert list(check_subgroups(subgroups[:0], 0.0)["result"]) == ["met"]
 

@@ -35,10 +35,7 @@ def test_equal_mass_fills_bins_evenly_and_keeps_ties_together():
 
 @pytest.mark.parametrize(
     ("weights", "expected"),
-    [
-        (None, [1 / 2, 1 / 2, 1.0, 0.3]),
-        ([1.0, 2.0, 3.0, 1.0], [2 / 5, 1 / 4, 1.0, 0.3]),
-    ],
+    [(None, [1 / 2, 1 / 2, 1.0, 0.3]), ([1.0, 2.0, 3.0, 1.0], [2 / 5, 1 / 4, 1.0, 0.3])],
 )
 def test_accuracy_of_the_others_in_the_bin_by_hand(weights, expected):
     """Rows 0 to 2 share a bin; row 3 is alone and takes what it is given."""

@@ -6,10 +6,7 @@ import pytest
 from lore_core.data.progress import Cancelled
 from lore_core.embedding import embed, tsne, umap_map
 
-SHORT = {
-    "tsne": {"n_iter": 100, "perplexity": 10},
-    "umap": {"n_epochs": 60, "n_neighbors": 10},
-}
+SHORT = {"tsne": {"n_iter": 100, "perplexity": 10}, "umap": {"n_epochs": 60, "n_neighbors": 10}}
 # The first UMAP of a process compiles for seconds: all are made by one.
 of_umap = [pytest.mark.slow, pytest.mark.xdist_group("umap")]
 METHODS = ["tsne", pytest.param("umap", marks=of_umap)]

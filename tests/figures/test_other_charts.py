@@ -47,11 +47,8 @@ def test_rewards(grouped):
         "<i>odd</i>": reward_curve(c**2, a, baseline=c),
     }
     chart = reward_figure(curves, rows="rows", baseline="No recalibration", ratio=10.0)
-    lines = [
-        trace
-        for trace in chart.figure.data
-        if trace.mode == "lines" and trace.customdata is not None
-    ]
+    traces = [trace for trace in chart.figure.data if trace.mode == "lines"]
+    lines = [trace for trace in traces if trace.customdata is not None]
     np.testing.assert_allclose(lines[1].y, curves["<i>odd</i>"].gain)
     answered = [trace for trace in chart.figure.data if trace.yaxis == "y2"]
     np.testing.assert_allclose(answered[1].y, curves["<i>odd</i>"].answered * 100)

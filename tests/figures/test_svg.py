@@ -92,24 +92,17 @@ class TestPlaces:
 
     @pytest.mark.parametrize("sideways", [False, True])
     def test_bars_reach_from_zero_to_their_value(self, plain, sideways):
-        bars = Bars(
-            place=np.array([2.0, 6.0]),
-            width=2.0,
-            length=np.array([1.0, -1.0]),
-            tints=[Tint("over"), Tint("under", 0.5)],
-            sideways=sideways,
-        )
+        place, length = np.array([2.0, 6.0]), np.array([1.0, -1.0])
+        tints = [Tint("over"), Tint("under", 0.5)]
+        bars = Bars(place=place, width=2.0, length=length, tints=tints, sideways=sideways)
         along, value = Axis(span=(0.0, 10.0)), Axis(span=(-1.0, 1.0))
         x, y = (value, along) if sideways else (along, value)
         over, under = elements(plain(bars, x=x, y=y), "rect")
-        wanted = (
-            [("170", "134", "132", "36"), ("38", "62", "132", "36")]
-            if sideways
-            else [("64.4", "8", "52.8", "90"), ("170", "98", "52.8", "90")]
-        )
-        assert [
-            tuple(map(bar.get, ("x", "y", "width", "height"))) for bar in (over, under)
-        ] == wanted
+        wanted = [("64.4", "8", "52.8", "90"), ("170", "98", "52.8", "90")]
+        if sideways:
+            wanted = [("170", "134", "132", "36"), ("38", "62", "132", "36")]
+        sides = ("x", "y", "width", "height")
+        assert [tuple(map(bar.get, sides)) for bar in (over, under)] == wanted
         assert under.get("fill-opacity") == "0.5"
 
     def test_details_are_left_out(self, plain):

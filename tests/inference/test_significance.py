@@ -36,10 +36,7 @@ def test_moments_are_those_of_the_weighted_sum(calibrated, gamma):
     np.testing.assert_allclose(found.z, (w @ (c - a)) / np.sqrt(w**2 @ (c * (1 - c))), rtol=1e-9)
     third = w**3 @ (c * (1 - c) * (2 * c - 1))
     p = two_sided_p_value(
-        found.signed,
-        found.standard_error,
-        third / found.standard_error**3,
-        found.effective_size,
+        found.signed, found.standard_error, third / found.standard_error**3, found.effective_size
     )
     shown = found.effective_size >= 2
     np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
@@ -194,12 +191,9 @@ def test_calibrated_rows_are_rarely_called_significant():
 def test_a_planted_error_is_found():
     planted = lore.demo.synthetic(4000, random_state=3)
     rows = planted.dataset.in_split("evaluation")
-    found = lore.local_significance(
-        planted.dataset.evaluation.confidence,
-        planted.dataset.evaluation.outcome,
-        np.asarray(planted.dataset.evaluation.features),
-        n_bins=1,
-    )
+    known = planted.dataset.evaluation
+    z = np.asarray(known.features)
+    found = lore.local_significance(known.confidence, known.outcome, z, n_bins=1)
     real = found.significant(0.05)
     assert real[planted.true_gap[rows] > 0.3].mean() > 0.7
     # Blurring may flag the edge, but nothing that is right and far from any error.

@@ -16,15 +16,8 @@ every_dimension = pytest.mark.parametrize("d", [1, 2, 3, 4, 10])
 
 
 def agree(targets, sources, weights, h, *, groups=(None, None), rtol=1e-12, atol=0.0, **options):
-    got = laplacian_sums(
-        targets,
-        sources,
-        weights,
-        bandwidth=h,
-        target_groups=groups[0],
-        source_groups=groups[1],
-        **options,
-    )
+    of_groups = dict(zip(("target_groups", "source_groups"), groups, strict=True))
+    got = laplacian_sums(targets, sources, weights, bandwidth=h, **of_groups, **options)
     expected = brute.kernel_sums(targets, sources, weights, h, groups=groups, **options)
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol)
     return got

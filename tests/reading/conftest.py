@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+
 @pytest.fixture
 def table():
     """Six rows, three classes, two features, a group, a note; accuracy 5/6 by hand."""

@@ -119,15 +119,9 @@ def test_misuse(act, message):
 
 def test_compare_puts_methods_side_by_side(rows):
     calibration, cal_z, evaluation, z = rows
-    result = compare(
-        calibration,
-        evaluation,
-        [NoRecalibration(), TemperatureScaling(), HistogramBinning(5), LoRe(0.4, 5)],
-        calibration_embedding=cal_z,
-        evaluation_embedding=z,
-        n_bins=5,
-        n_draws=39,
-    )
+    methods = [NoRecalibration(), TemperatureScaling(), HistogramBinning(5), LoRe(0.4, 5)]
+    places = {"calibration_embedding": cal_z, "evaluation_embedding": z}
+    result = compare(calibration, evaluation, methods, **places, n_bins=5, n_draws=39)
     labels = ["No recalibration", "Temperature scaling", "Histogram binning", "LoRe"]
     assert list(result.table.index) == labels
     assert result.table.loc["No recalibration", "NLL"] == pytest.approx(

@@ -44,17 +44,9 @@ def test_calibration_rows_give_lores_answer(halves, binning):
     cal, cal_z, data, z = halves
     method = LoRe(0.3, 4, binning).fit(cal, cal_z)
     new = method.recalibrate(data, z).confidence
+    options = {"gamma": 0.3, "n_bins": 4, "binning": binning}
     for row in (3, 50, 120):
-        found = row_evidence(
-            data,
-            z,
-            row,
-            calibration=cal,
-            calibration_embedding=cal_z,
-            gamma=0.3,
-            n_bins=4,
-            binning=binning,
-        )
+        found = row_evidence(data, z, row, calibration=cal, calibration_embedding=cal_z, **options)
         assert found.accuracy == pytest.approx(new[row])
         assert len(found.neighbours) == 12
         assert f"LoRe would say {new[row] * 100:.1f} %" in found.sentence

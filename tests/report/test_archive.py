@@ -108,20 +108,11 @@ def test_rerun_makes_the_same_numbers(first_report, data_file, tmp_path):
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lore_core.cli "$@" --no-images\n')
     command.chmod(0o755)
     root = Path(lore.__file__).parents[1]
-    environment = {
-        **os.environ,
-        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(root),
-        "OUT": str(tmp_path / "again"),
-    }
-    run = subprocess.run(
-        ["sh", str(first_report / "rerun.sh")],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    names = {"PATH": path, "PYTHONPATH": str(root), "OUT": str(tmp_path / "again")}
+    again = ["sh", str(first_report / "rerun.sh")]
+    options = {"capture_output": True, "text": True, "check": False}
+    run = subprocess.run(again, env=os.environ | names, cwd=tmp_path, **options)
     assert run.returncode == 0, run.stderr
     before, after = contents(first_report), contents(tmp_path / "again")
     assert set(before) == set(after)
@@ -145,14 +136,8 @@ def test_without_a_file_rerun_asks_for_one(files, dataset, tmp_path):
     script = files["rerun.sh"].decode()
     assert '"${1:?name the data file' in script
     assert 'lore report "$@" --map pca-2 --gamma 0.4 --bins 5' in script
-    place = lore.write_report(
-        dataset,
-        tmp_path / "r.zip",
-        gamma=0.4,
-        n_bins=5,
-        methods=["No recalibration", "LoRe"],
-        n_draws=20,
-        images=False,
-    )
+    options = {"gamma": 0.4, "n_bins": 5, "n_draws": 20, "images": False}
+    methods = ["No recalibration", "LoRe"]
+    place = lore.write_report(dataset, tmp_path / "r.zip", methods=methods, **options)
     with zipfile.ZipFile(place) as archive:
         assert {"index.html", "config.json", "rerun.sh"} <= set(archive.namelist())

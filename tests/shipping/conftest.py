@@ -19,11 +19,7 @@ def _make_rows(n: int, seed: int) -> Dataset:
     names = random.choice(["north", "south"], n)
     names[: n // 50] = "west"
     return Dataset(
-        vectors,
-        labels,
-        features=X,
-        groups=pd.DataFrame({"region": names}),
-        class_names=CLASSES,
+        vectors, labels, features=X, groups=pd.DataFrame({"region": names}), class_names=CLASSES
     )
 
 

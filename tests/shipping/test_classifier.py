@@ -390,10 +390,7 @@ class GaussianNBOnSparse(GaussianNB):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            {"cv": "fold"},
-            "'cv' must be a share .* iterable of .train, test. indices or",
-        ),
+        ({"cv": "fold"}, "'cv' must be a share .* iterable of .train, test. indices or"),
         ({"cv": 1.5}, "'cv' must be a share in .0, 1.; got 1.5"),
         ({"cv": 1}, "'cv' must be a share"),
         ({"cv": True}, "'cv' must be a share"),

@@ -39,15 +39,9 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     errors = errors_of(view)
     own = field_of(view, errors, bin_index=2, resolution=8)
     assert own.exact
-    expected = lore.error_field(
-        view.target_rows.confidence,
-        view.target_rows.outcome,
-        view.points(),
-        gamma=0.5,
-        rows=errors.bin_index == 2,
-        resolution=8,
-        min_effective_size=10,
-    )
+    known = view.target_rows.confidence, view.target_rows.outcome, view.points()
+    options = {"gamma": 0.5, "resolution": 8, "min_effective_size": 10}
+    expected = lore.error_field(*known, rows=errors.bin_index == 2, **options)
     np.testing.assert_array_equal(own.signed, expected.signed)
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
@@ -95,17 +89,9 @@ def test_evidence_from_either_rows(view):
     assert chance_band_of(view, n_draws=0) is None
     found = chance_errors_of(view, n_draws=40)
     assert found is not None
-    np.testing.assert_array_equal(
-        found.mlce,
-        lore.null_errors(
-            view.target_rows.confidence,
-            view.points(),
-            gamma=0.5,
-            n_bins=3,
-            n_draws=40,
-            random_state=1,
-        ).mlce,
-    )
+    options = {"gamma": 0.5, "n_bins": 3, "n_draws": 40, "random_state": 1}
+    drawn = lore.null_errors(view.target_rows.confidence, view.points(), **options)
+    np.testing.assert_array_equal(found.mlce, drawn.mlce)
 
 
 def test_no_suggestion_without_pairs_of_calibration_rows(view):

@@ -66,14 +66,7 @@ def test_options_are_those_of_the_functions(dataset, maps):
     }
 
 
-CHANGES = {
-    "target": 1,
-    "gamma": 0.3,
-    "n_bins": 4,
-    "binning": "equal-mass",
-    "maps": {},
-    "seed": 1,
-}
+CHANGES = {"target": 1, "gamma": 0.3, "n_bins": 4, "binning": "equal-mass", "maps": {}, "seed": 1}
 
 
 @pytest.mark.parametrize("part", ALL_PARTS)

@@ -94,10 +94,7 @@ def test_a_bad_file_is_said_in_one_sentence(tmp_path, harm):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"n_bins": 10}, {"max_cells": 99}, {"map_digest": "elsewhere"}],
-)
+@pytest.mark.parametrize("change", [{"n_bins": 10}, {"max_cells": 99}, {"map_digest": "elsewhere"}])
 def test_only_like_sums_are_added(change):
     c, a, z = _rows(30)
     with pytest.raises(InputError, match="share"):

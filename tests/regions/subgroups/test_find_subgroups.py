@@ -9,11 +9,7 @@ from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.held_out import Held, Tried
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.slices import region_label
-from lore_core.regions.subgroups.verdict import (
-    conclude,
-    detectable_gap,
-    evidence_of,
-)
+from lore_core.regions.subgroups.verdict import conclude, detectable_gap, evidence_of
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import cut
 
@@ -85,9 +81,7 @@ def test_planted_ranges_blobs_and_pairs_are_found():
     assert planted[subgroup.rows].mean() > 0.6
     assert planted[subgroup.rows].sum() > 0.6 * planted.sum()
     data = _data(
-        3,
-        6000,
-        gap=lambda site, age, z: np.where((site == "south") == (age > 50), 0.12, -0.03),
+        3, 6000, gap=lambda site, age, z: np.where((site == "south") == (age > 50), 0.12, -0.03)
     )
     found = {
         frozenset(part.column for part in subgroup.conditions)
