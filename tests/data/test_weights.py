@@ -23,6 +23,10 @@ def some_rows(n=120, seed=0, weights=None):
     return lore.Dataset(p, labels, features=z, groups=groups, weights=weights)
 
 
+def of_two_classes(c, right, **fields):
+    return lore.Dataset(np.column_stack([1 - c, c]), right.astype(int), **fields)
+
+
 @pytest.fixture(scope="module")
 def pair():
     times = np.random.default_rng(1).integers(1, 5, 120)
@@ -45,9 +49,8 @@ def test_kernel_means_and_their_size():
     np.testing.assert_allclose(found.mass[:-1], near, rtol=1e-12)
     groups, table = rng.integers(0, 3, 30), rng.normal(size=(30, 2))
     h = [0.3, 2.0]
-    found = laplacian_means(
-        sources, None, table, w, bandwidth=h, target_groups=groups, exclude_self=True
-    )
+    options = {"bandwidth": h, "target_groups": groups, "exclude_self": True}
+    found = laplacian_means(sources, None, table, w, **options)
     apart = np.abs(sources[:, None] - sources).sum(axis=2)
     for b, bandwidth in enumerate(h):
         k = w * np.exp(-apart / bandwidth) * (groups[:, None] == groups)
@@ -107,12 +110,8 @@ def test_every_recalibrator_takes_weights_or_refuses():
     c = rng.uniform(0.55, 0.95, n)
     heavy = rng.random(n) < 0.5
     right = rng.random(n) < np.where(heavy, 0.5, c)
-    rows = lore.Dataset(
-        np.column_stack([1 - c, c]),
-        right.astype(int),
-        features=rng.normal(size=(n, 2)),
-        weights=np.where(heavy, 1e4, 1.0),
-    )
+    z, w = rng.normal(size=(n, 2)), np.where(heavy, 1e4, 1.0)
+    rows = of_two_classes(c, right, features=z, weights=w)
     refused = []
     for method in own_recalibrators():
         points = rows.features if method.needs_embedding else None
@@ -134,12 +133,8 @@ def test_a_file_without_rows_keeps_what_they_count_for():
     rng = np.random.default_rng(6)
     n = 600
     c = rng.uniform(0.5, 1.0, n)
-    rows = lore.Dataset(
-        np.column_stack([1 - c, c]),
-        (rng.random(n) < c).astype(int),
-        features=rng.normal(size=(n, 2)),
-        weights=rng.lognormal(size=n),
-    )
+    right, z, w = rng.random(n) < c, rng.normal(size=(n, 2)), rng.lognormal(size=n)
+    rows = of_two_classes(c, right, features=z, weights=w)
     method = lore.LoRe(gamma=5.0).fit(rows, rows.features)
     shipped = method.without_rows()
     state = shipped.state()
@@ -197,12 +192,7 @@ def test_a_place_of_heavy_rows_is_found():
     c = np.full(n, 0.9)
     site = rng.choice(["a", "b", "c", "d", "e"], n)
     right = rng.random(n) < np.where(site == "b", 0.6, 0.9)
-    rows = lore.Dataset(
-        np.column_stack([1 - c, c]),
-        right.astype(int),
-        groups={"site": site},
-        weights=rng.lognormal(size=n),
-    )
+    rows = of_two_classes(c, right, groups={"site": site}, weights=rng.lognormal(size=n))
     found = find_subgroups(rows)
     assert [str(part) for part in found.subgroups[0].conditions] == ["site b"]
     assert found.accuracy == pytest.approx(np.average(right, weights=rows.weights))

@@ -276,16 +276,12 @@ def test_every_metric_of_the_catalogue_goes_by_the_weights():
     c, heavy = rng.uniform(0.55, 0.95, n), np.arange(n) % 2 == 0
     right = np.where(heavy, rng.random(n) < c, 0).astype(int)
     groups = pd.DataFrame({"site": rng.choice(["a", "b"], n)})
-    some = lore.Dataset(
-        np.column_stack([1 - c, c]), right, rng.normal(size=(n, 2)), groups, predictions=[1] * n
-    )
+    z, p = rng.normal(size=(n, 2)), np.column_stack([1 - c, c])
+    some = lore.Dataset(p, right, z, groups, predictions=[1] * n)
     weighed = dataclasses.replace(some, weights=np.where(heavy, 1e6, 1.0))
-    light, by_weight = (
-        lore.summarize(rows, rows.features, gamma=1.0, groups=groups["site"], n_bins=5)
-        for rows in (some, weighed)
-    )
-    only = lore.summarize(
-        some.rows(heavy), some.features[heavy], gamma=1.0, groups=groups["site"][heavy], n_bins=5
+    light, by_weight, only = (
+        lore.summarize(rows, rows.features, gamma=1.0, groups=rows.groups["site"], n_bins=5)
+        for rows in (some, weighed, some.rows(heavy))
     )
     for one, other, alone in (
         (light.values, by_weight.values, only.values),

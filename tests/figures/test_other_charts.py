@@ -119,11 +119,8 @@ def test_a_number_with_its_curve(sample):
     c, a, z = sample
     x = np.round(z[:, 0])  # parts of very different size
     table, curve = gap_along(c, a, x, n_bins=4), smooth_gap(c, a, x)
-    line = next(
-        trace
-        for trace in variable_figure(table, name="x", rows="", curve=curve).figure.data
-        if trace.name == "smoothed"
-    )
+    traces = variable_figure(table, name="x", rows="", curve=curve).figure.data
+    line = next(trace for trace in traces if trace.name == "smoothed")
     below = table["rows"].iloc[0] / len(c)
     place = np.interp(below, curve["share"], line.x)
     assert place == pytest.approx(0.5, abs=0.02)

@@ -35,9 +35,8 @@ def test_moments_are_those_of_the_weighted_sum(calibrated, gamma):
     np.testing.assert_allclose(found.effective_size, 1 / (w**2).sum(axis=1), rtol=1e-10)
     np.testing.assert_allclose(found.z, (w @ (c - a)) / np.sqrt(w**2 @ (c * (1 - c))), rtol=1e-9)
     third = w**3 @ (c * (1 - c) * (2 * c - 1))
-    p = two_sided_p_value(
-        found.signed, found.standard_error, third / found.standard_error**3, found.effective_size
-    )
+    skewness = third / found.standard_error**3
+    p = two_sided_p_value(found.signed, found.standard_error, skewness, found.effective_size)
     shown = found.effective_size >= 2
     np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
     assert np.isnan(found.p_value[~shown]).all()

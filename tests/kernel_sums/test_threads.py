@@ -120,16 +120,9 @@ def test_threads_are_as_many_as_the_libraries_may_use(monkeypatch):
     ],
 )  # fmt: skip
 def test_steps_are_short(n, d, bandwidths, rng):
-    seen = [0.0]
-    laplacian_means(
-        rng.normal(size=(n, d)),
-        None,
-        rng.random(n),
-        bandwidth=np.geomspace(0.1, 10.0, bandwidths) * d,
-        effective_size=False,
-        n_jobs=1,
-        progress=seen.append,
-    )
+    seen, h = [0.0], np.geomspace(0.1, 10.0, bandwidths) * d
+    options = {"effective_size": False, "n_jobs": 1, "progress": seen.append}
+    laplacian_means(rng.normal(size=(n, d)), None, rng.random(n), bandwidth=h, **options)
     jumps = np.diff(seen[:-1])
     assert len(seen) > 8
     assert jumps.max() < 0.2
@@ -149,11 +142,9 @@ def test_nothing_runs_after_a_stop(n, d, jobs, rng):
             raise Cancelled("enough")
 
     threads = threading.active_count()
+    options = {"bandwidth": d * 0.2, "n_jobs": jobs, "progress": stop}
     with pytest.raises(Cancelled, match="enough"):
-        laplacian_means(
-            rng.normal(size=(n, d)), None, rng.random(n), bandwidth=d * 0.2, n_jobs=jobs,
-            progress=stop,
-        )  # fmt: skip
+        laplacian_means(rng.normal(size=(n, d)), None, rng.random(n), **options)
     assert 0.2 < calls[-1] < 0.7
     assert all(fraction <= 0.2 for fraction in calls[:-1])
     assert threading.active_count() == threads

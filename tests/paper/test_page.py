@@ -120,14 +120,8 @@ def test_single_numbers_of_the_page(results):
 
 
 def test_correlation_inside_methods_does_not_see_what_lies_between_them():
-    frame = pd.DataFrame(
-        {
-            "run": [0, 1, 2] * 2,
-            "method": ["a"] * 3 + ["b"] * 3,
-            "x": [0.0, 1.0, 2.0, 10.0, 11.0, 12.0],
-            "y": [2.0, 1.0, 0.0, 12.0, 11.0, 10.0],
-        }
-    )
+    x, y = [0.0, 1.0, 2.0, 10.0, 11.0, 12.0], [2.0, 1.0, 0.0, 12.0, 11.0, 10.0]
+    frame = pd.DataFrame({"run": [0, 1, 2] * 2, "method": [*"aaabbb"], "x": x, "y": y})
     assert frame["x"].corr(frame["y"]) > 0.9
     assert within_methods(frame, "y")["x"] == pytest.approx(-1.0)
     shown = [tables.short(x) for x in (0.1234, -0.061, 10.06, float("nan"))]

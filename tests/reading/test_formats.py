@@ -167,18 +167,16 @@ def test_a_registered_format_is_documented_attacked_and_can_be_installed(kind):
 
 
 def test_compas_is_the_same_in_every_format(real_data):
-    read_as = {
-        suffix: load(
-            [real_data / "compas" / f"compas_seed0_{half}.{suffix}" for half in ("cal", "test")]
-        )
-        for suffix in ("npz", "csv", "parquet")
-    }
-    npz = read_as["npz"]
+    halves = [real_data / "compas" / f"compas_seed0_{half}" for half in ("cal", "test")]
+    npz, *others = (
+        load([half.with_suffix(suffix) for half in halves])
+        for suffix in (".npz", ".csv", ".parquet")
+    )
     assert len(npz) == 2000
     assert npz.features.shape == (2000, 100)
     assert npz.evaluation.accuracy == pytest.approx(0.844)
     assert list(npz.groups.columns) == ["race", "sex", "age_cat"]
-    for other in (read_as["csv"], read_as["parquet"]):
+    for other in others:
         np.testing.assert_allclose(other.probabilities, npz.probabilities, atol=1e-6)
         np.testing.assert_allclose(other.features, npz.features, atol=1e-5)
         np.testing.assert_array_equal(other.labels, npz.labels)

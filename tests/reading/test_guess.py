@@ -149,17 +149,10 @@ def test_saved_pandas_index_is_the_row_id(tmp_path, table):
 
 def test_npz_groups_inputs_and_names(npz):
     groups = np.array([["a", "x"], ["b", "x"]] * 3)
-    reading = read(
-        npz(
-            region=None,
-            groups=groups,
-            group_names=np.array(["letter", "age"]),
-            inputs=np.arange(12.0).reshape(6, 2),
-            input_names=np.array(["height", "weight"]),
-            class_names=np.array(["red", "green", "blue"]),
-            note=np.array("free text"),
-        )
-    )
+    names = {"group_names": ["letter", "age"], "input_names": ["height", "weight"]}
+    names |= {"class_names": ["red", "green", "blue"], "note": "free text"}
+    inputs = np.arange(12.0).reshape(6, 2)
+    reading = read(npz(region=None, groups=groups, inputs=inputs, **names))
     data = reading.dataset
     assert data.class_names == ("red", "green", "blue")
     assert list(data.groups.columns) == ["letter", "groups.age"]

@@ -28,16 +28,9 @@ WRITTEN = Path(__file__).parent / "written"
 def frame():
     rng = np.random.default_rng(0)
     risk = rng.random(60).round(4)
-    return pd.DataFrame(
-        {
-            "label": (rng.random(60) < risk).astype(int),
-            "p_no": 1 - risk,
-            "p_yes": risk,
-            "f_0": rng.normal(size=60),
-            "f_1": rng.normal(size=60),
-            "note": [f"note {k}" for k in range(60)],
-        }
-    )
+    label, features = (rng.random(60) < risk).astype(int), rng.normal(size=(2, 60))
+    rows = {"label": label, "p_no": 1 - risk, "p_yes": risk, "f_0": features[0], "f_1": features[1]}
+    return pd.DataFrame(rows | {"note": [f"note {k}" for k in range(60)]})
 
 
 def assert_is(found, frame):

@@ -11,14 +11,8 @@ from lore_core.regions.variables.cutting import cut
 
 def rows(n, *, labels=None, predictions=None, **fields):
     labels = np.zeros(n, dtype=int) if labels is None else np.asarray(labels)
-    predictions = labels if predictions is None else np.asarray(predictions)
-    return Dataset(
-        np.full((n, 3), 1 / 3),
-        labels,
-        predictions=predictions,
-        class_names=("a", "b", "c"),
-        **fields,
-    )
+    fields["predictions"] = labels if predictions is None else np.asarray(predictions)
+    return Dataset(np.full((n, 3), 1 / 3), labels, class_names=("a", "b", "c"), **fields)
 
 
 def test_by_hand():

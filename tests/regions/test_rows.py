@@ -17,14 +17,10 @@ from lore_core.regions import (
 @pytest.fixture
 def rows(sample):
     c, a, z = sample
-    data = Dataset(
-        np.column_stack([c, 1 - c]),
-        1 - a.astype(int),
-        features=z,
-        groups=pd.DataFrame({"site": np.arange(len(c)) % 3}),
-        metadata=pd.DataFrame({"site": np.arange(len(c)) % 3, "age": np.arange(len(c))}),
-        predictions=np.zeros(len(c)),
-    )
+    site = {"site": np.arange(len(c)) % 3}
+    names = {"groups": site, "metadata": site | {"age": np.arange(len(c))}}
+    p, top = np.column_stack([c, 1 - c]), np.zeros(len(c))
+    data = Dataset(p, 1 - a.astype(int), features=z, predictions=top, **names)
     return data, local_errors(c, a, z), z
 
 

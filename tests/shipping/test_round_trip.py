@@ -161,18 +161,6 @@ def test_the_same_places(method, options, calibration, new):
     assert Predictor.load(content).predict(new.probabilities[:100], some).shape == (100, 3)
 
 
-def test_tsne_with_reduced_features(make_rows):
-    """More than 50 features: neighbours among principal components."""
-    rows = make_rows(100, 5)
-    random = np.random.default_rng(0)
-    wide = rows.features @ random.normal(size=(5, 60)) + random.normal(size=(100, 60))
-    made = embed(wide, "tsne", n_iter=5)
-    content = LoRe(0.3).fit(rows, made).to_bytes()
-    again = load_recalibrator(content).fitted_on_.feature_maps[None]
-    some = wide[:50] + 0.1
-    assert np.array_equal(again.transform(some), made.transform(some))
-
-
 def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
     two = embed(calibration.features)
 

@@ -25,13 +25,9 @@ def _data(seed, n=2000, *, gap=None, shift=0.0):
     predicted = rng.integers(0, 2, n)
     right = rng.random(n) < np.clip(c - off, 0, 1)
     p = np.where(predicted[:, None] == np.arange(2), c[:, None], 1 - c[:, None])
-    return lore.Dataset(
-        p,
-        np.where(right, predicted, 1 - predicted),
-        features=z,
-        groups={"place": site},
-        metadata={"age": age, "row_id": rng.permutation(n)},
-    )
+    labels = np.where(right, predicted, 1 - predicted)
+    more = {"groups": {"place": site}, "metadata": {"age": age, "row_id": rng.permutation(n)}}
+    return lore.Dataset(p, labels, features=z, **more)
 
 
 def _verdict(data):
@@ -144,14 +140,10 @@ def test_a_gap_everywhere_is_said_once_and_is_no_place():
 def test_identifiers_and_the_truth_are_no_places():
     data = _data(7, 3000, gap=lambda site, age, z: 0.3 * (site == "east"))
     truth = data.labels
-    told = lore.Dataset(
-        data.probabilities,
-        truth,
-        features=data.features,
-        groups={"truth": truth.astype(str), "finer": [f"{k}{i % 3}" for i, k in enumerate(truth)]},
-        metadata={"row_id": data.metadata["row_id"], "right": data.outcome},
-    )
-    assert find_subgroups(told).subgroups == []
+    finer = [f"{k}{i % 3}" for i, k in enumerate(truth)]
+    names = {"groups": {"truth": truth.astype(str), "finer": finer}}
+    names["metadata"] = {"row_id": data.metadata["row_id"], "right": data.outcome}
+    assert find_subgroups(dataclasses.replace(data, **names)).subgroups == []
 
 
 def test_what_could_have_been_found_gets_smaller_with_rows():
