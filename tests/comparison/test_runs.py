@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from synthetic import overconfident
+from synthetic import overconfident, run_of
 
 from lore_core import (
     Dataset,
@@ -28,21 +28,9 @@ from lore_core.cli import main
 from lore_core.comparison import RunsComparison
 
 
-def run_of(seed, name, n=160):
-    data, z = overconfident(n, seed=seed)
-    return Dataset(
-        data.probabilities,
-        data.labels,
-        features=np.column_stack([z, z[:, 0] * z[:, 1]]),
-        groups=pd.DataFrame({"region": np.array(["north", "south"])[np.arange(n) % 2]}),
-        split=np.array(["calibration", "evaluation"])[np.arange(n) // (n // 2)],
-        name=name,
-    )
-
-
 @pytest.fixture
 def runs():
-    return [run_of(seed, f"run{seed}") for seed in range(3)]
+    return [run_of(seed) for seed in range(3)]
 
 
 METHODS = [NoRecalibration(), TemperatureScaling(), LoRe(0.5, 5)]

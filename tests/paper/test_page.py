@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import overconfident
+from synthetic import overconfident, run_of
 
 from benchmarks.paper import __main__ as command, page, published as pub, tables
 from benchmarks.paper.images import BinFacts, ImagesResult, facts
@@ -27,25 +27,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 SETTING = Setting(n_bins=5, pca_dimensions=2, group_column="region")
 
 
-def run_of(seed, n=160):
-    data, z = overconfident(n, k=2, seed=seed)
-    return Dataset(
-        data.probabilities,
-        data.labels,
-        features=np.column_stack([z, z[:, 0] * z[:, 1]]),
-        groups=pd.DataFrame({"region": np.array(["north", "south"])[np.arange(n) % 2]}),
-        split=np.array(["calibration", "evaluation"])[np.arange(n) // (n // 2)],
-        name=f"run{seed}",
-    )
-
-
 def maps_of(run):
     return {"tsne": run.features[:, :2].astype(float), "pca": run.features[:, 1:].astype(float)}
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return [run_of(seed) for seed in range(2)]
+    return [run_of(seed, k=2) for seed in range(2)]
 
 
 @pytest.fixture(scope="module")
