@@ -151,7 +151,7 @@ def test_nothing_runs_after_a_stop(n, d, jobs, rng):
 
 
 PROGRAM = """
-import sys
+import ctypes, sys
 from pathlib import Path
 import numpy as np
 from lore_core.kernel_sums import laplacian_means
@@ -166,19 +166,20 @@ rng = np.random.default_rng(0)
 points, values = rng.normal(size=(n, d)), rng.random(n)
 bins = rng.integers(0, 2, size=n)
 laplacian_means(points[:2000], None, values[:2000], bandwidth=0.3)
-Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
-before = status("VmRSS:")
-laplacian_means(points, None, values, bandwidth=0.3, n_jobs=2,
-                target_groups=bins if sys.argv[3] == "bins" else None)
-print((status("VmHWM:") - before) * 1024 / n)
+for groups in (bins, None):
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed does not count as there before
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
+    before = status("VmRSS:")
+    laplacian_means(points, None, values, bandwidth=0.3, n_jobs=2, target_groups=groups)
+    print((status("VmHWM:") - before) * 1024 / n)
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self")
-@pytest.mark.parametrize("bins", ["bins", "one"])
 @pytest.mark.parametrize(("n", "d"), [(1_000_000, 1), (1_000_000, 2), (500_000, 3)])
-def test_at_most_200_bytes_a_row(n, d, bins):
+def test_at_most_200_bytes_a_row(n, d):
     # (What does not grow with the rows counts too, for more a row where there are fewer.)
-    command = [sys.executable, "-c", PROGRAM, str(n), str(d), bins]
+    command = [sys.executable, "-c", PROGRAM, str(n), str(d)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    assert 0 < float(done.stdout) <= 200
+    for of_row in done.stdout.split():
+        assert 20 < float(of_row) <= 200

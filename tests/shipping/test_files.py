@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import numpy as np
 import pandas as pd
@@ -202,28 +203,36 @@ recalibrate_file(*sys.argv[1:4], chunk_rows=100, progress=progress)
 """
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def killed(process, how):
+    try:
+        assert process.stdout.readline() == "ready\n"
+        assert process.stdout.readline() == "100 rows recalibrated\n"
+        process.send_signal(how)
+        assert process.wait(10) != 0
+    finally:
+        process.kill()
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_killed_half_way(kind, how, model, new, tmp_path):
-    source = write(table_of(new), tmp_path / f"new.{kind}")
-    target = tmp_path / f"out.{kind}"
-    target.write_bytes(b"what was there")
+def test_killed_half_way(how, model, new, tmp_path):
     model.save(tmp_path / "m.lore")
-    command = [sys.executable, "-c", SLOW, str(tmp_path / "m.lore"), str(source), str(target)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen(command, **pipes) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            assert process.stdout.readline() == "100 rows recalibrated\n"
-            process.send_signal(how)
-            assert process.wait(10) != 0
-        finally:
-            process.kill()
-    assert target.read_bytes() == b"what was there"
-    left = {item.name for item in tmp_path.iterdir()} - {f"new.{kind}", f"out.{kind}", "m.lore"}
+    known, targets = {"m.lore"}, [tmp_path / f"out.{kind}" for kind in KINDS]
+    with ExitStack() as processes:
+        started = []
+        for target in targets:
+            source = write(table_of(new), tmp_path / f"new{target.suffix}")
+            target.write_bytes(b"what was there")
+            command = [sys.executable, "-c", SLOW, str(tmp_path / "m.lore"), source, target]
+            started.append(processes.enter_context(subprocess.Popen(command, **pipes)))
+            known |= {source.name, target.name}
+        for process in started:
+            killed(process, how)
+    assert [target.read_bytes() for target in targets] == [b"what was there"] * 2
+    left = {item.name for item in tmp_path.iterdir()} - known
     # (Elsewhere nobody can tidy up after these; what stays is hidden and not the target.)
     stays = how != signal.SIGINT and not hasattr(os, "O_TMPFILE")
-    assert [name[0] for name in left] == ["."] * stays
+    assert [name[0] for name in left] == ["."] * 2 * stays
 
 
 def test_the_command(calibration, new, tmp_path, capsys):
