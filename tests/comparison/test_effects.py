@@ -2,20 +2,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lore_core import (
-    Dataset,
-    LoRe,
-    NoRecalibration,
-    PlattScaling,
-    TemperatureScaling,
-    compare,
-    embed,
-)
+import lore_core as lore
 from lore_core.comparison import confidence_difference
 from lore_core.comparison.effects import about_predictions, most_probable_classes
 from lore_core.recalibration import VectorScaling
 
-BEFORE = Dataset(np.tile([0.6, 0.4], (10, 1)), [0] * 6 + [1] * 4)
+BEFORE = lore.Dataset(np.tile([0.6, 0.4], (10, 1)), [0] * 6 + [1] * 4)
 
 
 def test_most_probable_classes_by_hand():
@@ -41,7 +33,7 @@ def test_the_interval_holds_what_it_promises():
         vectors = np.tile([0.6, 0.1, 0.3], (300, 1))
         new = vectors.copy()
         new[:40] = [0.3, 0.6, 0.1]
-        before = Dataset(vectors, labels)
+        before = lore.Dataset(vectors, labels)
         row = most_probable_classes({"a": before.with_probabilities(new)}).loc["a"]
         held.append(row["low"] <= 40 / 300 * (0.12 - 0.5) <= row["high"])
     assert 0.92 <= np.mean(held) <= 0.99
@@ -50,7 +42,7 @@ def test_the_interval_holds_what_it_promises():
 def test_a_sure_change_is_said_with_its_numbers():
     rng = np.random.default_rng(1)
     labels = rng.choice(2, 2000, p=[0.3, 0.7])
-    before = Dataset(np.tile([0.6, 0.4], (2000, 1)), labels)
+    before = lore.Dataset(np.tile([0.6, 0.4], (2000, 1)), labels)
     said = about_predictions(
         most_probable_classes({"none": before, "new": before.with_confidence(np.full(2000, 0.3))})
     )
@@ -63,7 +55,7 @@ def test_a_sure_change_is_said_with_its_numbers():
 def test_a_method_that_did_nothing_says_so_in_its_name():
     data = BEFORE.rows(np.arange(4, 10))
 
-    class Nothing(TemperatureScaling):
+    class Nothing(lore.TemperatureScaling):
         label = "Nothing"
 
         @staticmethod
@@ -74,7 +66,7 @@ def test_a_method_that_did_nothing_says_so_in_its_name():
         label = "Said"
         remark = "of a kind"
 
-    result = compare(data, data, [NoRecalibration(), Nothing(), Said()])
+    result = lore.compare(data, data, [lore.NoRecalibration(), Nothing(), Said()])
     names = ["No recalibration", "Nothing (changed nothing)", "Said (of a kind)"]
     assert list(result.names.values()) == names
 
@@ -84,11 +76,11 @@ def rows():
     random = np.random.default_rng(0)
     c = random.uniform(0.5, 1, 400)
     labels = np.where(random.random(400) < c - 0.1, 0, 1)
-    return Dataset(np.column_stack([c, 1 - c]), labels, features=random.normal(size=(400, 3)))
+    return lore.Dataset(np.column_stack([c, 1 - c]), labels, features=random.normal(size=(400, 3)))
 
 
 def test_the_difference_by_hand(rows):
-    exact, shipped = NoRecalibration().fit(rows), PlattScaling().fit(rows)
+    exact, shipped = lore.NoRecalibration().fit(rows), lore.PlattScaling().fit(rows)
     found = confidence_difference(exact, shipped, rows)
     after = shipped.recalibrate(rows)
     off = np.abs(after.confidence - rows.confidence)
@@ -104,14 +96,14 @@ def test_the_difference_by_hand(rows):
 
 
 def test_local_metrics_where_there_is_a_map_and_nothing_changed(rows):
-    method = PlattScaling().fit(rows)
+    method = lore.PlattScaling().fit(rows)
     found = confidence_difference(method, method.without_rows(), rows)
     assert found.greatest == 0
     assert found.sentence("calibration") == (
         "Without single rows, the confidences of 400 calibration rows are exactly the same."
     )
-    made = embed(rows.features)
-    method = LoRe(0.3, 5).fit(rows, made)
+    made = lore.embed(rows.features)
+    method = lore.LoRe(0.3, 5).fit(rows, made)
     found = confidence_difference(
         method, method.without_rows(), rows, made, gamma=0.3, n_bins=5, binning="equal-width"
     )

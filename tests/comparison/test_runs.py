@@ -10,20 +10,7 @@ import pytest
 from scipy import stats
 from synthetic import overconfident, run_of
 
-from lore_core import (
-    Dataset,
-    InputError,
-    LoRe,
-    NoRecalibration,
-    SmoothLoRe,
-    TemperatureScaling,
-    compare,
-    compare_runs,
-    embed,
-    groupwise_maximum_calibration_error,
-    save_npz,
-    standard_recalibrators,
-)
+import lore_core as lore
 from lore_core.cli import main
 from lore_core.comparison import RunsComparison
 
@@ -33,7 +20,7 @@ def runs():
     return [run_of(seed) for seed in range(3)]
 
 
-METHODS = [NoRecalibration(), TemperatureScaling(), LoRe(0.5, 5)]
+METHODS = [lore.NoRecalibration(), lore.TemperatureScaling(), lore.LoRe(0.5, 5)]
 
 
 def test_it_is_compare_run_by_run(runs):
@@ -41,14 +28,14 @@ def test_it_is_compare_run_by_run(runs):
     options = {"gamma": 0.5, "n_bins": 5, "min_group_size": 3}
     more = {"n_components": 2, "group_column": "region", "n_jobs": 1}
     more["progress"] = lambda share, message: seen.append((share, message))
-    result = compare_runs(runs, METHODS, **more, **options)
+    result = lore.compare_runs(runs, METHODS, **more, **options)
     tables = []
     for run in runs:
-        points = embed(run.features, "pca", 2).coordinates
+        points = lore.embed(run.features, "pca", 2).coordinates
         rows, groups = run.in_split("calibration"), run.evaluation.groups["region"]
         places = {"calibration_embedding": points[rows], "evaluation_embedding": points[~rows]}
         halves = run.calibration, run.evaluation
-        tables.append(compare(*halves, METHODS, groups=groups, **places, **options).table)
+        tables.append(lore.compare(*halves, METHODS, groups=groups, **places, **options).table)
     stacked = np.stack([table.to_numpy() for table in tables])
     assert list(result.table.index) == ["No recalibration", "Temperature scaling", "LoRe"]
     assert list(result.table.columns) == list(tables[0].columns)
@@ -68,24 +55,26 @@ def test_it_is_compare_run_by_run(runs):
 
 
 def test_maps_methods_and_processes(runs):
-    method = TemperatureScaling()
-    compare_runs(runs[:1], [method], feature_map=None, n_jobs=1)
+    method = lore.TemperatureScaling()
+    lore.compare_runs(runs[:1], [method], feature_map=None, n_jobs=1)
     assert method.n_rows_ == 0
-    result = compare_runs(runs[:1], feature_map=None, n_jobs=1)
+    result = lore.compare_runs(runs[:1], feature_map=None, n_jobs=1)
     assert "LoRe" not in result.table.index
     assert "Isotonic regression" in result.table.index
     assert "MLCE" not in result.table
-    result = compare_runs(runs[:1], METHODS[:2], feature_map=None, group_column="region", n_jobs=1)
+    result = lore.compare_runs(
+        runs[:1], METHODS[:2], feature_map=None, group_column="region", n_jobs=1
+    )
     assert np.isnan(result.correlation("NLL")["accuracy"])
-    expected = compare_runs(runs, METHODS, n_components=2, n_jobs=1).runs
+    expected = lore.compare_runs(runs, METHODS, n_components=2, n_jobs=1).runs
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        found = compare_runs(runs, METHODS, n_components=2).runs
+        found = lore.compare_runs(runs, METHODS, n_components=2).runs
     pd.testing.assert_frame_equal(found, expected)
-    line = LoRe(0.5, 5, feature_map="pca-1")
+    line = lore.LoRe(0.5, 5, feature_map="pca-1")
     line.label = "LoRe on a line"
-    methods = [LoRe(0.5, 5, feature_map="pca-2"), line, SmoothLoRe(gammas=[0.2, 1.0])]
-    both = compare_runs(runs[:1], methods, feature_map=["pca-2", "pca-1"], n_jobs=1).table
-    plane = compare_runs(runs[:1], [LoRe(0.5, 5)], feature_map="pca-2", n_jobs=1).table
+    methods = [lore.LoRe(0.5, 5, feature_map="pca-2"), line, lore.SmoothLoRe(gammas=[0.2, 1.0])]
+    both = lore.compare_runs(runs[:1], methods, feature_map=["pca-2", "pca-1"], n_jobs=1).table
+    plane = lore.compare_runs(runs[:1], [lore.LoRe(0.5, 5)], feature_map="pca-2", n_jobs=1).table
     pd.testing.assert_series_equal(both.loc["LoRe"], plane.loc["LoRe"])
     assert both.loc["LoRe on a line", "NLL"] != both.loc["LoRe", "NLL"]
 
@@ -99,36 +88,36 @@ def test_maps_methods_and_processes(runs):
     ],
 )
 def test_misuse(runs, options, message):
-    with pytest.raises(InputError, match=message):
-        compare_runs(runs, METHODS, n_jobs=1, **options)
+    with pytest.raises(lore.InputError, match=message):
+        lore.compare_runs(runs, METHODS, n_jobs=1, **options)
 
 
 def test_runs_that_cannot_be_compared(runs):
     data, _ = overconfident(20)
-    with pytest.raises(InputError, match="at least one run"):
-        compare_runs([])
-    with pytest.raises(InputError, match="has no calibration rows"):
-        compare_runs([data])
-    bare = Dataset(data.probabilities, data.labels, split=["calibration", "evaluation"] * 10)
-    with pytest.raises(InputError, match="has no features"):
-        compare_runs([bare])
-    result = compare_runs(runs[:1], METHODS[:1], feature_map=None, n_jobs=1)
-    with pytest.raises(InputError, match="Give 'group_column'"):
+    with pytest.raises(lore.InputError, match="at least one run"):
+        lore.compare_runs([])
+    with pytest.raises(lore.InputError, match="has no calibration rows"):
+        lore.compare_runs([data])
+    bare = lore.Dataset(data.probabilities, data.labels, split=["calibration", "evaluation"] * 10)
+    with pytest.raises(lore.InputError, match="has no features"):
+        lore.compare_runs([bare])
+    result = lore.compare_runs(runs[:1], METHODS[:1], feature_map=None, n_jobs=1)
+    with pytest.raises(lore.InputError, match="Give 'group_column'"):
         result.correlation()
 
-    class Ended(TemperatureScaling):
+    class Ended(lore.TemperatureScaling):
         def _fit(self, calibration):
             raise BrokenProcessPool("a process was terminated abruptly")
 
     with pytest.raises(MemoryError, match="want of memory"):
-        compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
+        lore.compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
 
 
 @pytest.fixture
 def directory(tmp_path, runs):
     for run in runs[:2]:
         for split, ending in (("calibration", "cal"), ("evaluation", "test")):
-            save_npz(run.rows(run.in_split(split)), tmp_path / f"{run.name}_{ending}.npz")
+            lore.save_npz(run.rows(run.in_split(split)), tmp_path / f"{run.name}_{ending}.npz")
     return tmp_path
 
 
@@ -145,7 +134,7 @@ def test_the_command_prints_a_table(directory, capsys):
     assert "2 runs" in lines[-1]
     assert not printed.err  # progress is for terminals
     written = pd.read_csv(out)
-    assert len(written) == 2 * len(standard_recalibrators())
+    assert len(written) == 2 * len(lore.standard_recalibrators())
     mean = written[written["method"] == "LoRe smooth"]["NLL"].mean()
     assert f"{mean:.3f}" in smooth
     assert main(["compare", str(directory), "--jobs", "1", "--group", "race"]) == 1
@@ -156,12 +145,12 @@ def test_intersections_of_groups_and_the_rows_of_each_run(runs):
     shift = np.where(np.arange(160) % 4 < 2, "day", "night")
     both = [dataclasses.replace(run, groups=run.groups.assign(shift=shift)) for run in runs]
     options = {"feature_map": None, "n_jobs": 1, "n_bins": 5}
-    result = compare_runs(both, METHODS[:1], group_column=["region", "shift"], **options)
+    result = lore.compare_runs(both, METHODS[:1], group_column=["region", "shift"], **options)
     for run, found in zip(both, result.runs["max group-wise MCE"], strict=True):
         rows = run.evaluation
         names = rows.groups["region"] + rows.groups["shift"]
         assert found == pytest.approx(
-            groupwise_maximum_calibration_error(rows.confidence, rows.outcome, names, n_bins=5)
+            lore.groupwise_maximum_calibration_error(rows.confidence, rows.outcome, names, n_bins=5)
         )
     assert result.rows["calibration_rows"].tolist() == [80] * 3
     assert result.rows["evaluation_rows"].tolist() == [80] * 3
@@ -192,13 +181,13 @@ def test_differences_to_another_method_turn_their_sign():
     to_a, to_b = result.difference("a"), result.difference("b")
     assert to_a.mean.loc["b", "ECE"] == -to_b.mean.loc["a", "ECE"]
     assert to_a.low.loc["b", "ECE"] == -to_b.high.loc["a", "ECE"]
-    with pytest.raises(InputError, match="'to' must be one of"):
+    with pytest.raises(lore.InputError, match="'to' must be one of"):
         result.difference("c")
     result = compared(a=[1.0, 2.0, 3.0], b=[0.0, 1.0, 2.0])
     shuffled = RunsComparison(result.runs.sample(frac=1, random_state=1))
     found = shuffled.difference("a")
     assert found.mean.loc["b", "ECE"] == found.low.loc["b", "ECE"] == -1
-    with pytest.raises(InputError, match="'metric' must be one of"):
+    with pytest.raises(lore.InputError, match="'metric' must be one of"):
         compared(a=[1.0]).values("NLL")
 
 

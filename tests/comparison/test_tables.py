@@ -2,15 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    Dataset,
-    InputError,
-    compare_groups,
-    expected_calibration_error,
-    group_report,
-    groupwise_maximum_calibration_error,
-    local_errors,
-)
+import lore_core as lore
 from lore_core.comparison import compare_sums
 from lore_core.comparison.tables import check_metrics, check_subgroups
 from lore_core.mergeable import LocalErrorSums
@@ -44,9 +36,9 @@ def test_a_limit_is_exceeded_where_the_whole_interval_is():
         "exceeded",
     ]
     for limits in ({"EEC": 0.1}, {"mean_confidence": 0.9}, {"ECE": float("nan")}):
-        with pytest.raises(InputError, match="a limit must be a number for one of accuracy, "):
+        with pytest.raises(lore.InputError, match="a limit must be a number for one of accuracy, "):
             check_metrics(table(ECE=(0.1, 0, 1)), limits)
-    with pytest.raises(InputError, match="have no MLCE.*needs features"):
+    with pytest.raises(lore.InputError, match="have no MLCE.*needs features"):
         check_metrics(table(ECE=(0.1, 0, 1)), {"MLCE": 0.1})
 
 
@@ -70,11 +62,11 @@ def grouped(sample):
 
 def test_report_holds_the_metric_of_each_group_alone(grouped):
     c, a, names = grouped
-    report = group_report(c, a, names, n_bins=5, n_draws=50).set_index("group")
+    report = lore.group_report(c, a, names, n_bins=5, n_draws=50).set_index("group")
     assert report["rows"].tolist() == [300, 80, 20]
     own = names == "mid"
     assert report.loc["mid", "ece"] == pytest.approx(
-        expected_calibration_error(c[own], a[own], n_bins=5)
+        lore.expected_calibration_error(c[own], a[own], n_bins=5)
     )
     assert report["small"].tolist() == [False, False, True]
     assert (report["gap_low"] <= report["gap"]).all()
@@ -82,19 +74,21 @@ def test_report_holds_the_metric_of_each_group_alone(grouped):
     assert (report["ece_low"] <= report["ece_high"]).all()
     c, a, names = grouped
     both = np.column_stack([names, np.where(np.arange(len(c)) % 2, "odd", "even")])
-    report = group_report(c, a, both, n_draws=0)
+    report = lore.group_report(c, a, both, n_draws=0)
     assert "big × odd" in set(report["group"])
     assert np.isnan(report["ece_low"]).all()
 
 
 def test_methods_side_by_side(grouped):
     c, a, names = grouped
-    before = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
+    before = lore.Dataset(
+        np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c))
+    )
     after = before.with_confidence(np.full(len(c), a.mean()))
     options = {"n_bins": 5, "min_group_size": 50}
-    table = compare_groups({"No recalibration": before, "flat": after}, names, **options)
+    table = lore.compare_groups({"No recalibration": before, "flat": after}, names, **options)
     for method, data in (("No recalibration", before), ("flat", after)):
-        assert table.loc[method, "max_group_mce"] == groupwise_maximum_calibration_error(
+        assert table.loc[method, "max_group_mce"] == lore.groupwise_maximum_calibration_error(
             data.confidence, a, names, **options
         )
     # All confidences in one bin: the cells are the groups, of which "tiny" is too small.
@@ -110,12 +104,12 @@ def test_cells_of_fewer_than_ten_rows_are_no_worst_cell():
     # Nine rows all wrong at 0.95, ten rows half right at 0.75, in one group.
     c = np.repeat([0.95, 0.75], [9, 10])
     a = np.repeat([0, 1], [14, 5])
-    data = Dataset(np.column_stack([c, 1 - c]), 1 - a)
-    found = compare_groups({"as it is": data}, ["one"] * 19, n_bins=10).iloc[0]
+    data = lore.Dataset(np.column_stack([c, 1 - c]), 1 - a)
+    found = lore.compare_groups({"as it is": data}, ["one"] * 19, n_bins=10).iloc[0]
     assert (found["cell"], found["cell_rows"]) == ("one, confidence 70–80 %", 10)
     assert found["cell_gap"] == pytest.approx(0.25)
     assert found["max_group_mce"] == pytest.approx(0.95)
-    nothing = compare_groups({"as it is": data.rows(np.arange(9))}, ["one"] * 9).iloc[0]
+    nothing = lore.compare_groups({"as it is": data.rows(np.arange(9))}, ["one"] * 9).iloc[0]
     assert np.isnan(nothing["cell_gap"])
     assert nothing["cell_rows"] == 0
 
@@ -131,7 +125,7 @@ def test_bounds_hold_the_exact_differences():
     rows = [_rows(1, 0.9), _rows(2, 0.3)]
     first, other = (LocalErrorSums.of(*of, n_bins=3) for of in rows)
     found = compare_sums(first, other, gamma=0.3)
-    one, two = (local_errors(*of, gamma=0.3, n_bins=3) for of in rows)
+    one, two = (lore.local_errors(*of, gamma=0.3, n_bins=3) for of in rows)
     table = found.table.set_index("metric")
     for name, exact in (("ALCE", two.average - one.average), ("MLCE", two.maximum - one.maximum)):
         assert table.at_least[name] <= exact <= table.at_most[name]
@@ -141,5 +135,5 @@ def test_bounds_hold_the_exact_differences():
     larger = np.mean(subgroups.absolute.value > one.absolute)
     assert 0.3 < found.larger <= larger + 0.1
     assert found.larger + found.smaller <= 1
-    with pytest.raises(InputError, match="share"):
+    with pytest.raises(lore.InputError, match="share"):
         compare_sums(first, LocalErrorSums.of(*rows[1], n_bins=4))

@@ -5,15 +5,7 @@ from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
-from lore_core import (
-    InputError,
-    brier_score,
-    expected_calibration_error,
-    groupwise_maximum_calibration_error,
-    maximum_calibration_error,
-    negative_log_likelihood,
-    reliability_table,
-)
+import lore_core as lore
 from lore_core.figures import isotonic_figure
 from lore_core.metrics import (
     groupwise_calibration_error,
@@ -29,29 +21,31 @@ def test_bins_by_hand():
     # One more row 0.8 that is wrong: conf .8, acc 1/3, gap .4667 on 3 rows.
     c, a = [0.1, 0.3, 0.7, 0.9, 0.8], [0, 1, 1, 0, 0]
     high = 0.8 - 1 / 3
-    assert expected_calibration_error(c, a, n_bins=2) == pytest.approx(2 / 5 * 0.3 + 3 / 5 * high)
-    assert maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
-    assert reliability_table(c, a, n_bins=2).gap == pytest.approx([-0.3, high])
+    assert lore.expected_calibration_error(c, a, n_bins=2) == pytest.approx(
+        2 / 5 * 0.3 + 3 / 5 * high
+    )
+    assert lore.maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
+    assert lore.reliability_table(c, a, n_bins=2).gap == pytest.approx([-0.3, high])
     # Bin 9 has one row with a gap of .95; bin 5 has 40 rows with a gap of .05.
     c = np.array([0.95] + [0.55] * 40)
     a = np.array([0] + [1] * 20 + [0] * 20)
-    table = reliability_table(c, a, n_bins=10)
+    table = lore.reliability_table(c, a, n_bins=10)
     assert table.worst_bin() == 9
     assert table.worst_bin(min_count=30) == 5
     assert table.best_bin(min_count=1000) == 5  # none has 1000: the fullest
     c, a = np.array([0.1, 0.2, 0.6, 0.7, 0.8, 0.9]), np.array([0, 1, 0, 1, 1, 1])
     within = np.array([True, False, False, False, True, True])
-    table = reliability_table(c, a, n_bins=3, binning="equal-mass", within=within)
+    table = lore.reliability_table(c, a, n_bins=3, binning="equal-mass", within=within)
     np.testing.assert_array_equal(table.count, [1, 0, 2])
     np.testing.assert_allclose(table.accuracy, [0, np.nan, 1])
     np.testing.assert_array_equal(
-        table.bins.edges, reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
+        table.bins.edges, lore.reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
     )
 
 
 def test_reliability_matches_sklearn(sample):
     c, a, _ = sample
-    table = reliability_table(c, a, n_bins=10)
+    table = lore.reliability_table(c, a, n_bins=10)
     accuracy, confidence = calibration_curve(a, c, n_bins=10)
     full = table.count > 0
     np.testing.assert_allclose(table.accuracy[full], accuracy)
@@ -63,12 +57,12 @@ def test_nll_and_brier_match_sklearn():
     rng = np.random.default_rng(0)
     for k in (2, 4):
         p, y = rng.dirichlet(np.ones(k), 50), rng.integers(0, k, 50)
-        assert negative_log_likelihood(p, y) == pytest.approx(log_loss(y, p, labels=range(k)))
+        assert lore.negative_log_likelihood(p, y) == pytest.approx(log_loss(y, p, labels=range(k)))
         expected = (
             brier_score_loss(y, p[:, 1]) if k == 2 else ((p - np.eye(k)[y]) ** 2).sum(1).mean()
         )
-        assert brier_score(p, y) == pytest.approx(expected)
-    assert negative_log_likelihood([[1.0, 0.0]], [1]) == pytest.approx(-np.log(1e-6))
+        assert lore.brier_score(p, y) == pytest.approx(expected)
+    assert lore.negative_log_likelihood([[1.0, 0.0]], [1]) == pytest.approx(-np.log(1e-6))
 
 
 def test_groupwise_by_hand():
@@ -81,7 +75,7 @@ def test_groupwise_by_hand():
     # y, upper bin: mean confidence .85, accuracy .5; lower bin: .1 against 1.
     assert frame.loc["y", "mce"] == pytest.approx(0.9)
     assert frame.loc["y", "rows"] == 3
-    assert groupwise_maximum_calibration_error(c, a, g, n_bins=2) == pytest.approx(0.9)
+    assert lore.groupwise_maximum_calibration_error(c, a, g, n_bins=2) == pytest.approx(0.9)
 
 
 def test_intervals_are_scipys():
@@ -102,9 +96,9 @@ def test_groups_count_from_ten_rows_on_or_the_largest():
     assert counted_groups([5, 12, 40], 30).tolist() == [False, False, True]
     assert counted_groups([5, 8], 30).tolist() == [False, True]
     c, a, g = [0.9] * 5 + [0.9], [1] * 5 + [0], ["big"] * 5 + ["tiny"]
-    assert groupwise_maximum_calibration_error(c, a, g, min_group_size=2) == pytest.approx(0.1)
-    with pytest.raises(InputError, match="the largest has 5 rows, got 9"):
-        groupwise_maximum_calibration_error(c, a, g, min_group_size=9)
+    assert lore.groupwise_maximum_calibration_error(c, a, g, min_group_size=2) == pytest.approx(0.1)
+    with pytest.raises(lore.InputError, match="the largest has 5 rows, got 9"):
+        lore.groupwise_maximum_calibration_error(c, a, g, min_group_size=9)
 
 
 @pytest.mark.parametrize(
@@ -119,21 +113,21 @@ def test_groups_count_from_ten_rows_on_or_the_largest():
     ],
 )
 def test_bad_input_is_told_in_one_sentence(c, a, message):
-    with pytest.raises(InputError, match=message):
-        expected_calibration_error(c, a)
+    with pytest.raises(lore.InputError, match=message):
+        lore.expected_calibration_error(c, a)
 
 
 def test_of_the_debiased_error_large_gaps_stay_and_chance_shrinks():
     """(Its formula is checked in docs/test_code.py, as docs/method.md writes it.)"""
     rng = np.random.default_rng(1)
-    wrong = reliability_table(np.full(5000, 0.9), rng.random(5000) < 0.5)
+    wrong = lore.reliability_table(np.full(5000, 0.9), rng.random(5000) < 0.5)
     ece = wrong.expected_calibration_error
     assert wrong.debiased_calibration_error == pytest.approx(ece, abs=1e-6)
     left, chance = [], []
     for seed in range(50):
         rng = np.random.default_rng(seed)
         c = rng.uniform(0.3, 1.0, 300)
-        table = reliability_table(c, rng.random(300) < c)
+        table = lore.reliability_table(c, rng.random(300) < c)
         left.append(table.debiased_calibration_error)
         chance.append(table.expected_calibration_error)
     assert np.mean(left) < 0.65 * np.mean(chance)

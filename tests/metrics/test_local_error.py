@@ -3,14 +3,6 @@ import pytest
 from brute import slce
 
 import lore_core as lore
-from lore_core import (
-    InputError,
-    average_local_calibration_error,
-    embed,
-    local_calibration_error,
-    local_errors,
-    maximum_local_calibration_error,
-)
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.measured import Measured
 
@@ -25,9 +17,9 @@ def test_three_rows_by_hand():
         (gap[0] * e1 + gap[1] + gap[2] * e2) / (1 + e1 + e2),
         (gap[0] * e3 + gap[1] * e2 + gap[2]) / (1 + e2 + e3),
     ]
-    found = local_calibration_error(c, a, z, gamma=1.0, signed=True)
+    found = lore.local_calibration_error(c, a, z, gamma=1.0, signed=True)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
-    errors = local_errors(c, a, z, gamma=1.0)
+    errors = lore.local_errors(c, a, z, gamma=1.0)
     assert errors.mass[0] == pytest.approx(1 + e1 + e3)
     assert errors.effective_size[0] == pytest.approx((1 + e1 + e3) ** 2 / (1 + e1**2 + e3**2))
     np.testing.assert_allclose(errors.confidence, 0.95, rtol=1e-14)
@@ -47,7 +39,7 @@ def test_matches_brute_force(d, exclude_self):
     a = (rng.uniform(size=n) < c).astype(float)
     z = rng.normal(size=(n, d))
     for gamma in (0.01, 0.2, 5.0):
-        found = local_calibration_error(
+        found = lore.local_calibration_error(
             c, a, z, gamma=gamma, n_bins=6, signed=True, exclude_self=exclude_self
         )
         expected = slce(c, a, z, gamma, 6, exclude_self=exclude_self)
@@ -56,7 +48,7 @@ def test_matches_brute_force(d, exclude_self):
 
 def test_small_bandwidth_is_the_row_itself_and_the_mean_of_duplicates(sample):
     c, a, z = sample
-    found = local_calibration_error(c, a, z, gamma=1e-9, n_bins=1)
+    found = lore.local_calibration_error(c, a, z, gamma=1e-9, n_bins=1)
     expected = np.abs(c - a)
     pairs = np.abs(((c - a)[40:50] + (c - a)[50:60]) / 2)
     expected[40:50] = expected[50:60] = pairs
@@ -65,22 +57,22 @@ def test_small_bandwidth_is_the_row_itself_and_the_mean_of_duplicates(sample):
 
 def test_summaries_are_the_maximum_and_the_mean(sample):
     c, a, z = sample
-    lce = local_calibration_error(c, a, z)
-    assert maximum_local_calibration_error(c, a, z) == lce.max()
-    assert average_local_calibration_error(c, a, z) == pytest.approx(lce.mean())
+    lce = lore.local_calibration_error(c, a, z)
+    assert lore.maximum_local_calibration_error(c, a, z) == lce.max()
+    assert lore.average_local_calibration_error(c, a, z) == pytest.approx(lce.mean())
     c, a, z = sample
-    embedding = embed(z, "identity", scale="none")
+    embedding = lore.embed(z, "identity", scale="none")
     np.testing.assert_array_equal(
-        local_calibration_error(c, a, embedding), local_calibration_error(c, a, z)
+        lore.local_calibration_error(c, a, embedding), lore.local_calibration_error(c, a, z)
     )
     c, a, z = sample
-    with pytest.raises(InputError, match="'confidence' must have as many rows as 'embedding'"):
-        local_calibration_error(c, a, z[:-1])
+    with pytest.raises(lore.InputError, match="'confidence' must have as many rows as 'embedding'"):
+        lore.local_calibration_error(c, a, z[:-1])
     for gamma in (0, np.inf):
         with pytest.raises(
-            InputError, match=f"'gamma' must be a finite number above 0; got {gamma}"
+            lore.InputError, match=f"'gamma' must be a finite number above 0; got {gamma}"
         ):
-            local_calibration_error(*sample, gamma=gamma)
+            lore.local_calibration_error(*sample, gamma=gamma)
 
 
 def _measured(c, a, z=None, **options):

@@ -7,17 +7,7 @@ import numpy as np
 import pytest
 from synthetic import found_in
 
-from lore_core import (
-    GroupWise,
-    HistogramBinning,
-    IsotonicRegression,
-    LoRe,
-    PlattScaling,
-    Predictor,
-    SmoothLoRe,
-    TemperatureScaling,
-    embed,
-)
+import lore_core as lore
 from lore_core.embedding import tsne
 from lore_core.embedding.maps import NeighbourMap
 from lore_core.recalibration import BoostingRecalibration
@@ -27,12 +17,12 @@ from lore_core.view import View
 from lore_core.view.methods import comparison_of
 
 METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
-    "histogram, equal mass": HistogramBinning(6, "equal-mass"),
-    "lore, equal mass": LoRe(0.2, 7, "equal-mass", base=PlattScaling()),
+    "histogram, equal mass": lore.HistogramBinning(6, "equal-mass"),
+    "lore, equal mass": lore.LoRe(0.2, 7, "equal-mass", base=lore.PlattScaling()),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
-    "temperature by group": GroupWise(TemperatureScaling()),
-    "isotonic by group": GroupWise(IsotonicRegression()),
-    "lore by group": GroupWise(LoRe(0.3, 5)),
+    "temperature by group": lore.GroupWise(lore.TemperatureScaling()),
+    "isotonic by group": lore.GroupWise(lore.IsotonicRegression()),
+    "lore by group": lore.GroupWise(lore.LoRe(0.3, 5)),
 }
 
 
@@ -40,12 +30,12 @@ METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
 def fitted_on(request, make_rows):
     rows = make_rows(400, 1)
     if request.param in ("pca", "identity"):
-        return rows, embed(rows.features, request.param)
+        return rows, lore.embed(rows.features, request.param)
     if request.param == "reduced":
         rows = of_many_features(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tsne, "EARLY_ITERATIONS", 5)
-        return rows, embed(rows.features, "tsne", n_iter=5)
+        return rows, lore.embed(rows.features, "tsne", n_iter=5)
 
 
 @pytest.fixture(params=METHODS)
@@ -106,7 +96,7 @@ def test_single_rows_are_readable_where_it_says_so(method, fitted_on):
     of_rows = numbers_of(*fitted_on)
     content = method.to_bytes()
     contents = describe(content)
-    by_group = isinstance(method, GroupWise)
+    by_group = isinstance(method, lore.GroupWise)
     if method.label == "Histogram binning" and method.binning == "equal-width":
         # No number of a row is in it, yet a bin of one row says its outcome.
         assert contents.single_rows == (1 in method.count_)
@@ -114,7 +104,7 @@ def test_single_rows_are_readable_where_it_says_so(method, fitted_on):
         assert contents.single_rows == (
             readable(content, of_rows) or (by_group and 1 in method.sizes_)
         )
-    if by_group and not isinstance(method.recalibrator, TemperatureScaling):
+    if by_group and not isinstance(method.recalibrator, lore.TemperatureScaling):
         return
     content = method.to_bytes(rows=False)
     contents = describe(content)
@@ -127,8 +117,8 @@ def test_single_rows_are_readable_where_it_says_so(method, fitted_on):
 
 
 def test_in_words(calibration):
-    method = LoRe(0.3, 5, "equal-mass", base=PlattScaling())
-    made = embed(calibration.features)
+    method = lore.LoRe(0.3, 5, "equal-mass", base=lore.PlattScaling())
+    made = lore.embed(calibration.features)
     table = describe(method.fit(calibration, made).to_bytes()).table()
     assert list(zip(*table.values(), strict=True)) == [
         ("bandwidth and other settings", "", "", "no"),
@@ -164,7 +154,7 @@ MAPS = {
 }
 COMPARED = [
     *own_recalibrators(0.3, 5),
-    GroupWise(SmoothLoRe(gammas=[0.2, 0.8]), "region"),
+    lore.GroupWise(lore.SmoothLoRe(gammas=[0.2, 0.8]), "region"),
     BoostingRecalibration(n_trees=5),
 ]
 COMPARED[-1].label = "Boosting, five trees"
@@ -189,7 +179,7 @@ def view(request, make_rows):
     rows = dataclasses.replace(rows, probabilities=vectors)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tsne, "EARLY_ITERATIONS", 20)
-        made = embed(rows.features, method, **options)
+        made = lore.embed(rows.features, method, **options)
     return View(rows, gamma=0.3, n_bins=5, maps={"map": made})
 
 
@@ -258,6 +248,6 @@ def of_other_rows(view):
 def test_what_is_shipped_is_what_was_measured(view, result):
     rows = view.evaluation
     for label, method in result.recalibrators.items():
-        predictor, expected = Predictor.load(method.to_bytes()), result.datasets[label]
+        predictor, expected = lore.Predictor.load(method.to_bytes()), result.datasets[label]
         found = predictor.predict(rows.probabilities, rows.features, rows.groups)
         np.testing.assert_allclose(found, expected.probabilities, atol=1e-9, err_msg=label)

@@ -8,18 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    Dataset,
-    GroupWise,
-    InputError,
-    LoRe,
-    PlattScaling,
-    Predictor,
-    TemperatureScaling,
-    embed,
-    load,
-    load_recalibrator,
-)
+import lore_core as lore
 from lore_core.cli import main
 from lore_core.comparison import confidence_difference
 from lore_core.shipping import describe
@@ -60,8 +49,8 @@ def read(path):
 
 @pytest.fixture(scope="module")
 def model(calibration):
-    local = embed(calibration.features, "pca", 2)
-    return GroupWise(LoRe(0.3, 5), "region").fit(calibration, local)
+    local = lore.embed(calibration.features, "pca", 2)
+    return lore.GroupWise(lore.LoRe(0.3, 5), "region").fit(calibration, local)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,7 +69,7 @@ def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
     assert list(out) == [*frame, "confidence", "prediction"]
     untouched = [name for name in frame if name not in CLASSES]
     pd.testing.assert_frame_equal(out[untouched], read(source)[untouched])
-    expected = Predictor.load(model.to_bytes()).predict(
+    expected = lore.Predictor.load(model.to_bytes()).predict(
         rows.probabilities, rows.features, rows.groups
     )
     np.testing.assert_allclose(out[CLASSES].to_numpy(), expected, rtol=0, atol=1e-13)
@@ -98,8 +87,10 @@ def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
 
 
 def test_one_column_of_two_classes(new, tmp_path):
-    two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
-    model = PlattScaling().fit(two)
+    two = lore.Dataset(
+        new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"]
+    )
+    model = lore.PlattScaling().fit(two)
     expected = model.recalibrate(two).probabilities[:, 1]
     for kind, name in (("csv", "p_yes"), ("parquet", "p_yes"), ("csv", "p")):
         source = write(pd.DataFrame({name: new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
@@ -109,12 +100,12 @@ def test_one_column_of_two_classes(new, tmp_path):
         assert list(out) == [name, "confidence", "prediction"]
     # Beside a prediction a lone probability may be that one's.
     frame = pd.DataFrame({"p": two.confidence, "prediction": np.repeat(["no"], len(two))})
-    with pytest.raises(InputError, match="p_<class>"):
+    with pytest.raises(lore.InputError, match="p_<class>"):
         recalibrate_file(model, write(frame, tmp_path / "a.csv"), tmp_path / "b.csv")
 
 
 def test_confidence_and_prediction(calibration, new, tmp_path):
-    model = PlattScaling().fit(calibration)
+    model = lore.PlattScaling().fit(calibration)
     names = np.array(new.class_names)[new.predictions]
     frame = pd.DataFrame({"confidence": new.confidence, "prediction": names, "note": "x"})
     source = write(frame, tmp_path / "a.parquet")
@@ -142,14 +133,14 @@ def test_bad_rows_are_told_by_number(kind, change, message, model, new, tmp_path
     source = write(change(table_of(new)), tmp_path / f"new.{kind}")
     target = tmp_path / f"out.{kind}"
     target.write_bytes(b"what was there")
-    with pytest.raises(InputError, match=rf"'new.{kind}': .*{message}.*row 777\b"):
+    with pytest.raises(lore.InputError, match=rf"'new.{kind}': .*{message}.*row 777\b"):
         recalibrate_file(model, source, target, chunk_rows=100)
     assert target.read_bytes() == b"what was there"
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_semicolons_and_a_byte_order_mark(calibration, new, tmp_path):
-    model = TemperatureScaling().fit(calibration)
+    model = lore.TemperatureScaling().fit(calibration)
     source, target = tmp_path / "new.csv", tmp_path / "out.csv"
     frame = table_of(new)[["id", *CLASSES, "remark"]]
     frame.to_csv(source, index=False, sep=";", encoding="utf-8-sig")
@@ -185,7 +176,7 @@ def test_bad_files(model, new, tmp_path):
         (tmp_path / "x.npz", "out.npz", "must be a .parquet or .csv file"),
     ]
     for source, target, message in cases:
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(lore.InputError, match=message):
             recalibrate_file(model, source, tmp_path / target, chunk_rows=100)
     assert not (tmp_path / "out.csv").exists()
 
@@ -245,10 +236,10 @@ def test_the_command(calibration, new, tmp_path, capsys):
         fit = ["recalibrate", "--fit", str(fit_on), "--method", method, *options]
         assert main([*fit, "--save", str(saved)]) == 0
         assert main(["recalibrate", "--model", str(saved), str(source), "-o", str(out)]) == 0
-        local = embed(calibration.features, "pca", 2)
-        by_hand = LoRe(0.3, 5).fit(calibration, local)
+        local = lore.embed(calibration.features, "pca", 2)
+        by_hand = lore.LoRe(0.3, 5).fit(calibration, local)
         if method == "temperature":
-            by_hand = TemperatureScaling().fit(calibration)
+            by_hand = lore.TemperatureScaling().fit(calibration)
         expected = by_hand.recalibrate(new, local.transform(new.features)).probabilities
         # The file's probabilities were divided by their sums once more; T is found to 1e-6.
         np.testing.assert_allclose(read(out)[CLASSES].to_numpy(), expected, atol=1e-6)
@@ -270,9 +261,11 @@ def test_the_command_without_rows(calibration, new, tmp_path, capsys):
     assert not contents.single_rows
     out = capsys.readouterr().out
     assert contents.sentence in out
-    data = load(source)
-    method = LoRe(0.3, 5).fit(data.calibration, embed(data.calibration.features, "pca", 2))
-    off = confidence_difference(method, load_recalibrator(saved), data.evaluation)
+    data = lore.load(source)
+    method = lore.LoRe(0.3, 5).fit(
+        data.calibration, lore.embed(data.calibration.features, "pca", 2)
+    )
+    off = confidence_difference(method, lore.load_recalibrator(saved), data.evaluation)
     assert f"the confidences of 900 evaluation rows differ by {off.mean * 100:.1f} points" in out
     assert main(["recalibrate", "--describe", str(saved)]) == 0
     said = capsys.readouterr().out
@@ -315,7 +308,7 @@ def sources(tmp_path):
 @pytest.fixture
 def saved(sources, tmp_path):
     path = tmp_path / "m.lore"
-    TemperatureScaling().fit(load(sources[0])).save(path)
+    lore.TemperatureScaling().fit(lore.load(sources[0])).save(path)
     return path
 
 
@@ -338,8 +331,8 @@ def test_a_bad_file_is_named_and_the_others_kept(sources, saved, tmp_path):
     frame.loc[3, "p_yes"] = np.nan
     frame.to_parquet(sources[1])
     out = tmp_path / "out"
-    with pytest.raises(InputError, match=r"part-1\.parquet.*row 3"):
+    with pytest.raises(lore.InputError, match=r"part-1\.parquet.*row 3"):
         recalibrate_files(saved, sources, out)
     assert [path.name for path in out.iterdir()] == ["part-0.parquet"]
-    with pytest.raises(InputError, match="two of the files"):
+    with pytest.raises(lore.InputError, match="two of the files"):
         recalibrate_files(saved, [sources[0], sources[0]], out)
