@@ -1,6 +1,7 @@
 import io
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -162,10 +163,7 @@ def test_texts_that_would_be_computed_are_not(monkeypatch):
     assert table["=name"].tolist()[0] == "=1+1"
     grouped = table.astype({"=name": "category"})
     assert csv_text(grouped).splitlines()[1].startswith("'=1+1")
+    chart = SimpleNamespace(table=pd.DataFrame({"group": ["=1+1"]}))
+    assert chart_csv(chart) == b"group\n'=1+1\n"
     monkeypatch.setenv(FORMULAS_VARIABLE, "keep")
     assert csv_text(table).splitlines()[1] == "=1+1,-0.5"
-
-    class Chart:
-        table = pd.DataFrame({"group": ["=1+1"]})
-
-    assert chart_csv(Chart()) == b"group\n'=1+1\n"

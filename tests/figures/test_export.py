@@ -131,7 +131,7 @@ def _text(path):
         return ""
 
 
-def test_unknown_format(charts, monkeypatch):
+def test_unknown_format_and_what_is_missing(charts, monkeypatch):
     with pytest.raises(InputError, match=r"'image_format' must be one of .*'pdf'.*; got 'bmp'"):
         chart_image(charts["cdf"], "bmp")
     monkeypatch.delenv("BROWSER_PATH", raising=False)
@@ -140,12 +140,12 @@ def test_unknown_format(charts, monkeypatch):
     assert sentence in export.why_no_static_images()
     with pytest.raises(InputError, match=sentence):
         chart_image(charts["cdf"], "png")
-
-
-def test_without_kaleido_it_says_so(charts, monkeypatch):
     monkeypatch.setattr(export, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install kaleido"):
         chart_image(charts["cdf"], "png")
+
+
+def test_rendering_that_hangs_is_given_up(charts, monkeypatch):
     if (missing := export.why_no_static_images()) is not None:
         pytest.skip(missing)
     monkeypatch.setattr(export, "TIMEOUT_SECONDS", 0.0)

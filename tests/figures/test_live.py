@@ -132,7 +132,7 @@ def test_in_a_notebook_or_as_html(chart, displayed, monkeypatch):
     assert caption["text/markdown"] == chart.how_to_read
     monkeypatch.setattr(charts, "find_spec", lambda name: None)
     chart._ipython_display_()
-    (shown,) = displayed
+    *_, shown = displayed
     assert _without_ids(shown["text/html"]) == _without_ids(chart._repr_html_())
     assert shown["text/plain"] == chart.alt
     html = chart._repr_html_()

@@ -28,39 +28,23 @@ def test_every_metric_is_called_by_its_name_and_described_once():
     assert {metric.formula for metric in CATALOGUE.values()} <= anchors
 
 
-@pytest.mark.parametrize(
-    ("table", "expected"),
-    [
-        (
-            catalogue.DESCRIBED,
-            "accuracy, mean_confidence, NLL, Brier, ALCE held out, ECE held out, MLCE supported, "
-            "max group gap, max cell gap, ALCE, ECE, ECE debiased, smooth ECE, MCE, MLCE, "
-            "max group-wise MCE",
-        ),
-        (
-            catalogue.COMPARED,
-            "accuracy, mean_confidence, NLL, Brier, ALCE held out, ECE held out, MLCE supported, "
-            "max group gap, max cell gap, ALCE, ECE, MCE, MLCE, max group-wise MCE",
-        ),
-        (
-            catalogue.TILES,
-            "accuracy, mean_confidence, NLL, Brier, MLCE supported, ALCE, ECE, MCE, MLCE",
-        ),
-        (
-            catalogue.METHOD_TABLE,
-            "NLL, Brier, ALCE held out, ECE held out, MLCE supported, max group gap, max cell gap, "
-            "ALCE, ECE, MCE, accuracy",
-        ),
-        (
-            catalogue.REPORT_TABLE,
-            "NLL, Brier, ALCE held out, ECE held out, MLCE supported, max group gap, max cell gap, "
-            "ALCE, ECE, MCE",
-        ),
-        (catalogue.RANKED_BY, "NLL, Brier, ECE"),
-    ],
-)
-def test_tables_show_their_metrics_in_their_order(table, expected):
-    assert names(table) == expected.split(", ")
+def test_tables_show_their_metrics_in_their_order():
+    order = (
+        "accuracy, mean_confidence, NLL, Brier, ALCE held out, ECE held out, MLCE supported, "
+        "max group gap, max cell gap, ALCE, ECE, ECE debiased, smooth ECE, MCE, MLCE, "
+        "max group-wise MCE"
+    )
+    described = order.split(", ")
+    compared = [name for name in described if name not in ("ECE debiased", "smooth ECE")]
+    few = {"accuracy", "mean_confidence", "MLCE", "max group-wise MCE"}
+    report = [name for name in compared if name not in few]
+    tiles = "accuracy, mean_confidence, NLL, Brier, MLCE supported, ALCE, ECE, MCE, MLCE"
+    assert names(catalogue.DESCRIBED) == described
+    assert names(catalogue.COMPARED) == compared
+    assert names(catalogue.TILES) == tiles.split(", ")
+    assert names(catalogue.REPORT_TABLE) == report
+    assert names(catalogue.METHOD_TABLE) == [*report, "accuracy"]
+    assert names(catalogue.RANKED_BY) == ["NLL", "Brier", "ECE"]
 
 
 def test_whatever_is_in_the_catalogue_is_measured_and_tabled():

@@ -194,6 +194,9 @@ def test_directory_of_runs(npz, tmp_path):
     runs = load_runs(tmp_path)
     assert [data.name for data in runs] == ["a", "b", "c"]
     assert all(data.calibration is not None and len(data) == 12 for data in runs)
+
+
+def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
     split = np.array(["calibration", "evaluation"] * 3)
     for name in ("seed1", "seed0"):
         npz(f"{name}.npz", split=split)

@@ -136,6 +136,9 @@ def test_columns_of_several_kinds(files):
     for work in (make_plan, lambda parts: sample_rows(parts, 2000)):
         with pytest.raises(InputError, match=f"'p_no' must hold values of one kind; {kinds}"):
             work(parts)
+
+
+def test_a_word_that_is_no_split_is_told_with_its_row(files):
     for path in files:
         frame = pd.read_parquet(path).assign(split="test")
         if path == files[1]:
@@ -161,15 +164,15 @@ def test_a_column_of_numbered_values_in_one_file(files):
     np.testing.assert_array_equal(cells(), expected)
 
 
-def test_a_footer_that_names_fewer_rows_or_row_groups(files, tmp_path, spoil):
-    content = files[1].read_bytes()
+def test_unreadable_files_are_named_and_the_others_kept(files, tmp_path, spoil):
+    parts, content = partitions_of(files), files[1].read_bytes()
+    plan = make_plan(parts)
     said = content.rindex(b"\x16\xd8\x04")  # its 300 rows, among the last that it says
     files[1].write_bytes(content[:said] + b"\x16\x94\x02" + content[said + 3 :])
     assert pq.read_metadata(files[1]).num_rows == 138
     with pytest.raises(InputError, match=r"'part-1.parquet'.*parts of 300 of its 138 rows"):
         partitions_of(files)
-    parts = partitions_of(files)
-    plan = make_plan(parts)
+    files[1].write_bytes(content)
     spoil(files[1])
     with pytest.raises(InputError, match="part-1.parquet"):
         sum_files(parts, plan, directory=tmp_path / "sums")
