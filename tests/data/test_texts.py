@@ -146,9 +146,9 @@ def test_files_are_replaced_at_once_or_not_at_all(tmp_path):
     write_bytes(tmp_path / "made", b"x")
     assert len({path.stat().st_mode for path in tmp_path.iterdir()}) == 1
     message = "must be writable; got No space left on device"
-    with pytest.raises(InputError, match=message), replaced_at_once(tmp_path / "table.csv"):
+    with pytest.raises(InputError, match=message), replaced_at_once(tmp_path / "full"):
         raise OSError(28, "No space left on device")
-    assert not list(tmp_path.iterdir())
+    assert {item.name for item in tmp_path.iterdir()} == {"table.csv", "plain", "made"}
 
 
 def test_texts_that_would_be_computed_are_not(monkeypatch):

@@ -115,53 +115,48 @@ def test_few_equal_or_many_rows_and_features(clusters):
 @pytest.mark.slow
 def test_interpolated_gradient_agrees_with_itself_and_places_rows(monkeypatch):
     # Above 5,000 rows another method computes the gradient, and neighbours are approximate.
-    monkeypatch.setattr(tsne, "EARLY_ITERATIONS", 30)
+    monkeypatch.setattr(tsne, "EARLY_ITERATIONS", 50)
     rng = np.random.default_rng(0)
     features = np.repeat(8.0 * np.eye(3), 1_700, axis=0) + rng.normal(size=(5_100, 3))
-    options = {"n_iter": 30, "max_fit_rows": 5_050}
+    options = {"n_iter": 50, "max_fit_rows": 5_050}
     first = embed(features, "tsne", **options)
     assert first.digest == embed(features, "tsne", **options).digest
     assert (first.fitted_rows, first.total_rows) == (5_050, 5_100)
     np.testing.assert_array_equal(nearest_of_three(first.coordinates), np.arange(5_100) // 1_700)
 
 
+@pytest.fixture(scope="module")
+def digest(clusters):
+    return short(clusters, "umap").digest
+
+
+def digests_in_threads(clusters, n):
+    """Of maps made in other threads: a lock left behind would be their own, or nobody's."""
+    found = []
+    make = lambda: found.append(short(clusters, "umap").digest)  # noqa: E731
+    threads = [threading.Thread(target=make, daemon=True) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    return found
+
+
 class TestUMAP:
     pytestmark = of_umap
 
-    @pytest.fixture(scope="class")
-    def digest(self, clusters):
-        return short(clusters, "umap").digest
-
-    @pytest.fixture(scope="class")
-    def digests_in_threads(self, clusters):
-        """Of maps made in other threads: a lock left behind would be their own, or nobody's."""
-
-        def digests(n):
-            found = []
-            make = lambda: found.append(short(clusters, "umap").digest)  # noqa: E731
-            threads = [threading.Thread(target=make, daemon=True) for _ in range(n)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(timeout=60)
-            return found
-
-        return digests
-
     @pytest.mark.parametrize("stop_at", [0.0, 0.3, 0.5])
-    def test_cancel_leaves_the_next_map_untouched(
-        self, clusters, digest, digests_in_threads, stop_at
-    ):
+    def test_cancel_leaves_the_next_map_untouched(self, clusters, digest, stop_at):
         def progress(fraction, message):
             if fraction >= stop_at:
                 raise Cancelled
 
         with pytest.raises(Cancelled):
             short(clusters, "umap", progress=progress)
-        assert digests_in_threads(1) == [digest]
+        assert digests_in_threads(clusters, 1) == [digest]
 
-    def test_threads_take_turns(self, digest, digests_in_threads, clusters):
-        assert digests_in_threads(3) == [digest] * 3
+    def test_threads_take_turns(self, digest, clusters):
+        assert digests_in_threads(clusters, 3) == [digest] * 3
 
         def progress(fraction, message):
             if message.startswith("waiting"):
