@@ -133,7 +133,7 @@ def test_saved_pandas_index_is_the_row_id(tmp_path, table):
     assert guess_mapping(tmp_path / "runs.csv").row_id == "Unnamed: 0"
     table.to_parquet(tmp_path / "runs.parquet")
     assert guess_mapping(tmp_path / "runs.parquet").row_id == "__index_level_0__"
-    table = table.loc[np.repeat(np.arange(6), 5)].reset_index(drop=True)
+    table = table.iloc[np.repeat(np.arange(6), 5)].reset_index(drop=True)
     table["person"] = [f"person {i}" for i in range(30)]
     table["constant"] = "same"
     table["visits"] = np.arange(30) % 3

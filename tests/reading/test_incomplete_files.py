@@ -96,7 +96,8 @@ def test_pages_of_sqlite_from_before(database, frame, tmp_path):
     for page in changed:
         path.write_bytes(new[: page.start] + old[page] + new[page.stop :])
         refused(path, "the table 'rows' holds (59|60) rows, its index (60|59)")
-    path = tmp_path / "runs.sqlite"
+    # Rows that break a rule of their table are no damage.
+    path = tmp_path / "rules.sqlite"
     with closing(sqlite3.connect(path)) as opened:
         opened.execute("PRAGMA ignore_check_constraints = ON")
         opened.execute("CREATE TABLE rows (label, p CHECK (p > 0.5), f_0)")
