@@ -56,7 +56,7 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, refuses):
 def test_a_curve_of_sums(run, parts, tmp_path):
     chart, table = tmp_path / "curve.svg", tmp_path / "curve.csv"
     files = (item for path in (chart, table, tmp_path / "curve.html") for item in ("-o", path))
-    run("curve", parts, "--cells", 1000, "--bins", 3, *files)
+    run("curve", parts, "--cells", 1000, "--bins", 2, *files)
     assert "where the exact curve surely is" in chart.with_suffix(".html").read_text()
     assert chart.stat().st_size > 1000
     numbers = pd.read_csv(table)
@@ -68,7 +68,7 @@ def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
     said = run("metrics", parts, "--draws", 39)
     assert "surely" in said
     assert "sums over" in said
-    curve = run("curve", parts)
+    curve = run("curve", parts, "--bins", 2)
     assert "surely" in curve
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     said = run("metrics", parts, "--map", "none", "--draws", 0)
@@ -90,11 +90,12 @@ def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, refuses):
 
 def test_two_sets_of_rows(run, run_json, parts, refuses):
     one = parts.replace("*", "0")
-    said = run_json("compare", one, "--against", parts, "--bins", 3)
+    options = ("--against", parts, "--bins", 2, "--cells", 1000)
+    said = run_json("compare", one, *options)
     for name in ("ECE", "ALCE"):
         of = said["metrics"][name]
         assert of["difference"] == pytest.approx(of["other"] - of["value"])
-    assert "surely larger" in run("compare", one, "--against", parts, "--bins", 3)
+    assert "surely larger" in run("compare", one, *options)
     refuses("--against", "compare", parts, "--workers", "2")
 
 
@@ -156,7 +157,7 @@ def test_batches_are_kept_and_a_change_is_told(run, run_json, days, tmp_path, ca
     said = run("watch", kept, *early, "--bins", 5, "--draws", 199)
     assert "*" not in said.split("\n\n")[0]
     early[0].unlink()
-    arguments = ["watch", kept, str(days / "day-10.parquet"), "--fail", "--json"]
+    arguments = ["watch", str(kept), str(days / "day-10.parquet"), "--fail", "--json"]
     assert main([*arguments, "--draws", "199"]) == 3
     found = json.loads(capsys.readouterr().out)
     assert [of["batch"] for of in found["batches"]] == ["day-1", "day-2", "day-10"]

@@ -38,7 +38,7 @@ def fitted_on(request, make_rows):
         return rows, lore.embed(rows.features, "tsne", n_iter=5)
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(scope="module", params=METHODS)
 def method(request, fitted_on):
     rows, embedding = fitted_on
     made = METHODS[request.param].clone()
