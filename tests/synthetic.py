@@ -1,6 +1,7 @@
 """Small random classifiers, for tests only."""
 
 import numpy as np
+import pandas as pd
 
 from lore_core import Dataset
 
@@ -14,6 +15,19 @@ def overconfident(n=300, k=3, seed=0, sharpness=2.5):
     y = np.array([rng.choice(k, p=row) for row in p])
     sharp = p**sharpness / (p**sharpness).sum(1, keepdims=True)
     return Dataset(sharp, y, features=z), z
+
+
+def run_of(seed, n=160, k=3):
+    """One run of a model: three features, two groups, one half to calibrate on."""
+    data, z = overconfident(n, k=k, seed=seed)
+    return Dataset(
+        data.probabilities,
+        data.labels,
+        features=np.column_stack([z, z[:, 0] * z[:, 1]]),
+        groups=pd.DataFrame({"region": np.array(["north", "south"])[np.arange(n) % 2]}),
+        split=np.array(["calibration", "evaluation"])[np.arange(n) // (n // 2)],
+        name=f"run{seed}",
+    )
 
 
 def found_in(of_rows, numbers):

@@ -32,6 +32,12 @@ def points(dataset):
     return lore.embed(dataset.features, "pca", 2).coordinates[dataset.in_split("evaluation")]
 
 
+@pytest.fixture(scope="session")
+def known(dataset):
+    """Confidences and outcomes of the evaluation rows."""
+    return dataset.evaluation.confidence, dataset.evaluation.outcome
+
+
 @pytest.fixture
 def run(capsys):
     """Run `lore` and return its standard output; it must succeed and say nothing else."""
@@ -48,6 +54,17 @@ def run(capsys):
 @pytest.fixture
 def run_json(run):
     return lambda *arguments: json.loads(run(*arguments, "--json"))
+
+
+@pytest.fixture
+def refuses(capsys):
+    """Run `lore`, which must refuse with a sentence that has these words."""
+
+    def refuses(words, *arguments):
+        assert main([str(item) for item in arguments]) == 1
+        assert words in capsys.readouterr().err
+
+    return refuses
 
 
 @pytest.fixture

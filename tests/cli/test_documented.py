@@ -69,13 +69,10 @@ def test_output_is_as_shown(run, arguments, shown):
     assert numbers(printed) == pytest.approx(numbers(shown), rel=0.02, abs=0.11)
 
 
-def test_every_command_is_documented():
+def test_every_command_is_documented_and_every_option_in_the_page_exists():
     assert len(SHOWN) == 10
     for name in COMMANDS:
         assert re.search(rf"^## .*`lore {name}`", PAGE, re.MULTILINE), name
-
-
-def test_every_command_and_option_in_the_page_exists():
     from lore_core.cli import lore
 
     found = re.findall(r"^(?:\$ )?lore (\w+)(.*)$", PAGE, re.MULTILINE)

@@ -12,21 +12,15 @@ from lore_core.data.defaults import ROUND_GAMMAS
 
 
 class TestMetrics:
-    def test_values_and_verdict(self, run_json, file, dataset, points):
+    def test_values_and_verdict(self, run_json, file, dataset, points, known):
         found = run_json("metrics", file, "--draws", "0", "--gamma", "0.3", "--bins", "5")
         summary = lore.summarize(dataset.evaluation, points, gamma=0.3, n_bins=5)
         for name, value in summary.values.items():
             assert found["metrics"][name]["value"] == value
-        target_rows = dataset.evaluation.target()
-        said = lore.regions.conclude(
-            lore.regions.overall_gap(target_rows.confidence, target_rows.outcome, n_bins=5),
-            lore.find_subgroups(dataset.evaluation, points, gamma=0.3),
-        )
-        assert found["verdict"] == {
-            "level": said.level,
-            "sentence": said.sentence,
-            "evidence": said.evidence,
-        }
+        search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3)
+        said = lore.regions.conclude(lore.regions.overall_gap(*known, n_bins=5), search)
+        parts = ("level", "sentence", "evidence")
+        assert found["verdict"] == {name: getattr(said, name) for name in parts}
         metrics = found["metrics"]
         assert metrics["MLCE supported"]["value"] == summary.local.supported_maximum()
         assert metrics["ECE debiased"]["value"] == summary.reliability.debiased_calibration_error
@@ -35,16 +29,13 @@ class TestMetrics:
         assert found["gamma"] == 0.3
         assert (found["evaluation_rows"], found["calibration_rows"]) == (800, 800)
 
-    def test_intervals_and_chance(self, run_json, file, dataset, points):
+    def test_intervals_and_chance(self, run_json, file, dataset, points, known):
         found = run_json("metrics", file, "--draws", "60", "--seed", "3")["metrics"]
-        target_rows = dataset.evaluation.target()
-        intervals = lore.calibration_intervals(
-            target_rows.confidence, target_rows.outcome, points, n_draws=60, random_state=3
-        )
+        intervals = lore.calibration_intervals(*known, points, n_draws=60, random_state=3)
         for name in ("ECE", "MCE", "ALCE", "MLCE"):
             low, high = intervals.loc[name, ["low", "high"]]
             assert (found[name]["low"], found[name]["high"]) == (low, high)
-        chance = lore.null_errors(target_rows.confidence, points, n_draws=60, random_state=3)
+        chance = lore.null_errors(known[0], points, n_draws=60, random_state=3)
         assert found["ALCE"]["p_value"] == chance.p_value("alce", found["ALCE"]["value"])
         assert found["ALCE"]["p_value"] < 0.05 < found["ECE"]["p_value"]
         shown = lore.summarize(dataset.evaluation).intervals
@@ -58,14 +49,12 @@ class TestMetrics:
         text = run("metrics", *options, "--draws", "0", "--top", "1")
         assert f"1. {listed[0]['sentence']}\n   {listed[0]['evidence']}\n" in text
 
-    def test_one_class(self, run_json, file, dataset):
+    def test_one_class_and_without_a_map_only_what_is_global(self, run_json, file, dataset):
         found = run_json("metrics", file, "--target", "positive", "--draws", "0")
-        target_rows = dataset.evaluation.target(1)
-        ece = lore.expected_calibration_error(target_rows.confidence, target_rows.outcome)
+        rows = dataset.evaluation.target(1)
+        ece = lore.expected_calibration_error(rows.confidence, rows.outcome)
         assert found["metrics"]["ECE"]["value"] == ece
         assert found["target"] == "class positive"
-
-    def test_without_a_map_only_what_is_global(self, run_json, file):
         found = run_json("metrics", file, "--map", "none", "--draws", "0")
         assert "MLCE" not in found["metrics"]
         assert {item["kind"] for item in found["places"]} <= {"slice"}
@@ -97,45 +86,35 @@ class TestMetrics:
 
 
 class TestLandscape:
-    def test_sentence(self, run, file, dataset, points):
-        target_rows = dataset.evaluation.target()
-        errors = lore.local_errors(target_rows.confidence, target_rows.outcome, points)
-        all_rows = np.ones(len(points), dtype=bool)
-        said = lore.comparison.describe_rows(
-            "All confidences", dataset.evaluation, errors, all_rows
-        )
-        assert run("landscape", file) == f"{said}\n"
+    def test_sentence(self, run, file, dataset, points, known):
+        errors = lore.local_errors(*known, points)
+        rows = "All confidences", dataset.evaluation, errors, np.ones(len(points), dtype=bool)
+        assert run("landscape", file) == f"{lore.comparison.describe_rows(*rows)}\n"
 
     @pytest.mark.parametrize("beyond_chance", [False, True])
-    def test_one_bin_is_the_exact_field(self, run, file, dataset, points, tmp_path, beyond_chance):
+    def test_one_bin_is_the_exact_field(
+        self, run, file, dataset, points, known, tmp_path, beyond_chance
+    ):
         out = tmp_path / "nodes.parquet"
         more = ["--beyond-chance", "--against", "zero"] if beyond_chance else []
         run("landscape", file, "--bin", "0.7", "--bins", "3", "--gamma", "0.4", "-o", out, *more)
-        target_rows = dataset.evaluation.target()
         search = lore.find_subgroups(dataset.evaluation, points, gamma=0.4, against="zero")
-        table = lore.reliability_table(target_rows.confidence, target_rows.outcome, n_bins=3)
-        field = lore.error_field(
-            target_rows.confidence,
-            target_rows.outcome,
-            points,
-            gamma=0.4,
-            rows=table.bins.assign(target_rows.confidence) == table.bins.assign([0.7])[0],
-            only=search.inside() if beyond_chance else None,
-        )
-        nodes = pd.read_parquet(out)
-        known = np.isfinite(field.signed)
-        assert 0 < known.sum() == len(nodes)
-        np.testing.assert_array_equal(nodes["signed_error"], field.signed[known])
+        table = lore.reliability_table(*known, n_bins=3)
+        rows = table.bins.assign(known[0]) == table.bins.assign([0.7])[0]
+        only = search.inside() if beyond_chance else None
+        field = lore.error_field(*known, points, gamma=0.4, rows=rows, only=only)
+        nodes, shown = pd.read_parquet(out), field.signed[np.isfinite(field.signed)]
+        assert 0 < len(shown) == len(nodes)
+        np.testing.assert_array_equal(nodes["signed_error"], shown)
 
     def test_what_is_drawn(self, run, file, monkeypatch, tmp_path):
-        drawn = []
-        draw = figures.landscape_figure
-        monkeypatch.setattr(
-            figures,
-            "landscape_figure",
-            lambda *args, **options: drawn.append((args, options)) or draw(*args, **options),
-        )
-        out = tmp_path / "map.html"
+        drawn, draw, out = [], figures.landscape_figure, tmp_path / "map.html"
+
+        def watched(*arguments, **options):
+            drawn.append((arguments, options))
+            return draw(*arguments, **options)
+
+        monkeypatch.setattr(figures, "landscape_figure", watched)
         said = run("landscape", file, "-o", out, "--gamma", "0.4", "--theme", "dark")
         assert said.endswith(f"Wrote {out}.\n")
         assert b"Plotly.newPlot" in out.read_bytes()
@@ -155,10 +134,8 @@ class TestLandscape:
         out = tmp_path / "nodes.json"
         run("landscape", file, "--map", "identity", "--bin", "worst", "-o", out)
         content = json.loads(out.read_text())
-        assert (content["map"], content["drawn_on"]) == (
-            "All features",
-            "PCA 2-D, isotropic scale",
-        )
+        assert content["map"] == "All features"
+        assert content["drawn_on"] == "PCA 2-D, isotropic scale"
         assert content["bin"].startswith("Confidence ")
 
     def test_a_static_image(self, run, file, tmp_path):
@@ -172,16 +149,13 @@ class TestLandscape:
 
 
 class TestCurve:
-    def test_numbers(self, run_json, file, dataset, points):
+    def test_numbers(self, run_json, file, dataset, points, known):
         found = run_json("curve", file, "--draws", "20")
-        target_rows = dataset.evaluation.target()
-        curve = lore.bandwidth_curve(
-            target_rows.confidence, target_rows.outcome, points, ROUND_GAMMAS
-        )
+        curve = lore.bandwidth_curve(*known, points, ROUND_GAMMAS)
         table = pd.DataFrame(found["curve"])
         for name in ("gamma", "mlce", "alce"):
             np.testing.assert_array_equal(table[name], getattr(curve, name))
-        band = lore.null_band(target_rows.confidence, points, ROUND_GAMMAS, n_draws=20)
+        band = lore.null_band(known[0], points, ROUND_GAMMAS, n_draws=20)
         np.testing.assert_array_equal(table["mlce_chance_high"], band.band("mlce")[1])
         assert found["limits"]["PCA 2-D"]["mlce_infinity"] == curve.mlce_infinity
 
@@ -211,13 +185,12 @@ class TestPlaces:
         text = run(*options)
         assert all(item["sentence"] in text for item in found["places"])
         assert f"Of {search.tried} places found on one half" in text
-
-    def test_a_region_is_described(self, run_json, file, dataset, points):
+        # A region is described.
         found = run_json("places", file, "--gamma", "0.3")["places"]
         search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3)
-        known = lore.regions.variables.attributes.telling_attributes(dataset.evaluation)
+        coded = lore.regions.variables.attributes.telling_attributes(dataset.evaluation)
         for number, (item, place) in enumerate(zip(found, search.subgroups, strict=True)):
-            made_of = lore.composition(dataset.evaluation, search.mask(number), coded=known)
+            made_of = lore.composition(dataset.evaluation, search.mask(number), coded=coded)
             assert item["made_of"] == (lore.describe_composition(made_of) * place.is_region)
 
 
@@ -229,17 +202,14 @@ class TestCompare:
         options = (*self.METHODS, "--draws", "40", "--gamma", "0.3")
         found = run_json("compare", file, *options)
         coordinates = lore.embed(dataset.features, "pca", 2).coordinates
-        result = lore.compare(
-            dataset.calibration,
-            dataset.evaluation,
-            [lore.NoRecalibration(), lore.LoRe(gamma=0.3)],
-            calibration_embedding=coordinates[dataset.in_split("calibration")],
-            evaluation_embedding=points,
-            gamma=0.3,
-            groups=dataset.evaluation.groups["region"],
-            min_group_size=30,
-            n_draws=40,
-        )
+        places = {
+            "calibration_embedding": coordinates[dataset.in_split("calibration")],
+            "evaluation_embedding": points,
+        }
+        groups = {"groups": dataset.evaluation.groups["region"], "min_group_size": 30}
+        methods = [lore.NoRecalibration(), lore.LoRe(gamma=0.3)]
+        halves = dataset.calibration, dataset.evaluation
+        result = lore.compare(*halves, methods, **places, **groups, gamma=0.3, n_draws=40)
         expected = result.table.to_dict(orient="index")
         assert {name: found["methods"][name] for name in expected} == expected
         assert found["low"]["LoRe"] == result.low.to_dict(orient="index")["LoRe"]
@@ -251,14 +221,12 @@ class TestCompare:
         assert found["differences"]["Brier"]["LoRe"] == apart.to_dict()
         assert found["worst_parts"] == result.worst_parts.to_dict(orient="records")
 
-    def test_without_a_map_only_global_methods(self, run_json, file):
+    def test_without_a_map_or_features_only_global_methods(
+        self, run_json, capsys, file, dataset, tmp_path
+    ):
         found = run_json("compare", file, "--map", "none", "--draws", "0")
         assert "LoRe" not in found["methods"]
         assert "Temperature scaling" in found["methods"]
-
-    def test_local_methods_are_said_to_be_left_out_of_rows_without_features(
-        self, capsys, dataset, tmp_path
-    ):
         path = tmp_path / "plain.npz"
         lore.save_npz(dataclasses.replace(dataset, features=None, feature_names=None), path)
         assert main(["compare", str(path), "--draws", "0"]) == 0
@@ -276,14 +244,9 @@ class TestCompare:
         options = (*self.METHODS, "--map", "pca-3", "--group", "region", "--jobs", "1")
         out = tmp_path / "runs.parquet"
         found = run_json("compare", runs, *options, "-o", out)
-        result = lore.compare_runs(
-            runs,
-            [lore.NoRecalibration(), lore.LoRe(gamma=0.4)],
-            feature_map="pca-3",
-            gamma=0.4,
-            group_column="region",
-            n_jobs=1,
-        )
+        settings = {"feature_map": "pca-3", "gamma": 0.4, "group_column": "region", "n_jobs": 1}
+        methods = [lore.NoRecalibration(), lore.LoRe(gamma=0.4)]
+        result = lore.compare_runs(runs, methods, **settings)
         assert found["mean"] == result.table.to_dict(orient="index")
         assert found["sd"] == result.sd.to_dict(orient="index")
         correlation = found["correlation_with_worst_group"]
@@ -301,15 +264,14 @@ class TestVariables:
         assert [row["variable"] for row in found["table"]] == list(ranking["variable"])
         assert [row["chi2"] for row in found["table"]] == list(ranking["chi2"])
 
-    def test_one_column(self, run, run_json, file, dataset, tmp_path):
+    def test_one_column(self, run, run_json, file, dataset, tmp_path, known):
         out = tmp_path / "region.csv"
         text = run("variables", file, "--variable", "region", "-o", out)
-        target_rows = dataset.evaluation.target()
         table = pd.read_csv(out)
         assert text.startswith("Along region the gap runs from ")
         for value, gap in zip(table["value"], table["gap"], strict=True):
             rows = (dataset.evaluation.groups["region"] == value).to_numpy()
-            assert gap == pytest.approx((target_rows.confidence - target_rows.outcome)[rows].mean())
+            assert gap == pytest.approx((known[0] - known[1])[rows].mean())
             assert f"{gap * 100:+.1f}".replace("-", "−") in text
 
 
@@ -334,9 +296,8 @@ class TestGroupsAndCosts:
         after = recalibrated["Temperature scaling"]
         report = lore.group_report(after.confidence, after.outcome, groups, n_bins=5)
         assert list(reports["ece"]) == list(report["ece"])
-        assert f"{worst['max_group_mce'].iloc[0] * 100:.1f}" in run(
-            "fairness", file, *self.METHODS, "--bins", "5"
-        )
+        text = run("fairness", file, *self.METHODS, "--bins", "5")
+        assert f"{worst['max_group_mce'].iloc[0] * 100:.1f}" in text
 
     def test_costs(self, run, run_json, file, recalibrated, tmp_path):
         out, figure = tmp_path / "reward.csv", tmp_path / "reward.html"

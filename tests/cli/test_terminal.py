@@ -23,11 +23,26 @@ def lore_process(*arguments, **options):
 
 
 class TestExitCodes:
-    def test_in_a_process(self, tmp_path):
+    def test_in_a_process(self, tmp_path, capsys):
         result = lore_process("metrics", str(tmp_path / "missing.npz"))
         assert result.returncode == 1
         assert not result.stdout
         assert re.fullmatch(r"lore: .*missing\.npz.*\n", result.stderr)
+        # A name longer than 255 bytes, or a path longer than 4,096.
+        for typed in (["metrics", "a" * 5000], ["app", "b" * 400], ["landscape", "demo/" * 999]):
+            assert main(typed) == 1
+            out, error = capsys.readouterr()
+            assert not out
+            assert re.fullmatch(r"lore: '.{80}…' cannot be used: File name too long\.\n", error)
+        for typed in (
+            ["metrics", "~no-such-user/x"],
+            ["metrics", "demo", "-o", "~no-such-user/x.csv"],
+        ):
+            assert main(typed) == 1
+            error = capsys.readouterr().err
+            assert re.fullmatch(
+                r"lore: '~no-such-user/x(\.csv)?' cannot be used: no home .*\.\n", error
+            )
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -65,23 +80,6 @@ class TestExitCodes:
         assert error.startswith("lore: ")
         assert error.count("\n") == 1
         assert re.search(message, error)
-
-    def test_a_path_that_the_system_refuses_is_1_and_one_sentence(self, capsys):
-        """A name longer than 255 bytes, or a path longer than 4,096."""
-        for typed in (["metrics", "a" * 5000], ["app", "b" * 400], ["landscape", "demo/" * 999]):
-            assert main(typed) == 1
-            out, error = capsys.readouterr()
-            assert not out
-            assert re.fullmatch(r"lore: '.{80}…' cannot be used: File name too long\.\n", error)
-        for typed in (
-            ["metrics", "~no-such-user/x"],
-            ["metrics", "demo", "-o", "~no-such-user/x.csv"],
-        ):
-            assert main(typed) == 1
-            error = capsys.readouterr().err
-            assert re.fullmatch(
-                r"lore: '~no-such-user/x(\.csv)?' cannot be used: no home .*\.\n", error
-            )
 
     @pytest.mark.parametrize(
         "arguments",
@@ -165,12 +163,10 @@ class TestCompletion:
         assert "_LORE_COMPLETE=" in result.output
         assert "_lore_completion" in result.output
 
-    def test_of_a_command(self):
+    def test_of_a_command(self, runner):
         more = {"_LORE_COMPLETE": "bash_complete", "COMP_WORDS": "lore re", "COMP_CWORD": "1"}
         result = lore_process(env=os.environ | more)
         assert "plain,recalibrate" in result.stdout.splitlines()
-
-    def test_of_an_option(self, runner):
         env = {
             "_LORE_COMPLETE": "bash_complete",
             "COMP_WORDS": "lore metrics --binn",

@@ -34,14 +34,13 @@ def test_the_band_holds_whole_curves():
     inside = ((curves[2000:] >= low) & (curves[2000:] <= high)).all(axis=1)
     assert abs(inside.mean() - 0.9) < 0.025
     assert made(curves[:50], [1, 2, 3]).excess("alce", curves[:50].mean(axis=0)).tolist() == [0] * 3
-
-
-def test_bandwidths_without_support_are_passed_over():
     draws = [[np.nan, 0.1, 0.2], [np.nan, 0.2, 0.3], [np.nan, 0.3, 0.1]] * 20
     low, high = made(draws, [0.1, 1, 10]).band("mlce_supported")
     assert np.isnan(low[0])
     assert np.isnan(high[0])
     assert high[1] >= 0.3
+    curve = lore.bandwidth_curve([0.5] * 5, [1, 0, 1, 0, 1], np.arange(10.0).reshape(5, 2))
+    assert "nothing local can be told" in conclude_bandwidths(curve, None, on="a map").sentence
 
 
 def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
@@ -61,11 +60,6 @@ def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
     assert "is open" in conclude_bandwidths(curve, None, on="a map").sentence
 
 
-def test_few_rows_have_no_neighbours():
-    curve = lore.bandwidth_curve([0.5] * 5, [1, 0, 1, 0, 1], np.arange(10.0).reshape(5, 2))
-    assert "nothing local can be told" in conclude_bandwidths(curve, None, on="a map").sentence
-
-
 def report(**groups):
     """Groups of (rows, mean confidence, share right)."""
     c = np.concatenate([np.full(n, promised) for n, promised, _ in groups.values()])
@@ -81,6 +75,9 @@ def test_nobody_is_off():
         "No sign beyond chance that any of the 2 groups tested together is promised too much or "
         "too little; furthest off is “b” by +10.0 points (95 %: −3.5 to +26.6) on 50 rows."
     )
+    off = report(a=(200, 0.9, 0.9), tiny=(9, 0.9, 0.0))
+    assert not conclude_groups({"No recalibration": off}, 1).is_significant
+    assert conclude_groups({"No recalibration": report(tiny=(9, 0.9, 0.0))}, 30).is_significant
 
 
 def test_a_fix_is_named_unless_it_harms_another_group():
@@ -114,12 +111,6 @@ def test_a_fix_is_named_unless_it_harms_another_group():
     assert none.endswith("No method brings “a” surely nearer to zero.")
 
 
-def test_small_groups_do_not_count():
-    off = report(a=(200, 0.9, 0.9), tiny=(9, 0.9, 0.0))
-    assert not conclude_groups({"No recalibration": off}, 1).is_significant
-    assert conclude_groups({"No recalibration": report(tiny=(9, 0.9, 0.0))}, 30).is_significant
-
-
 @pytest.mark.parametrize(
     ("before", "after", "verdict"),
     [
@@ -134,9 +125,27 @@ def test_nearer_is_told_by_the_middle(before, after, verdict):
     assert closer_to_zero(0.5, 0.6, before, after) == verdict
 
 
-def test_names_are_listed():
+def test_where_nothing_can_be_gained():
     assert quoted(["A"]) == "“A”"
     assert quoted(["A", "B", "C", "D"]) == "“A”, “B” and 2 others"
+    rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
+    sentence = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
+    assert sentence.startswith("Leave it: ")
+    # The two other classes share what is left: 1/3 becomes another 1/3, by one bit.
+    p = np.tile([[1 / 3, 2 / 3, 0.0], [0.0, 1 / 3, 2 / 3]], (20, 1))
+    rows = lore.Dataset(p, [0, 1] * 20)
+    result = compared(rows, same=rows.confidence)
+    for name in ("NLL", "Brier"):
+        assert result.differences[name].loc["same", "high"] >= 0
+    assert not conclude_recalibration(result).is_significant
+    rows = lore.Dataset([[0.8, 0.1, 0.1]] * 40, [0, 1] * 20, complete=False)
+    conclusion = lore.comparison.conclude_recalibration(
+        lore.compare(rows, rows, [lore.NoRecalibration(), lore.TemperatureScaling()])
+    )
+    assert not conclusion.is_significant
+    assert "no proper score" in conclusion.sentence
+    alone = lore.compare(rows, rows, [lore.NoRecalibration()])
+    assert "nothing to hold it against" in conclude_recalibration(alone).sentence
 
 
 class Told(lore.NoRecalibration):
@@ -208,7 +217,11 @@ def test_nothing_helps(rows):
     assert "no method significantly narrows it without a significantly worse NLL" in with_subgroup
 
 
-def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
+def test_alike_methods_are_said_to_be(rows):
+    east = rows.metadata["where"].to_numpy() == "east"
+    near = np.where(east, 0.501, 0.9)
+    result = compared(rows, fix=np.where(east, 0.5, 0.9), near=near)
+    assert "may do as well" in conclude_recalibration(result).sentence
     east = rows.metadata["where"].to_numpy() == "east"
     result = compared(rows, mixed=np.where(east, 0.5, 0.99))
     sentence = conclude_recalibration(result, find_subgroups(rows)).sentence
@@ -218,13 +231,6 @@ def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
         "on NLL and Brier “mixed” is not significantly better than doing nothing; the" in sentence
     )
     assert "held-out rows of “Rows with where east” “mixed” takes the gap from" in sentence
-
-
-def test_alike_methods_are_said_to_be(rows):
-    east = rows.metadata["where"].to_numpy() == "east"
-    near = np.where(east, 0.501, 0.9)
-    result = compared(rows, fix=np.where(east, 0.5, 0.9), near=near)
-    assert "may do as well" in conclude_recalibration(result).sentence
 
 
 def test_rare_mistakes_called_nearly_impossible_are_tested():
@@ -259,22 +265,6 @@ def test_no_mistake_was_seen_of_those_called_impossible():
     )
 
 
-def test_rounding_is_no_improvement():
-    # The two other classes share what is left: 1/3 becomes another 1/3, by one bit.
-    p = np.tile([[1 / 3, 2 / 3, 0.0], [0.0, 1 / 3, 2 / 3]], (20, 1))
-    rows = lore.Dataset(p, [0, 1] * 20)
-    result = compared(rows, same=rows.confidence)
-    for name in ("NLL", "Brier"):
-        assert result.differences[name].loc["same", "high"] >= 0
-    assert not conclude_recalibration(result).is_significant
-
-
-def test_where_nothing_can_be_gained():
-    rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
-    sentence = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
-    assert sentence.startswith("Leave it: ")
-
-
 def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     rows = lore.Dataset([[0.9, 0.1]] * 20, [0] * 17 + [1] * 3)
     result = compared(rows, lower=np.full(20, 0.7))
@@ -292,17 +282,6 @@ def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     alone = conclude_recalibration(compared(one, lower=np.array([0.7])))
     assert not alone.is_significant
     assert "on a single evaluation row" in alone.sentence
-
-
-def test_confidences_alone_have_no_proper_score():
-    rows = lore.Dataset([[0.8, 0.1, 0.1]] * 40, [0, 1] * 20, complete=False)
-    conclusion = lore.comparison.conclude_recalibration(
-        lore.compare(rows, rows, [lore.NoRecalibration(), lore.TemperatureScaling()])
-    )
-    assert not conclusion.is_significant
-    assert "no proper score" in conclusion.sentence
-    alone = lore.compare(rows, rows, [lore.NoRecalibration()])
-    assert "nothing to hold it against" in conclude_recalibration(alone).sentence
 
 
 LOSSES = LossParts(
@@ -328,9 +307,6 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
         "gain 1 more than a fitted curve (95 %: 0.8 to 1.2)",
     ):
         assert words in conclusion.sentence
-
-
-def test_what_is_not_shown_is_not_said():
     none = replace(LOSSES, grouping=Gain(0.001, 0.0, 0.004))
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     sentence = conclude_retraining(none, unknown).sentence

@@ -1,4 +1,5 @@
 import dataclasses
+import io
 import re
 from concurrent.futures.process import BrokenProcessPool
 
@@ -6,72 +7,35 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import overconfident
+from scipy import stats
+from synthetic import overconfident, run_of
 
-from lore_core import (
-    Dataset,
-    InputError,
-    LoRe,
-    NoRecalibration,
-    SmoothLoRe,
-    TemperatureScaling,
-    compare,
-    compare_runs,
-    embed,
-    groupwise_maximum_calibration_error,
-    save_npz,
-    standard_recalibrators,
-)
+import lore_core as lore
 from lore_core.cli import main
-
-
-def run_of(seed, name, n=160):
-    data, z = overconfident(n, seed=seed)
-    return Dataset(
-        data.probabilities,
-        data.labels,
-        features=np.column_stack([z, z[:, 0] * z[:, 1]]),
-        groups=pd.DataFrame({"region": np.array(["north", "south"])[np.arange(n) % 2]}),
-        split=np.array(["calibration", "evaluation"])[np.arange(n) // (n // 2)],
-        name=name,
-    )
+from lore_core.comparison import RunsComparison
 
 
 @pytest.fixture
 def runs():
-    return [run_of(seed, f"run{seed}") for seed in range(3)]
+    return [run_of(seed) for seed in range(3)]
 
 
-METHODS = [NoRecalibration(), TemperatureScaling(), LoRe(0.5, 5)]
+METHODS = [lore.NoRecalibration(), lore.TemperatureScaling(), lore.LoRe(0.5, 5)]
 
 
 def test_it_is_compare_run_by_run(runs):
     seen = []
     options = {"gamma": 0.5, "n_bins": 5, "min_group_size": 3}
-    result = compare_runs(
-        runs,
-        METHODS,
-        n_components=2,
-        group_column="region",
-        n_jobs=1,
-        progress=lambda share, message: seen.append((share, message)),
-        **options,
-    )
+    more = {"n_components": 2, "group_column": "region", "n_jobs": 1}
+    more["progress"] = lambda share, message: seen.append((share, message))
+    result = lore.compare_runs(runs, METHODS, **more, **options)
     tables = []
     for run in runs:
-        points = embed(run.features, "pca", 2).coordinates
-        rows = run.in_split("calibration")
-        tables.append(
-            compare(
-                run.calibration,
-                run.evaluation,
-                METHODS,
-                calibration_embedding=points[rows],
-                evaluation_embedding=points[~rows],
-                groups=run.evaluation.groups["region"],
-                **options,
-            ).table
-        )
+        points = lore.embed(run.features, "pca", 2).coordinates
+        rows, groups = run.in_split("calibration"), run.evaluation.groups["region"]
+        places = {"calibration_embedding": points[rows], "evaluation_embedding": points[~rows]}
+        halves = run.calibration, run.evaluation
+        tables.append(lore.compare(*halves, METHODS, groups=groups, **places, **options).table)
     stacked = np.stack([table.to_numpy() for table in tables])
     assert list(result.table.index) == ["No recalibration", "Temperature scaling", "LoRe"]
     assert list(result.table.columns) == list(tables[0].columns)
@@ -90,39 +54,29 @@ def test_it_is_compare_run_by_run(runs):
     assert "max group-wise MCE" not in correlation
 
 
-def test_the_methods_given_are_not_fitted_themselves(runs):
-    method = TemperatureScaling()
-    compare_runs(runs[:1], [method], feature_map=None, n_jobs=1)
+def test_maps_methods_and_processes(runs):
+    method = lore.TemperatureScaling()
+    lore.compare_runs(runs[:1], [method], feature_map=None, n_jobs=1)
     assert method.n_rows_ == 0
-
-
-def test_the_callers_joblib_configuration_is_used(runs):
-    expected = compare_runs(runs, METHODS, n_components=2, n_jobs=1).runs
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        found = compare_runs(runs, METHODS, n_components=2).runs
-    pd.testing.assert_frame_equal(found, expected)
-
-
-def test_without_features_only_global_methods(runs):
-    result = compare_runs(runs[:1], feature_map=None, n_jobs=1)
+    result = lore.compare_runs(runs[:1], feature_map=None, n_jobs=1)
     assert "LoRe" not in result.table.index
     assert "Isotonic regression" in result.table.index
     assert "MLCE" not in result.table
-
-
-def test_several_maps_and_methods_that_name_theirs(runs):
-    line = LoRe(0.5, 5, feature_map="pca-1")
+    result = lore.compare_runs(
+        runs[:1], METHODS[:2], feature_map=None, group_column="region", n_jobs=1
+    )
+    assert np.isnan(result.correlation("NLL")["accuracy"])
+    expected = lore.compare_runs(runs, METHODS, n_components=2, n_jobs=1).runs
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        found = lore.compare_runs(runs, METHODS, n_components=2).runs
+    pd.testing.assert_frame_equal(found, expected)
+    line = lore.LoRe(0.5, 5, feature_map="pca-1")
     line.label = "LoRe on a line"
-    methods = [LoRe(0.5, 5, feature_map="pca-2"), line, SmoothLoRe(gammas=[0.2, 1.0])]
-    both = compare_runs(runs[:1], methods, feature_map=["pca-2", "pca-1"], n_jobs=1).table
-    plane = compare_runs(runs[:1], [LoRe(0.5, 5)], feature_map="pca-2", n_jobs=1).table
+    methods = [lore.LoRe(0.5, 5, feature_map="pca-2"), line, lore.SmoothLoRe(gammas=[0.2, 1.0])]
+    both = lore.compare_runs(runs[:1], methods, feature_map=["pca-2", "pca-1"], n_jobs=1).table
+    plane = lore.compare_runs(runs[:1], [lore.LoRe(0.5, 5)], feature_map="pca-2", n_jobs=1).table
     pd.testing.assert_series_equal(both.loc["LoRe"], plane.loc["LoRe"])
     assert both.loc["LoRe on a line", "NLL"] != both.loc["LoRe", "NLL"]
-
-
-def test_a_metric_that_does_not_vary_has_no_correlation(runs):
-    result = compare_runs(runs[:1], METHODS[:2], feature_map=None, group_column="region", n_jobs=1)
-    assert np.isnan(result.correlation("NLL")["accuracy"])
 
 
 @pytest.mark.parametrize(
@@ -134,29 +88,36 @@ def test_a_metric_that_does_not_vary_has_no_correlation(runs):
     ],
 )
 def test_misuse(runs, options, message):
-    with pytest.raises(InputError, match=message):
-        compare_runs(runs, METHODS, n_jobs=1, **options)
+    with pytest.raises(lore.InputError, match=message):
+        lore.compare_runs(runs, METHODS, n_jobs=1, **options)
 
 
 def test_runs_that_cannot_be_compared(runs):
     data, _ = overconfident(20)
-    with pytest.raises(InputError, match="at least one run"):
-        compare_runs([])
-    with pytest.raises(InputError, match="has no calibration rows"):
-        compare_runs([data])
-    bare = Dataset(data.probabilities, data.labels, split=["calibration", "evaluation"] * 10)
-    with pytest.raises(InputError, match="has no features"):
-        compare_runs([bare])
-    result = compare_runs(runs[:1], METHODS[:1], feature_map=None, n_jobs=1)
-    with pytest.raises(InputError, match="Give 'group_column'"):
+    with pytest.raises(lore.InputError, match="at least one run"):
+        lore.compare_runs([])
+    with pytest.raises(lore.InputError, match="has no calibration rows"):
+        lore.compare_runs([data])
+    bare = lore.Dataset(data.probabilities, data.labels, split=["calibration", "evaluation"] * 10)
+    with pytest.raises(lore.InputError, match="has no features"):
+        lore.compare_runs([bare])
+    result = lore.compare_runs(runs[:1], METHODS[:1], feature_map=None, n_jobs=1)
+    with pytest.raises(lore.InputError, match="Give 'group_column'"):
         result.correlation()
+
+    class Ended(lore.TemperatureScaling):
+        def _fit(self, calibration):
+            raise BrokenProcessPool("a process was terminated abruptly")
+
+    with pytest.raises(MemoryError, match="want of memory"):
+        lore.compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
 
 
 @pytest.fixture
 def directory(tmp_path, runs):
     for run in runs[:2]:
         for split, ending in (("calibration", "cal"), ("evaluation", "test")):
-            save_npz(run.rows(run.in_split(split)), tmp_path / f"{run.name}_{ending}.npz")
+            lore.save_npz(run.rows(run.in_split(split)), tmp_path / f"{run.name}_{ending}.npz")
     return tmp_path
 
 
@@ -173,7 +134,7 @@ def test_the_command_prints_a_table(directory, capsys):
     assert "2 runs" in lines[-1]
     assert not printed.err  # progress is for terminals
     written = pd.read_csv(out)
-    assert len(written) == 2 * len(standard_recalibrators())
+    assert len(written) == 2 * len(lore.standard_recalibrators())
     mean = written[written["method"] == "LoRe smooth"]["NLL"].mean()
     assert f"{mean:.3f}" in smooth
     assert main(["compare", str(directory), "--jobs", "1", "--group", "race"]) == 1
@@ -184,21 +145,96 @@ def test_intersections_of_groups_and_the_rows_of_each_run(runs):
     shift = np.where(np.arange(160) % 4 < 2, "day", "night")
     both = [dataclasses.replace(run, groups=run.groups.assign(shift=shift)) for run in runs]
     options = {"feature_map": None, "n_jobs": 1, "n_bins": 5}
-    result = compare_runs(both, METHODS[:1], group_column=["region", "shift"], **options)
+    result = lore.compare_runs(both, METHODS[:1], group_column=["region", "shift"], **options)
     for run, found in zip(both, result.runs["max group-wise MCE"], strict=True):
         rows = run.evaluation
         names = rows.groups["region"] + rows.groups["shift"]
         assert found == pytest.approx(
-            groupwise_maximum_calibration_error(rows.confidence, rows.outcome, names, n_bins=5)
+            lore.groupwise_maximum_calibration_error(rows.confidence, rows.outcome, names, n_bins=5)
         )
     assert result.rows["calibration_rows"].tolist() == [80] * 3
     assert result.rows["evaluation_rows"].tolist() == [80] * 3
 
 
-def test_a_worker_that_is_ended_is_want_of_memory(runs):
-    class Ended(TemperatureScaling):
-        def _fit(self, calibration):
-            raise BrokenProcessPool("a process was terminated abruptly")
+def compared(**by_method):
+    frames = [
+        pd.DataFrame({"run": [f"r{i}" for i in range(len(values))], "method": name, "ECE": values})
+        for name, values in by_method.items()
+    ]
+    return RunsComparison(pd.concat(frames, ignore_index=True))
 
-    with pytest.raises(MemoryError, match="want of memory"):
-        compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
+
+def test_the_paired_interval_is_the_t_test_on_differences():
+    none, after = [0.30, 0.20, 0.25, 0.27], [0.21, 0.13, 0.16, 0.16]
+    found = compared(none=none, after=after).difference()
+    # Differences −.09, −.07, −.09, −.11: mean −.09, sd .016329…, t₃ = 3.1824, half .02598.
+    assert found.mean.loc["after", "ECE"] == pytest.approx(-0.09)
+    assert found.low.loc["after", "ECE"] == pytest.approx(-0.09 - 0.025984, abs=1e-6)
+    assert found.high.loc["after", "ECE"] == pytest.approx(-0.09 + 0.025984, abs=1e-6)
+    interval = stats.ttest_rel(after, none).confidence_interval(0.95)
+    assert found.low.loc["after", "ECE"] == pytest.approx(interval.low)
+    assert found.mean.loc["none", "ECE"] == found.low.loc["none", "ECE"] == 0
+
+
+def test_differences_to_another_method_turn_their_sign():
+    result = compared(a=[1.0, 2.0, 4.0], b=[2.0, 2.0, 3.0])
+    to_a, to_b = result.difference("a"), result.difference("b")
+    assert to_a.mean.loc["b", "ECE"] == -to_b.mean.loc["a", "ECE"]
+    assert to_a.low.loc["b", "ECE"] == -to_b.high.loc["a", "ECE"]
+    with pytest.raises(lore.InputError, match="'to' must be one of"):
+        result.difference("c")
+    result = compared(a=[1.0, 2.0, 3.0], b=[0.0, 1.0, 2.0])
+    shuffled = RunsComparison(result.runs.sample(frac=1, random_state=1))
+    found = shuffled.difference("a")
+    assert found.mean.loc["b", "ECE"] == found.low.loc["b", "ECE"] == -1
+    with pytest.raises(lore.InputError, match="'metric' must be one of"):
+        compared(a=[1.0]).values("NLL")
+
+
+def test_one_run_has_no_interval_and_no_winner():
+    result = compared(a=[0.3], b=[0.1])
+    found = result.difference()
+    assert found.mean.loc["b", "ECE"] == pytest.approx(-0.2)
+    assert np.isnan(found.low.loc["b", "ECE"])
+    assert result.best().loc["ECE", "method"] == "b"
+    assert not result.best().loc["ECE", "beyond_chance"]
+    runs = compared(a=[1.0, 2.0], b=[2.0, 3.0]).runs.rename(columns={"ECE": "accuracy"})
+    assert RunsComparison(runs).best().empty
+
+
+def test_the_best_must_beat_every_other_beyond_chance():
+    rng = np.random.default_rng(0)
+    run = rng.normal(0, 0.1, 30)  # shared by all methods: pairs do not see it
+    far, near = 0.3 + run, 0.1 + run + rng.normal(0, 0.01, 30)
+    best = compared(far=far, near=near, won=0.05 + run).best()
+    assert best.loc["ECE", "method"] == "won"
+    assert best.loc["ECE", "next_best"] == "near"
+    assert best.loc["ECE", "high"] < 0
+    assert best.loc["ECE", "beyond_chance"]
+    tie = compared(far=far, near=near, won=near + rng.normal(0, 0.02, 30) - 0.0001).best()
+    assert not tie.loc["ECE", "beyond_chance"]
+
+
+def test_many_rivals_need_a_wider_margin():
+    """Bonferroni: of k − 1 rivals each interval is taken at 1 − .05/(k − 1)."""
+    gaps = np.array([0.03, 0.01, 0.05, 0.02, -0.005])
+    a = np.full(5, 0.2)
+    alone = compared(a=a, b=a + gaps).best().loc["ECE"]
+    crowd = compared(a=a, b=a + gaps, **{f"c{i}": a + 1 for i in range(8)}).best().loc["ECE"]
+    assert alone["difference"] == crowd["difference"] == pytest.approx(-gaps.mean())
+    half = stats.t.ppf(1 - 0.05 / 9 / 2, 4) * gaps.std(ddof=1) / np.sqrt(5)
+    assert crowd["high"] == pytest.approx(-gaps.mean() + half)
+    assert crowd["high"] > alone["high"]
+
+
+def test_the_saved_summary_reads_back():
+    result = compared(**{"No recalibration": [0.3, 0.2, 0.4], "LoRe": [0.1, 0.1, 0.1]})
+    saved = result.frame().to_csv(index=False)
+    back = pd.read_csv(io.StringIO(saved)).set_index(["method", "metric"])
+    assert back.loc[("No recalibration", "ECE"), "mean"] == pytest.approx(0.3)
+    assert back.loc[("LoRe", "ECE"), "runs"] == 3
+    paired = result.difference()
+    assert back.loc[("LoRe", "ECE"), "difference_high"] == pytest.approx(
+        paired.high.loc["LoRe", "ECE"]
+    )
+    assert not back.isna().any().any()

@@ -2,15 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lore_core import (
-    Dataset,
-    HistogramBinning,
-    NoRecalibration,
-    compare,
-    local_errors,
-    reliability_table,
-    summarize,
-)
+import lore_core as lore
 from lore_core.comparison import describe_rows, local_bin_table
 from lore_core.comparison.effects import try_worst_parts
 from lore_core.inference import affordable_intervals
@@ -24,12 +16,9 @@ def test_what_is_simulated_shrinks_with_the_work():
     assert affordable_intervals(1_000_000, 50) == {**everything, "local_intervals": False}
     assert affordable_intervals(1000, None) == {**everything, "local_intervals": False}
     assert affordable_intervals(100_000_000, None)["n_draws"] == 0
-
-
-def test_a_row_of_confidences_only_has_no_vector_metrics():
-    data = Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0], complete=False)
-    assert "NLL" not in summarize(data).values
-    assert "NLL" in summarize(Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0])).values
+    data = lore.Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0], complete=False)
+    assert "NLL" not in lore.summarize(data).values
+    assert "NLL" in lore.summarize(lore.Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0])).values
 
 
 def planted(n=4000):
@@ -38,31 +27,30 @@ def planted(n=4000):
     z = rng.normal(size=(n, 2))
     c = np.full(n, 0.7)
     a = (rng.uniform(size=n) < np.where(z[:, 0] > 0, 0.5, 0.9)).astype(float)
-    return Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), features=z), z
+    return lore.Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), features=z), z
 
 
-def test_rows_described():
+def test_rows_described(sample):
     data, z = planted()
-    local = local_errors(data.confidence, data.outcome, z)
+    local = lore.local_errors(data.confidence, data.outcome, z)
     everything = np.ones(len(data), dtype=bool)
     text = describe_rows("All", data, local, everything)
     assert "4,000 rows, promised 70.0 %" in text
     assert "locally the gap runs from −" in text.replace("-", "−")
     assert describe_rows("None", data, local, ~everything) == "None: no rows."
-
-
-def test_bin_table_holds_only_bins_with_rows(sample):
     c, a, z = sample
-    table = local_bin_table(reliability_table(c, a), local_errors(c, a, z))
+    table = local_bin_table(lore.reliability_table(c, a), lore.local_errors(c, a, z))
     assert (table["rows"] > 0).all()
     assert (table["max_lce"] >= table["mean_lce"]).all()
 
 
 def test_means_of_rows_have_intervals_without_simulating(sample):
     c, a, z = sample
-    data = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
+    data = lore.Dataset(
+        np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c))
+    )
     names = np.array(["a", "b"])[np.arange(len(c)) % 2]
-    found = summarize(data, z, groups=names)
+    found = lore.summarize(data, z, groups=names)
     assert list(found.intervals.index) == [
         "accuracy", "mean_confidence", "NLL", "Brier", "ALCE held out", "ECE held out",
         "max group gap",
@@ -71,15 +59,17 @@ def test_means_of_rows_have_intervals_without_simulating(sample):
     assert found.intervals.loc["mean_confidence"].tolist() == pytest.approx([low, high])
     wilson = wilson_interval(a.sum(), len(a))
     assert found.intervals.loc["accuracy"].tolist() == pytest.approx(list(wilson))
-    simulated = summarize(data, z, groups=names, n_draws=39, local_intervals=False)
+    simulated = lore.summarize(data, z, groups=names, n_draws=39, local_intervals=False)
     assert {"ECE", "MCE"} <= set(simulated.intervals.index)
     assert "ALCE" not in simulated.intervals.index
 
 
 def test_only_means_of_rows_have_paired_intervals(sample):
     c, a, _ = sample
-    data = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
-    result = compare(data, data, [NoRecalibration(), HistogramBinning(5)], n_bins=5)
+    data = lore.Dataset(
+        np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c))
+    )
+    result = lore.compare(data, data, [lore.NoRecalibration(), lore.HistogramBinning(5)], n_bins=5)
     assert set(result.differences) == {"mean_confidence", "NLL", "Brier", "ECE held out"}
     long = result.frame().set_index(["method", "metric"])
     label = result.table.index[1]
@@ -98,10 +88,10 @@ def test_places_of_maxima_are_tried_on_rows_that_did_not_choose_them():
     """One bin of 0.75 is right, one of 0.95 is never; a method says 0.5 there."""
     c = np.repeat([0.75, 0.95], 40)
     a = np.repeat([1, 0, 0], [30, 10, 40])
-    data = Dataset(np.column_stack([c, 1 - c]), 1 - a)
+    data = lore.Dataset(np.column_stack([c, 1 - c]), 1 - a)
     after = data.with_confidence(np.where(c > 0.9, 0.5, c))
     summaries = {
-        name: summarize(item, groups=["one"] * 80, n_bins=10)
+        name: lore.summarize(item, groups=["one"] * 80, n_bins=10)
         for name, item in (("as it is", data), ("half", after))
     }
     found = try_worst_parts(summaries, {"as it is": data, "half": after})

@@ -10,22 +10,21 @@ def test_equal_width_index_is_floor_of_confidence_times_bins():
     bins = confidence_bins([0.5], 5)
     # 0.6·5 is 3 exactly in float64; 1.0 belongs to the last bin.
     assert bins.assign([0.0, 0.19, 0.2, 0.6, 0.999, 1.0]).tolist() == [0, 0, 1, 3, 4, 4]
-
-
-def test_equal_width_agrees_with_the_definition_where_edges_round():
     c = np.arange(0, 1001) / 1000
     for n_bins in (3, 7, 15, 49):
         expected = np.minimum(np.floor(c * n_bins), n_bins - 1)
         assert np.array_equal(confidence_bins(c, n_bins).assign(c), expected)
+    bins = confidence_bins(1 - np.linspace(1e-5, 9e-5, 80), 8, "equal-mass")
+    names = [bins.name(i) for i in range(bins.n_bins)]
+    assert len(set(names)) == bins.n_bins
+    assert names[0].startswith("0.0")
+    assert confidence_bins([0.5], 10).name(9) == "90–100 %"
 
 
-def test_equal_mass_fills_bins_evenly():
+def test_equal_mass_fills_bins_evenly_and_keeps_ties_together():
     c = np.linspace(0.01, 0.99, 100)
     count = np.bincount(confidence_bins(c, 4, "equal-mass").assign(c))
     assert count.tolist() == [25, 25, 25, 25]
-
-
-def test_equal_mass_keeps_ties_together():
     c = np.array([0.2] * 6 + [0.9] * 2 + [0.95] * 2)
     bins = confidence_bins(c, 5, "equal-mass")
     index = bins.assign(c)
@@ -36,10 +35,7 @@ def test_equal_mass_keeps_ties_together():
 
 @pytest.mark.parametrize(
     ("weights", "expected"),
-    [
-        (None, [1 / 2, 1 / 2, 1.0, 0.3]),
-        ([1.0, 2.0, 3.0, 1.0], [2 / 5, 1 / 4, 1.0, 0.3]),
-    ],
+    [(None, [1 / 2, 1 / 2, 1.0, 0.3]), ([1.0, 2.0, 3.0, 1.0], [2 / 5, 1 / 4, 1.0, 0.3])],
 )
 def test_accuracy_of_the_others_in_the_bin_by_hand(weights, expected):
     """Rows 0 to 2 share a bin; row 3 is alone and takes what it is given."""
@@ -48,14 +44,6 @@ def test_accuracy_of_the_others_in_the_bin_by_hand(weights, expected):
         weights = np.array(weights)
     found = accuracy_without_self(index, outcome, np.full(4, 0.3), weights)
     np.testing.assert_allclose(found, expected)
-
-
-def test_names_tell_narrow_bins_apart():
-    bins = confidence_bins(1 - np.linspace(1e-5, 9e-5, 80), 8, "equal-mass")
-    names = [bins.name(i) for i in range(bins.n_bins)]
-    assert len(set(names)) == bins.n_bins
-    assert names[0].startswith("0.0")
-    assert confidence_bins([0.5], 10).name(9) == "90–100 %"
 
 
 @pytest.mark.parametrize(

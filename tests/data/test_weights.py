@@ -23,6 +23,10 @@ def some_rows(n=120, seed=0, weights=None):
     return lore.Dataset(p, labels, features=z, groups=groups, weights=weights)
 
 
+def of_two_classes(c, right, **fields):
+    return lore.Dataset(np.column_stack([1 - c, c]), right.astype(int), **fields)
+
+
 @pytest.fixture(scope="module")
 def pair():
     times = np.random.default_rng(1).integers(1, 5, 120)
@@ -45,9 +49,8 @@ def test_kernel_means_and_their_size():
     np.testing.assert_allclose(found.mass[:-1], near, rtol=1e-12)
     groups, table = rng.integers(0, 3, 30), rng.normal(size=(30, 2))
     h = [0.3, 2.0]
-    found = laplacian_means(
-        sources, None, table, w, bandwidth=h, target_groups=groups, exclude_self=True
-    )
+    options = {"bandwidth": h, "target_groups": groups, "exclude_self": True}
+    found = laplacian_means(sources, None, table, w, **options)
     apart = np.abs(sources[:, None] - sources).sum(axis=2)
     for b, bandwidth in enumerate(h):
         k = w * np.exp(-apart / bandwidth) * (groups[:, None] == groups)
@@ -65,6 +68,15 @@ def test_equal_weights_are_none():
     plain, equal = some_rows(), some_rows(weights=np.full(120, 7.5))
     assert equal.weights is None
     assert equal.digest == plain.digest
+    # Weights 1 and 3, values 0 and 1: mean 3/4, u = 3/4 + 2·{1·(−3/4), 3·(1/4)}/4 = 3/8, 9/8.
+    u = linearised(np.array([0.0, np.nan, 1.0]), np.array([1.0, 9.0, 3.0]))
+    np.testing.assert_allclose(u, [3 / 8, np.nan, 9 / 8])
+    assert effective_rows(np.array([1.0, 3.0]), 2) == pytest.approx(16 / 10)
+    share, low, high = share_interval(np.array([0.0, 1.0]), np.array([1.0, 3.0]))
+    n, z = 1.6, 1.959963984540054
+    half = z / (1 + z**2 / n) * np.sqrt(0.75 * 0.25 / n + z**2 / (4 * n**2))
+    centre = (0.75 + z**2 / (2 * n)) / (1 + z**2 / n)
+    assert (share, low, high) == pytest.approx((0.75, centre - half, centre + half))
 
 
 @pytest.mark.parametrize(
@@ -98,12 +110,8 @@ def test_every_recalibrator_takes_weights_or_refuses():
     c = rng.uniform(0.55, 0.95, n)
     heavy = rng.random(n) < 0.5
     right = rng.random(n) < np.where(heavy, 0.5, c)
-    rows = lore.Dataset(
-        np.column_stack([1 - c, c]),
-        right.astype(int),
-        features=rng.normal(size=(n, 2)),
-        weights=np.where(heavy, 1e4, 1.0),
-    )
+    z, w = rng.normal(size=(n, 2)), np.where(heavy, 1e4, 1.0)
+    rows = of_two_classes(c, right, features=z, weights=w)
     refused = []
     for method in own_recalibrators():
         points = rows.features if method.needs_embedding else None
@@ -125,30 +133,14 @@ def test_a_file_without_rows_keeps_what_they_count_for():
     rng = np.random.default_rng(6)
     n = 600
     c = rng.uniform(0.5, 1.0, n)
-    rows = lore.Dataset(
-        np.column_stack([1 - c, c]),
-        (rng.random(n) < c).astype(int),
-        features=rng.normal(size=(n, 2)),
-        weights=rng.lognormal(size=n),
-    )
+    right, z, w = rng.random(n) < c, rng.normal(size=(n, 2)), rng.lognormal(size=n)
+    rows = of_two_classes(c, right, features=z, weights=w)
     method = lore.LoRe(gamma=5.0).fit(rows, rows.features)
     shipped = method.without_rows()
     state = shipped.state()
     assert state["count"] @ state["row_weights"] == pytest.approx(n, rel=0.1)
     before, after = (m.recalibrate(rows, rows.features).confidence for m in (method, shipped))
     assert np.abs(before - after).mean() < 0.02
-
-
-def test_a_mean_and_its_error_by_hand():
-    """Weights 1 and 3, values 0 and 1: mean 3/4, u = 3/4 + 2·{1·(−3/4), 3·(1/4)}/4 = 3/8, 9/8."""
-    u = linearised(np.array([0.0, np.nan, 1.0]), np.array([1.0, 9.0, 3.0]))
-    np.testing.assert_allclose(u, [3 / 8, np.nan, 9 / 8])
-    assert effective_rows(np.array([1.0, 3.0]), 2) == pytest.approx(16 / 10)
-    share, low, high = share_interval(np.array([0.0, 1.0]), np.array([1.0, 3.0]))
-    n, z = 1.6, 1.959963984540054
-    half = z / (1 + z**2 / n) * np.sqrt(0.75 * 0.25 / n + z**2 / (4 * n**2))
-    centre = (0.75 + z**2 / (2 * n)) / (1 + z**2 / n)
-    assert (share, low, high) == pytest.approx((0.75, centre - half, centre + half))
 
 
 def test_variance_and_skewness_of_a_place():
@@ -200,12 +192,7 @@ def test_a_place_of_heavy_rows_is_found():
     c = np.full(n, 0.9)
     site = rng.choice(["a", "b", "c", "d", "e"], n)
     right = rng.random(n) < np.where(site == "b", 0.6, 0.9)
-    rows = lore.Dataset(
-        np.column_stack([1 - c, c]),
-        right.astype(int),
-        groups={"site": site},
-        weights=rng.lognormal(size=n),
-    )
+    rows = of_two_classes(c, right, groups={"site": site}, weights=rng.lognormal(size=n))
     found = find_subgroups(rows)
     assert [str(part) for part in found.subgroups[0].conditions] == ["site b"]
     assert found.accuracy == pytest.approx(np.average(right, weights=rows.weights))

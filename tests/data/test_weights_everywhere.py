@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import inspect
 import re
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -40,67 +41,70 @@ def both(r):
     return r.confidence, r.outcome
 
 
+def call(function, *more, get=lambda found: found, **options):
+    """Return what a function of outcomes and more of the rows finds, with their weights."""
+
+    def on(r):
+        given = [item(r) if callable(item) else item for item in more]
+        return get(function(*both(r), *given, weights=r.weights, **options))
+
+    return on
+
+
+def z(r):
+    return r.features
+
+
+def site(r):
+    return r.groups["site"]
+
+
+def probabilities_and_labels(function):
+    return lambda r: function(r.probabilities, r.labels, weights=r.weights)
+
+
+ACCURACY = itemgetter(
+    ["accuracy", "mean_confidence", "NLL", "Brier", "ALCE", "ECE", "MCE", "max group gap"]
+)
+COARSE = {"gamma": 0.5, "resolution": 12, "min_effective_size": 0}
+PREDICTED, EVERY = (lambda r: r.predictions.astype(str)), (lambda r: np.ones(len(r), bool))
+GAP, SIGNED = itemgetter("gap"), attrgetter("signed")
 #: Of rows with whole weights and of as often repeated ones the same number.
 AS_REPEATED = {
-    "average_local_calibration_error": lambda r: lore.average_local_calibration_error(
-        *both(r), r.features, weights=r.weights
-    ),
-    "bandwidth_curve": lambda r: (
-        lore.bandwidth_curve(*both(r), r.features, [0.1, 1.0], weights=r.weights).alce
-    ),
-    "brier_score": lambda r: lore.brier_score(r.probabilities, r.labels, weights=r.weights),
+    "average_local_calibration_error": call(lore.average_local_calibration_error, z),
+    "bandwidth_curve": call(lore.bandwidth_curve, z, [0.1, 1.0], get=attrgetter("alce")),
+    "brier_score": probabilities_and_labels(lore.brier_score),
     "compare_groups": lambda r: comparison.compare_groups({"as it is": r}, r.groups["site"])["gap"],
     "compare_rewards": lambda r: comparison.compare_rewards({"a": r}, [1.5, 2.0])["a"].reward,
     "describe_rows": lambda r: re.findall(
-        "promised .*? %, got .*? %",
-        comparison.describe_rows("all", r, local_of(r), np.ones(len(r), bool)),
+        "promised .*? %, got .*? %", comparison.describe_rows("all", r, local_of(r), EVERY(r))
     ),
-    "error_field": lambda r: (
-        lore.error_field(
-            *both(r), r.features, gamma=0.5, resolution=12, weights=r.weights, min_effective_size=0
-        ).signed
+    "error_field": call(lore.error_field, z, get=SIGNED, **COARSE),
+    "expected_calibration_error": call(lore.expected_calibration_error),
+    "gap_along": call(lore.gap_along, site, get=GAP),
+    "gap_grid": call(regions.gap_grid, site, PREDICTED, get=GAP, min_rows=1),
+    "group_report": call(lore.group_report, site, get=itemgetter("ece"), n_draws=0),
+    "groupwise_calibration_error": call(
+        metrics.groupwise_calibration_error, site, get=itemgetter("mce")
     ),
-    "expected_calibration_error": lambda r: lore.expected_calibration_error(
-        *both(r), weights=r.weights
+    "groupwise_maximum_calibration_error": call(
+        lore.groupwise_maximum_calibration_error, site, n_bins=3
     ),
-    "gap_along": lambda r: lore.gap_along(*both(r), r.groups["site"], weights=r.weights)["gap"],
-    "gap_grid": lambda r: regions.gap_grid(
-        *both(r), r.groups["site"], r.predictions.astype(str), weights=r.weights, min_rows=1
-    )["gap"],
-    "group_report": lambda r: lore.group_report(
-        *both(r), r.groups["site"], weights=r.weights, n_draws=0
-    )["ece"],
-    "groupwise_calibration_error": lambda r: metrics.groupwise_calibration_error(
-        *both(r), r.groups["site"], weights=r.weights
-    )["mce"],
-    "groupwise_maximum_calibration_error": lambda r: lore.groupwise_maximum_calibration_error(
-        *both(r), r.groups["site"], weights=r.weights, n_bins=3
+    "isotonic_reliability": call(
+        metrics.isotonic_reliability, get=attrgetter("miscalibration"), n_draws=39
     ),
-    "isotonic_reliability": lambda r: (
-        metrics.isotonic_reliability(*both(r), weights=r.weights, n_draws=39).miscalibration
-    ),
-    "local_calibration_error": lambda r: lore.local_calibration_error(
-        *both(r), r.features, weights=r.weights
-    ).max(),
+    "local_calibration_error": call(lore.local_calibration_error, z, get=np.max),
     "local_errors": lambda r: local_of(r).average,
-    "maximum_calibration_error": lambda r: lore.maximum_calibration_error(
-        *both(r), weights=r.weights, n_bins=3
-    ),
-    "maximum_local_calibration_error": lambda r: lore.maximum_local_calibration_error(
-        *both(r), r.features, weights=r.weights
-    ),
-    "maximum_mean_calibration_error": lambda r: recalibration.maximum_mean_calibration_error(
-        *both(r), weights=r.weights
-    ),
-    "negative_log_likelihood": lambda r: lore.negative_log_likelihood(
-        r.probabilities, r.labels, weights=r.weights
-    ),
-    "region_report": lambda r: lore.region_report(*both(r), first_bin(r), weights=r.weights).gap,
-    "reliability_table": lambda r: lore.reliability_table(*both(r), weights=r.weights).accuracy,
+    "maximum_calibration_error": call(lore.maximum_calibration_error, n_bins=3),
+    "maximum_local_calibration_error": call(lore.maximum_local_calibration_error, z),
+    "maximum_mean_calibration_error": call(recalibration.maximum_mean_calibration_error),
+    "negative_log_likelihood": probabilities_and_labels(lore.negative_log_likelihood),
+    "region_report": call(lore.region_report, first_bin, get=attrgetter("gap")),
+    "reliability_table": call(lore.reliability_table, get=attrgetter("accuracy")),
     "report_by": lambda r: regions.report_by(
-        r.groups["site"].to_numpy(), *both(r), np.ones(len(r), bool), weights=r.weights
+        site(r).to_numpy(), *both(r), EVERY(r), weights=r.weights
     )["gap"],
-    "reward_curve": lambda r: lore.reward_curve(*both(r), [1.5, 2.0], weights=r.weights).reward,
+    "reward_curve": call(lore.reward_curve, [1.5, 2.0], get=attrgetter("reward")),
     "reward_curves": lambda r: (
         metrics.reward_curves(
             {"before": both(r)[0], "after": both(r)[0] ** 2},
@@ -109,12 +113,8 @@ AS_REPEATED = {
             weights=r.weights,
         )["after"].gain
     ),
-    "smooth_calibration_error": lambda r: metrics.smooth_calibration_error(
-        *both(r), weights=r.weights
-    ),
-    "summarize": lambda r: lore.summarize(r, r.features, groups=r.groups["site"]).values[
-        ["accuracy", "mean_confidence", "NLL", "Brier", "ALCE", "ECE", "MCE", "max group gap"]
-    ],
+    "smooth_calibration_error": call(metrics.smooth_calibration_error),
+    "summarize": lambda r: ACCURACY(lore.summarize(r, r.features, groups=site(r)).values),
 }
 
 
@@ -153,36 +153,29 @@ def from_classifier(r):
 
 #: Other numbers than those of rows that count alike: tests, intervals, draws and halves of rows.
 OTHERWISE = {
-    "calibration_intervals": lambda r: inference.calibration_intervals(
-        *both(r), weights=r.weights, n_draws=39
-    )["value"],
+    "calibration_intervals": call(
+        inference.calibration_intervals, get=itemgetter("value"), n_draws=39
+    ),
     "compare": lambda r: compared(r, "NLL"),
     "confidence_difference": shipped_difference,
-    "find_subgroups": lambda r: (
-        lore.find_subgroups(r).confidence,
-        lore.find_subgroups(r).accuracy,
-    ),
+    "find_subgroups": lambda r: attrgetter("confidence", "accuracy")(lore.find_subgroups(r)),
     "from_estimator": from_classifier,
-    "local_significance": lambda r: (
-        lore.local_significance(*both(r), r.features, weights=r.weights).z
-    ),
+    "local_significance": call(lore.local_significance, z, get=attrgetter("z")),
     "null_band": lambda r: (
         inference.null_band(r.confidence, r.features, [0.5], weights=r.weights, n_draws=9).alce
     ),
     "null_errors": lambda r: inference.null_errors(
         r.confidence, r.features, weights=r.weights, n_draws=9
     ).expected("alce"),
-    "overall_gap": lambda r: regions.overall_gap(*both(r), weights=r.weights).gap_p,
+    "overall_gap": call(regions.overall_gap, get=attrgetter("gap_p")),
     "rank_variables": lambda r: lore.rank_variables(r).select_dtypes("number"),
     "recalibrate_region": region_recalibrated,
     "row_evidence": lambda r: lore.row_evidence(r, r.features, 3).accuracy,
     # (Neighbours are counted off: of repeated rows the same share is other rows.)
-    "smooth_gap": lambda r: regions.smooth_gap(
-        *both(r), r.features[:, 0], bandwidth=0.5, n_points=5, weights=r.weights
-    )["gap"],
-    "suggest_bandwidth": lambda r: (
-        lore.suggest_bandwidth(*both(r), r.features, [0.1, 0.5, 2.0], weights=r.weights).loss
+    "smooth_gap": call(
+        regions.smooth_gap, lambda r: r.features[:, 0], get=GAP, bandwidth=0.5, n_points=5
     ),
+    "suggest_bandwidth": call(lore.suggest_bandwidth, z, [0.1, 0.5, 2.0], get=attrgetter("loss")),
 }
 REFUSED = {
     "estimate_gains": lambda r: comparison.estimate_gains(*halves(r)),
@@ -276,16 +269,12 @@ def test_every_metric_of_the_catalogue_goes_by_the_weights():
     c, heavy = rng.uniform(0.55, 0.95, n), np.arange(n) % 2 == 0
     right = np.where(heavy, rng.random(n) < c, 0).astype(int)
     groups = pd.DataFrame({"site": rng.choice(["a", "b"], n)})
-    some = lore.Dataset(
-        np.column_stack([1 - c, c]), right, rng.normal(size=(n, 2)), groups, predictions=[1] * n
-    )
+    z, p = rng.normal(size=(n, 2)), np.column_stack([1 - c, c])
+    some = lore.Dataset(p, right, z, groups, predictions=[1] * n)
     weighed = dataclasses.replace(some, weights=np.where(heavy, 1e6, 1.0))
-    light, by_weight = (
-        lore.summarize(rows, rows.features, gamma=1.0, groups=groups["site"], n_bins=5)
-        for rows in (some, weighed)
-    )
-    only = lore.summarize(
-        some.rows(heavy), some.features[heavy], gamma=1.0, groups=groups["site"][heavy], n_bins=5
+    light, by_weight, only = (
+        lore.summarize(rows, rows.features, gamma=1.0, groups=rows.groups["site"], n_bins=5)
+        for rows in (some, weighed, some.rows(heavy))
     )
     for one, other, alone in (
         (light.values, by_weight.values, only.values),

@@ -71,9 +71,6 @@ def test_outcomes_follow_the_truth_in_each_region(made):
         rows = (made.dataset.metadata["region"] == region).to_numpy()
         outcome = made.dataset.outcome[rows]
         assert standard_errors(outcome, np.clip(accuracy[rows], 0, 1)) < 4, region
-
-
-def test_gap_cancels_at_every_confidence(made):
     confidence = made.dataset.confidence
     assert (confidence.min(), confidence.max()) == pytest.approx((0.5, 0.9), abs=1e-4)
     index = np.floor(confidence * 15).astype(int)
@@ -155,9 +152,6 @@ def test_globally_calibrated_locally_not(dataset, other_seed):
         assert confidence[turned].mean() > 0.85
         assert outcome[turned].mean() < 0.3
         assert (evaluation.predictions[turned] == 4).mean() > 0.85
-
-
-def test_the_hidden_layer_shows_the_fault_where_the_bin_does_not(dataset):
     evaluation = dataset.evaluation
     index = np.minimum((evaluation.confidence * 15).astype(int), 14)
     rows = np.flatnonzero(index == np.bincount(index).argmax())

@@ -22,6 +22,14 @@ def test_pca_agrees_with_the_singular_value_decomposition_up_to_sign(clusters):
     expected = u[:, :3] * s[:3]
     signs = np.sign((embedding.coordinates * expected).sum(axis=0))
     np.testing.assert_allclose(embedding.coordinates, signs * expected, atol=1e-9)
+    raw = embed(clusters, "pca", 2, scale="none").coordinates
+    embedding = embed(clusters, "pca", 2)
+    assert embedding.scale == "isotropic"
+    rms = np.sqrt((raw.std(axis=0) ** 2).mean())
+    np.testing.assert_allclose(embedding.coordinates, raw / rms)
+    np.testing.assert_allclose(embedding.scale_factors, [rms, rms])
+    with pytest.raises(ValueError, match="read-only"):
+        embedding.coordinates[0, 0] = 1.0
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6, 1e8, 1e10])
@@ -32,17 +40,6 @@ def test_pca_far_from_zero_is_that_of_the_centred_features(clusters, offset):
     found, expected = embed(far, "pca", 2), embed(centred, "pca", 2)
     np.testing.assert_allclose(found.coordinates, expected.coordinates, atol=1e-15 * offset + 1e-9)
     np.testing.assert_allclose(found.transform(far), found.coordinates, atol=1e-12)
-
-
-def test_pca_is_isotropic_by_default(clusters):
-    raw = embed(clusters, "pca", 2, scale="none").coordinates
-    embedding = embed(clusters, "pca", 2)
-    assert embedding.scale == "isotropic"
-    rms = np.sqrt((raw.std(axis=0) ** 2).mean())
-    np.testing.assert_allclose(embedding.coordinates, raw / rms)
-    np.testing.assert_allclose(embedding.scale_factors, [rms, rms])
-    with pytest.raises(ValueError, match="read-only"):
-        embedding.coordinates[0, 0] = 1.0
 
 
 @pytest.mark.parametrize("method", ["pca", "identity"])
@@ -59,16 +56,6 @@ def test_identity_ignores_n_components_and_keeps_the_features(clusters):
     assert not np.shares_memory(embedding.coordinates, clusters)
     vector = embed([1.0, 3.0], "identity")
     np.testing.assert_allclose(vector.coordinates, [[1.0], [3.0]])  # deviation 1
-
-
-@pytest.mark.parametrize("method", ["pca", "tsne", "umap"])
-def test_features_that_do_not_vary_give_zeros(method):
-    embedding = embed(np.full((12, 3), 0.1), method)
-    np.testing.assert_allclose(embedding.coordinates, np.zeros((12, 2)), atol=1e-12)
-    np.testing.assert_allclose(embedding.transform(np.full((2, 3), 0.1)), 0.0, atol=1e-12)
-
-
-def test_rows_keep_scale_and_transform(clusters):
     embedding = embed(clusters)
     mask = np.arange(120) % 3 == 0
     part = embedding.rows(mask)
@@ -81,6 +68,13 @@ def test_rows_keep_scale_and_transform(clusters):
     assert part.digest != embedding.digest
 
 
+@pytest.mark.parametrize("method", ["pca", "tsne", "umap"])
+def test_features_that_do_not_vary_give_zeros(method):
+    embedding = embed(np.full((12, 3), 0.1), method)
+    np.testing.assert_allclose(embedding.coordinates, np.zeros((12, 2)), atol=1e-12)
+    np.testing.assert_allclose(embedding.transform(np.full((2, 3), 0.1)), 0.0, atol=1e-12)
+
+
 def test_label_and_description(clusters):
     assert embed(clusters).label == "PCA 2-D, isotropic scale"
     assert embed(clusters, "identity", scale="none").label == "All features, unscaled"
@@ -88,9 +82,6 @@ def test_label_and_description(clusters):
     # Deviations 2 and 1: the first component holds 4 of 5.
     assert "80 % of the variance" in embed(POINTS, "pca", 1).description
     assert "100 % of the variance" in embed(POINTS, "pca", 2).description
-
-
-def test_a_worker_process_gets_an_embedding_whole(clusters):
     embedding = embed(clusters)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
         placed = workers.submit(embedding.transform, clusters).result()
@@ -200,9 +191,6 @@ def test_features_are_checked(clusters):
             embed(clusters[:9], method)
     with pytest.raises(InputError, match=r"'new_features' must have the 6 features .*; got 5"):
         embed(clusters).transform(clusters[:, :5])
-
-
-def test_estimate_grows_with_rows_and_is_slower_in_three_dimensions():
     for method in ("tsne", "umap"):
         assert estimate_seconds(method, 2_000, 64) < estimate_seconds(method, 20_000, 64)
     assert estimate_seconds("tsne", 20_000, 64, 2) < estimate_seconds("tsne", 20_000, 64, 3)

@@ -25,16 +25,13 @@ def test_the_formula(far):
     np.testing.assert_allclose(NeighbourMap(points, places).place(rows), expected, rtol=1e-9)
 
 
-def test_a_known_row_lies_where_it_lies():
+def test_known_rows_few_rows_and_a_reduction():
     random = np.random.default_rng(1)
     points, places = random.normal(size=(30, 3)), random.normal(size=(30, 2))
     points[1] = points[0]  # two at one point share the place between theirs
     found = NeighbourMap(points, places).place(points)
     np.testing.assert_array_equal(found[2:], places[2:])
     np.testing.assert_allclose(found[:2], [places[:2].mean(axis=0)] * 2)
-
-
-def test_few_known_rows_or_all_at_one_distance():
     random = np.random.default_rng(2)
     for n in (1, 2, 5):
         points, places = random.normal(size=(n, 3)), random.normal(size=(n, 2))
@@ -43,9 +40,6 @@ def test_few_known_rows_or_all_at_one_distance():
         assert (found <= places.max(axis=0) + 1e-12).all()
     points, places = np.vstack([np.eye(9), -np.eye(9)]), np.arange(36.0).reshape(18, 2)
     assert np.isfinite(NeighbourMap(points, places).place(np.zeros((1, 9)))).all()
-
-
-def test_a_reduction_comes_first():
     random = np.random.default_rng(3)
     features, places = random.normal(size=(30, 5)), random.normal(size=(30, 2))
     axes = LinearMap(features.mean(axis=0), np.linalg.qr(random.normal(size=(5, 2)))[0].T)

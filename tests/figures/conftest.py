@@ -34,11 +34,7 @@ def dataset():
         {"<i>site</i>": rng.choice(NASTY, n), "age": rng.normal(40, 10, n), "note": NASTY[2]}
     )
     return Dataset(
-        probabilities,
-        labels,
-        rng.normal(size=(n, 2)),
-        metadata=metadata,
-        class_names=NASTY,
+        probabilities, labels, rng.normal(size=(n, 2)), metadata=metadata, class_names=NASTY
     )
 
 
@@ -59,15 +55,9 @@ def errors(dataset, points):
 
 @pytest.fixture(scope="session")
 def field(dataset, points, errors):
-    return error_field(
-        dataset.confidence,
-        dataset.outcome,
-        points,
-        gamma=0.4,
-        rows=errors.bin_index == 3,
-        resolution=40,
-        min_effective_size=5.0,
-    )
+    options = {"gamma": 0.4, "resolution": 40, "min_effective_size": 5.0}
+    known = dataset.confidence, dataset.outcome, points
+    return error_field(*known, rows=errors.bin_index == 3, **options)
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,14 @@
+from dataclasses import replace
+
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import bandwidth_curve, null_band, null_errors, suggest_bandwidth
-from lore_core.figures import bandwidth_figure, cdf_figure, suggestion_figure
+from lore_core import bandwidth_curve, null_band, null_errors, reliability_table, suggest_bandwidth
+from lore_core.figures import bandwidth_figure, cdf_figure, reliability_figure, suggestion_figure
+from lore_core.figures.style import INK, NEUTRAL, OVERCONFIDENT, PAPER, UNDERCONFIDENT, rgba
 from lore_core.metrics import mean_bandwidth_curve
 
 
@@ -21,27 +24,23 @@ class TestBandwidth:
         assert chart.figure.layout.xaxis.type == "log"
         assert chart.figure.layout.showlegend
 
-    def test_both_limits_are_marked(self, curves):
+    def test_limits_and_the_bandwidth_in_use_are_marked(self, curves):
         for metric in ("mlce", "alce"):
             shapes = bandwidth_figure(curves, metric=metric, rows="").figure.layout.shapes
             levels = {(shape.x0, shape.y0) for shape in shapes if shape.xref == "paper"}
             for curve in curves.values():
                 assert (0.0, getattr(curve, f"{metric}_zero") * 100) in levels
                 assert (0.85, getattr(curve, f"{metric}_infinity") * 100) in levels
-
-    def test_a_single_curve_says_its_limits(self, curves):
-        name, curve = next(iter(curves.items()))
-        chart = bandwidth_figure({name: curve}, metric="mlce", rows="")
-        said = [item.text for item in chart.figure.layout.annotations]
-        assert f"γ → ∞: MCE = {curve.mlce_infinity * 100:.1f} points" in said
-        assert any(text.endswith(f"= {curve.mlce_zero * 100:.1f} points") for text in said)
-
-    def test_the_bandwidth_in_use_is_marked(self, curves):
         chart = bandwidth_figure(curves, rows="", gamma=0.25)
         (line,) = [shape for shape in chart.figure.layout.shapes if shape.xref == "x"]
         assert line.x0 == line.x1 == 0.25
         (note,) = [item for item in chart.figure.layout.annotations if item.text == "γ = 0.25"]
         assert note.x == pytest.approx(math.log10(0.25))
+        name, curve = next(iter(curves.items()))
+        chart = bandwidth_figure({name: curve}, metric="mlce", rows="")
+        said = [item.text for item in chart.figure.layout.annotations]
+        assert f"γ → ∞: MCE = {curve.mlce_infinity * 100:.1f} points" in said
+        assert any(text.endswith(f"= {curve.mlce_zero * 100:.1f} points") for text in said)
 
     def test_the_table_holds_all_curves(self, curves):
         table = bandwidth_figure(curves, rows="").table
@@ -65,8 +64,6 @@ class TestCdf:
         axes = chart.figure.layout
         assert axes.xaxis.title.text == "local error (LCE), points"
         assert (axes.xaxis.ticksuffix, axes.yaxis.ticksuffix) == (None, " %")
-
-    def test_long_data_are_thinned_but_true(self):
         values = np.random.default_rng(0).random(100_000)
         table = cdf_figure({"LCE": values}, rows="").table
         assert len(table) <= 400
@@ -79,15 +76,11 @@ class TestCdf:
         assert mean.x[0] == mean.x[1] == pytest.approx(errors.average * 100)
         assert f"{errors.average * 100:.1f} points" in mean.name
         assert bins.x[0] == bins.x[1] == pytest.approx(3.1)
-
-    def test_several_methods(self, errors):
         methods = {"<b>none</b>": errors.absolute, "a & b": errors.absolute / 2}
         chart = cdf_figure(methods, rows="")
         assert len(chart.figure.data) == 2
         np.testing.assert_allclose(chart.figure.data[1].x, chart.figure.data[0].x / 2)
         assert list(chart.table["method"].unique()) == list(methods)
-
-    def test_rows_without_an_error_are_left_out(self):
         values = np.array([np.nan, 0.1, 0.3, np.nan])
         chart = cdf_figure({"LCE": values}, rows="")
         line, mean = chart.figure.data
@@ -163,3 +156,56 @@ class TestChance:
         assert one.name == "1 bin"
         assert ring.y[0] == best.loss.min()
         assert len(chart.table) == best.loss.size
+
+
+def traces(chart):
+    return {trace.name: trace for trace in chart.figure.data}
+
+
+def test_the_bars_are_the_table(table):
+    chart = reliability_figure(table, rows="300 rows")
+    full = np.flatnonzero(table.count)
+    drawn = traces(chart)
+    accuracy, confidence, rows = drawn["accuracy"], drawn["mean confidence"], drawn["rows"]
+    np.testing.assert_allclose(accuracy.y, table.accuracy[full] * 100)
+    np.testing.assert_allclose(confidence.y, table.confidence[full] * 100)
+    np.testing.assert_array_equal(rows.y, table.count[full])
+    middle = (table.bins.edges[:-1] + table.bins.edges[1:])[full] * 50
+    for trace in (accuracy, confidence, rows):
+        np.testing.assert_allclose(trace.x, middle)
+    high, low = table.accuracy_high[full] * 100, table.accuracy_low[full] * 100
+    np.testing.assert_allclose(accuracy.y + accuracy.error_y.array, high)
+    np.testing.assert_allclose(accuracy.y - accuracy.error_y.arrayminus, low)
+    assert chart.figure.layout.yaxis.ticksuffix == " %"
+    np.testing.assert_array_equal(accuracy.customdata, full)
+    np.testing.assert_array_equal(rows.customdata, full)
+    pd.testing.assert_frame_equal(chart.table, table.frame())
+    bar = traces(reliability_figure(table, rows=""))["accuracy"]
+    for position, index in enumerate(np.flatnonzero(table.count)):
+        text = bar.hovertext[position]
+        assert f"{table.count[index]:,} rows" in text
+        assert f"promised {table.confidence[index] * 100:.1f} %" in text
+        assert f"got {table.accuracy[index] * 100:.1f} %" in text
+        assert f"gap {table.gap[index] * 100:+.1f} points".replace("-", "−") in text
+    full = np.flatnonzero(table.count)
+    plain = traces(reliability_figure(table, rows=""))["accuracy"].marker.line.color
+    assert set(plain) == {"rgba(0,0,0,0)"}
+    chosen = traces(reliability_figure(table, rows="", chosen=int(full[2])))["accuracy"]
+    assert [i for i, c in enumerate(chosen.marker.line.color) if c == INK["light"]] == [2]
+    table = reliability_table([1.0], [0.0])
+    chart = reliability_figure(table, rows="1 row")
+    np.testing.assert_array_equal(traces(chart)["rows"].y, [1])
+    assert "+100.0 points" in chart.alt
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_red_promised_too_much_blue_too_little_beyond_chance(mode):
+    # Of 100 rows each 60 are right: 0.5 and 0.9 lie outside of its interval, 0.65 does not.
+    c = np.repeat([0.5, 0.65, 0.9], 100)
+    table = reliability_table(c, np.tile(np.arange(100) < 60, 3).astype(float))
+    chart = replace(reliability_figure(table, rows=""), mode=mode)
+    sides = (UNDERCONFIDENT, NEUTRAL, OVERCONFIDENT)
+    for color, side in zip(traces(chart)["accuracy"].marker.color, sides, strict=True):
+        assert color.startswith(rgba(side[mode], 0.5)[:-4])
+    assert chart.figure.layout.paper_bgcolor == PAPER[mode]
+    assert chart.figure.layout.plot_bgcolor == PAPER[mode]

@@ -39,6 +39,10 @@ def close_the_browser():
 
 def test_every_kind_is_there(charts):
     assert sorted(charts) == sorted(KINDS)
+    chart = charts["landscape"]
+    before = chart.figure.to_json()
+    chart_html(chart)
+    assert chart.figure.to_json() == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,13 +84,6 @@ def test_html_opens_without_a_network_says_how_to_read_it_and_never_uploads(char
     assert settings["toImageButtonOptions"] == {"format": "svg", "filename": chart.name}
 
 
-def test_export_leaves_the_chart_as_it_was(charts):
-    chart = charts["landscape"]
-    before = chart.figure.to_json()
-    chart_html(chart)
-    assert chart.figure.to_json() == before
-
-
 # Plotly hands Kaleido options for a browser of its own; here one browser serves all images.
 @pytest.mark.filterwarnings("ignore:The kopts argument is ignored:UserWarning")
 class TestStaticImages:
@@ -113,12 +110,10 @@ class TestStaticImages:
         told = "--proxy-server=http://127.0.0.1:9"
         assert any(told in _text(process / "cmdline").split("\0") for process in started)
 
-    def test_the_size_is_the_one_asked_for(self, charts):
+    def test_the_size_is_the_one_asked_for(self, charts, errors):
         image = chart_image(charts["cdf"], "png", width=500, height=300, scale=2)
         assert int.from_bytes(image[16:20]) == 1000
         assert int.from_bytes(image[20:24]) == 600
-
-    def test_names_come_out_as_they_are(self, errors):
         methods = {"a & b": errors.absolute, "none": errors.absolute / 2}
         image = chart_image(cdf_figure(methods, rows=""), "svg").decode()
         assert "a &amp; b" in image
@@ -132,21 +127,15 @@ def _text(path):
         return ""
 
 
-def test_unknown_format(charts):
+def test_unknown_format_and_what_is_missing(charts, monkeypatch):
     with pytest.raises(InputError, match=r"'image_format' must be one of .*'pdf'.*; got 'bmp'"):
         chart_image(charts["cdf"], "bmp")
-
-
-def test_without_chrome_it_says_so(charts, monkeypatch):
     monkeypatch.delenv("BROWSER_PATH", raising=False)
     monkeypatch.setattr(export.shutil, "which", lambda name: None)
     sentence = "need Chrome or Chromium on this machine; none was found"
     assert sentence in export.why_no_static_images()
     with pytest.raises(InputError, match=sentence):
         chart_image(charts["cdf"], "png")
-
-
-def test_without_kaleido_it_says_so(charts, monkeypatch):
     monkeypatch.setattr(export, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install kaleido"):
         chart_image(charts["cdf"], "png")

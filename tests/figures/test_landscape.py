@@ -49,12 +49,19 @@ class TestRaster:
             assert array.dtype == np.float32
         assert chart.figure.layout.yaxis.scaleanchor == "x", "both axes have one scale"
 
-    def test_absolute_values(self, field, points):
+    def test_absolute_values(self, field, points, dataset):
         raster = by_name(landscape_figure(field, points, value="absolute", **COMMON))["field"]
         np.testing.assert_allclose(raster.z, np.abs(field.signed) * 100, rtol=1e-6)
         assert (raster.zmin, raster.zmax) == (0.0, 30)
         assert list(raster.colorbar.ticktext) == ["0", "15", "30"]
         assert scale(raster) == sequential("light")
+        nothing = np.full(len(dataset), np.nan)
+        empty = smoothed_field(nothing, np.zeros(len(dataset)), points, resolution=10)
+        limit = shared_limit(nothing)
+        chart = landscape_figure(empty, points, limit=limit, rows="", n_total=300)
+        assert np.isnan(by_name(chart)["field"].z).all()
+        assert chart.table.empty
+        chart.figure.to_json()
 
     def test_the_table_holds_every_pixel(self, field, points):
         table = landscape_figure(field, points, **COMMON).table
@@ -79,15 +86,6 @@ class TestRaster:
         assert scale(raster) == scale(rows.marker) == diverging(mode)
         assert chart.figure.layout.paper_bgcolor == PAPER[mode]
         assert not rows.marker.showscale
-
-    def test_nothing_known_anywhere(self, dataset, points):
-        nothing = np.full(len(dataset), np.nan)
-        empty = smoothed_field(nothing, np.zeros(len(dataset)), points, resolution=10)
-        limit = shared_limit(nothing)
-        chart = landscape_figure(empty, points, limit=limit, rows="", n_total=300)
-        assert np.isnan(by_name(chart)["field"].z).all()
-        assert chart.table.empty
-        chart.figure.to_json()
 
 
 class TestSharedLimit:
@@ -122,21 +120,19 @@ class TestRows:
         expected = drawn.assign(map_1=points[rows, 0], map_2=points[rows, 1])
         pd.testing.assert_frame_equal(chart.table, expected)
 
-    def test_rings_are_the_worst_rows(self, field, points, dataset, errors):
+    def test_rings_are_the_worst_rows(self, field, points, dataset, errors, drawn):
         worst = worst_rows(errors, n_rows=7, min_effective_size=5.0)
         table = row_table(dataset, worst, errors)
         chart = landscape_figure(field, points, worst=table, **COMMON)
         ring = by_name(chart)["worst rows"]
         np.testing.assert_array_equal(ring.customdata, worst)
         np.testing.assert_array_equal(ring.x, points[worst, 0].astype(np.float32))
-
-    def test_how_many_are_drawn_is_said(self, field, points, drawn):
         subtitle = landscape_figure(field, points, points=drawn, **COMMON).figure.layout.title
         assert "120 of 300 rows drawn" in subtitle.subtitle.text
         subtitle = landscape_figure(field, points, **COMMON).figure.layout.title
         assert subtitle.subtitle.text == "300 rows; 300 rows"
 
-    def test_hover_says_what_was_promised_and_what_came(self, points, drawn):
+    def test_hover_says_what_was_promised_and_what_came(self, points, drawn, dataset, errors):
         texts = by_name(landscape_figure(None, points, points=drawn, **COMMON))["rows"].hovertext
         for text, record in zip(texts, drawn.to_dict("records"), strict=True):
             assert f"row {record['row']}</b>" in text
@@ -144,39 +140,42 @@ class TestRows:
             assert f"{record['signed_error'] * 100:+.1f} points".replace("-", "−") in text
             assert f"{record['n_eff']:.0f} effective neighbour" in text
             assert ("wrong" in text) != record["right"]
-
-    def test_long_values_are_cut(self, dataset, points, errors):
         table = row_table(dataset, np.arange(2), errors).assign(note="<" * 100)
         text = by_name(landscape_figure(None, points, points=table, **COMMON))["rows"].hovertext[0]
         assert f"note: {'&lt;' * 39}…" in text
 
-    def test_no_points_to_draw(self, field, points, drawn):
+    def test_no_points_to_draw(self, field, points, drawn, dataset, errors):
         chart = landscape_figure(field, points, points=drawn.head(0), **COMMON)
         assert set(by_name(chart)) == {"all rows", "field"}
         chart = landscape_figure(None, points, points=drawn.head(0), **COMMON)
         assert len(chart.figure.data) == 0
         assert chart.table.empty
         assert landscape_figure(None, points, **COMMON).table.empty
-
-    def test_rows_without_an_error(self, dataset, points, errors):
+        same = np.zeros((len(dataset), 2))
+        layout = landscape_figure(None, same, points=drawn, **COMMON).figure.layout
+        assert layout.xaxis.range[0] < 0 < layout.xaxis.range[1]
+        assert layout.yaxis.range[0] < 0 < layout.yaxis.range[1]
         unknown = np.where(np.isin(np.arange(len(dataset)), [0, 3]), np.nan, errors.signed)
         table = row_table(dataset, np.arange(10), dataclasses.replace(errors, signed=unknown))
         chart = landscape_figure(None, points, points=table, **COMMON)
         assert np.isnan(by_name(chart)["rows"].marker.color[[0, 3]]).all()
         assert "NaN" not in chart.figure.to_json()
 
-    def test_all_rows_at_one_place(self, dataset, errors, drawn):
-        same = np.zeros((len(dataset), 2))
-        layout = landscape_figure(None, same, points=drawn, **COMMON).figure.layout
-        assert layout.xaxis.range[0] < 0 < layout.xaxis.range[1]
-        assert layout.yaxis.range[0] < 0 < layout.yaxis.range[1]
 
-
-def test_a_region_is_outlined_by_its_corners(field, points):
+def test_a_region_is_outlined_by_its_corners(field, points, dataset):
     drawn = Selection.from_text("+0,0_1,0_0.5,2;-0,0_1,0_0,1")
     shapes = landscape_figure(field, points, region=drawn, **COMMON).figure.layout.shapes
     assert [s.path for s in shapes] == ["M 0,0 L 1,0 L 0.5,2 Z", "M 0,0 L 1,0 L 0,1 Z"]
     assert [s.line.dash for s in shapes] == ["dash", "dot"]
+    inside = points[:, 0] < np.median(points[:, 0])
+    outline = rows_outline(points, inside)
+    chart = landscape_figure(
+        None, points, n_total=len(points), limit=0.2, rows="x", found=[("1", outline)]
+    )
+    (line,) = [trace for trace in chart.figure.data if trace.name == "region 1"]
+    np.testing.assert_allclose(line.z, outline.inside, rtol=1e-6)
+    (note,) = [note for note in chart.figure.layout.annotations if note.text == "1"]
+    assert note.x <= np.median(points[:, 0]) + 0.3
 
 
 def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
@@ -187,9 +186,6 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
     assert points[:, 0].max() < high < 10
     assert picture.n_outside == 1
     assert "1 outside the frame" in picture.subtitle
-
-
-def test_a_part_of_the_map_counts_what_it_leaves_out(field, points):
     whole = landscape_figure(field, points, **COMMON).extent
     picture = landscape_figure(field, points, seen=(0.1, -0.2, 4.0), **COMMON)
     inside = np.ones(len(points), dtype=bool)
@@ -262,8 +258,6 @@ class Test3D:
         assert scene.camera.center.x < 0
         assert scene.camera.eye.y > 1
         assert scene.camera.up.z == pytest.approx(1)
-
-    def test_no_points(self, space, drawn):
         chart = landscape_3d_figure(drawn.head(0), space, **COMMON)
         chart.figure.to_json()
         assert "0 of 300 rows drawn" in chart.figure.layout.title.subtitle.text
@@ -284,25 +278,11 @@ class TestSurface:
         assert scale(sheet) == diverging(mode)
         assert chart.figure.layout.scene.zaxis.range == (-30, 30)
         assert len(chart.table) == np.isfinite(field.signed).sum()
-
-    def test_absolute(self, field):
         chart = surface_figure(field, value="absolute", limit=0.3, rows="")
         (sheet,) = chart.figure.data
         np.testing.assert_allclose(sheet.z, np.abs(field.signed) * 100, rtol=1e-6)
         np.testing.assert_array_equal(sheet.surfacecolor, sheet.z)
         assert (sheet.cmin, sheet.cmax) == chart.figure.layout.scene.zaxis.range == (0, 30)
-
-
-def test_found_regions_are_outlined_and_numbered(dataset, points):
-    inside = points[:, 0] < np.median(points[:, 0])
-    outline = rows_outline(points, inside)
-    chart = landscape_figure(
-        None, points, n_total=len(points), limit=0.2, rows="x", found=[("1", outline)]
-    )
-    (line,) = [trace for trace in chart.figure.data if trace.name == "region 1"]
-    np.testing.assert_allclose(line.z, outline.inside, rtol=1e-6)
-    (note,) = [note for note in chart.figure.layout.annotations if note.text == "1"]
-    assert note.x <= np.median(points[:, 0]) + 0.3
 
 
 def test_lines_around_a_disc():
@@ -314,9 +294,6 @@ def test_lines_around_a_disc():
         np.testing.assert_allclose(np.hypot(*ends.T), 1.0, atol=2e-3)
     length = np.hypot(lines[:, 2] - lines[:, 0], lines[:, 3] - lines[:, 1]).sum()
     assert length == pytest.approx(2 * np.pi, rel=1e-3)
-
-
-def test_lines_close_at_the_edge_and_of_nothing_there_are_none():
     x = np.array([0.0, 1.0, 2.0])
     lines = segments(x, x, np.ones((3, 3)))
     ends = np.round(np.concatenate([lines[:, :2], lines[:, 2:]]), 9)
@@ -343,9 +320,6 @@ def test_names_at_one_place_are_stacked():
     moved = shifts(np.zeros((5, 2)), names)
     assert moved[0] == 0
     assert _overlaps(np.zeros((5, 2)), names, moved) == []
-
-
-def test_what_is_fixed_is_avoided_and_stays():
     moved = shifts(np.zeros((3, 2)), ["1", "2", "Bag"], n_fixed=2)
     assert moved.tolist()[:2] == [0, 0]
     assert abs(moved[2]) == 18

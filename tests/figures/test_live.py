@@ -1,11 +1,15 @@
 import json
 import re
+import sys
 from importlib.resources import files
+from types import ModuleType
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 import lore_core as lore
+from lore_core.figures import chart as charts, reliability_figure
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.gamma_fields import GammaFields
 from lore_core.figures.browser.packing import pack, packed_errors, packed_field
@@ -17,28 +21,22 @@ def packed_header(content):
     return json.loads(content[-4 - length : -4])
 
 
-def test_a_buffer_holds_its_arrays_where_the_header_says():
-    sent = {"odd": np.array([1, 2, 3], np.uint8), "wide": np.array([0.5, -1.5], np.float32)}
-    content = pack({"name": "é"}, sent)
-    header = packed_header(content)
-    assert header["name"] == "é"
-    assert header["arrays"] == {"odd": ["u1", 0, 3], "wide": ["f4", 8, 2]}
-    np.testing.assert_array_equal(np.frombuffer(content, "<f4", 2, 8), sent["wide"])
-
-
-def test_support_comes_back_in_round_numbers(field):
+def test_what_is_packed_comes_back(field):
     header, arrays = packed_field(field)
     near = np.isfinite(field.effective_size)
     np.testing.assert_array_equal(arrays["support"] > 0, near)
     codes = arrays["support"][near] - 1.0
     back = np.expm1(codes / 254 * header["logSupport"])
     np.testing.assert_allclose(back, field.effective_size[near], rtol=0.03, atol=0.05)
-
-
-def test_rows_with_too_few_neighbours_are_below_the_least_code():
     size = np.array([9.999, 10.0, 1.0, 500.0])
     header, arrays = packed_errors(np.zeros(4), size)
     np.testing.assert_array_equal(arrays["rowSupport"] >= header["rowLeast"], size >= 10)
+    sent = {"odd": np.array([1, 2, 3], np.uint8), "wide": np.array([0.5, -1.5], np.float32)}
+    content = pack({"name": "é"}, sent)
+    header = packed_header(content)
+    assert header["name"] == "é"
+    assert header["arrays"] == {"odd": ["u1", 0, 3], "wide": ["f4", 8, 2]}
+    np.testing.assert_array_equal(np.frombuffer(content, "<f4", 2, 8), sent["wide"])
 
 
 @pytest.mark.parametrize("last", ["page", "notebook"])
@@ -80,8 +78,6 @@ class TestSelection:
     def test_each_part_adds_or_takes_away(self, selection):
         points = [(0.5, 0.5), (1.5, 1.5), (1.5, 0.5), (2.5, 2.5)]
         assert selection.contains(points).tolist() == [True, False, True, False]
-
-    def test_its_text_is_the_same_selection(self, selection):
         assert Selection.from_text(selection.text) == selection
         assert Selection.from_text("") == Selection()
 
@@ -110,3 +106,68 @@ class TestSelection:
     def test_other_text_is_none(self, text):
         with pytest.raises(lore.InputError, match="selection|region"):
             Selection.from_text(text)
+
+
+@pytest.fixture
+def chart(table):
+    return reliability_figure(table, rows="300 rows")
+
+
+@pytest.fixture
+def displayed(monkeypatch):
+    shown = []
+    display = ModuleType("IPython.display")
+    display.display = lambda data, raw: shown.append(data if raw else None)
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(go.Figure, "show", lambda figure, **rest: shown.append(figure))
+    return shown
+
+
+def test_in_a_notebook_or_as_html(chart, displayed, monkeypatch):
+    monkeypatch.setattr(charts, "find_spec", lambda name: object())
+    chart._ipython_display_()
+    figure, caption = displayed
+    assert figure is chart.figure
+    assert caption["text/markdown"] == chart.how_to_read
+    monkeypatch.setattr(charts, "find_spec", lambda name: None)
+    chart._ipython_display_()
+    *_, shown = displayed
+    assert _without_ids(shown["text/html"]) == _without_ids(chart._repr_html_())
+    assert shown["text/plain"] == chart.alt
+    html = chart._repr_html_()
+    assert "Plotly.newPlot(" in html
+    assert "<script src=" not in html
+    assert html.endswith(f"<p>{chart.how_to_read}</p>")
+    assert "<" not in chart.how_to_read  # else the line above would be another test
+
+
+def _without_ids(html: str) -> str:
+    # Plotly numbers each drawing afresh, so that one figure shown twice on a page is two.
+    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "id", html)
+
+
+@pytest.fixture(scope="module")
+def data():
+    pytest.importorskip("anywidget")
+    return lore.demo.synthetic(600).dataset
+
+
+@pytest.fixture(scope="module")
+def widget(data):
+    return lore.landscape(data, lore.embed(data.features, "identity"), gamma=0.4)
+
+
+def test_the_widget_holds_every_row_and_selects_them(widget, data):
+    (layer,) = widget.layers
+    assert layer["name"] == "all confidences together"
+    assert widget.gamma == 0.4
+    places = np.frombuffer(widget.rows, "<f4", len(data.evaluation))
+    z = lore.embed(data.features, "identity").coordinates[data.in_split("evaluation")]
+    np.testing.assert_array_equal(places, z[:, 0].astype(np.float32))
+    assert len(widget.selected_rows) == 0
+    widget.selection = [{"sign": 1, "x": [0, 90, 90, 0], "y": [-90, -90, 90, 90]}]
+    z = lore.embed(data.features, "identity").coordinates[data.in_split("evaluation")]
+    np.testing.assert_array_equal(widget.selected_rows, np.flatnonzero(z[:, 0] > 0))
+    with pytest.raises(lore.InputError, match="2 dimensions"):
+        lore.landscape(data, lore.embed(data.features, "pca", 1))

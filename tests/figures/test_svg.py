@@ -59,18 +59,14 @@ def plain(table):
 
 class TestPlaces:
     # The frame reaches from x = 38 to 302 and from y = 8 (top) to 188 (bottom).
-    def test_points_of_a_line(self, plain):
+    def test_lines_have_their_points_and_gaps(self, plain):
         line = Line(x=np.array([0.0, 5.0, 10.0]), y=np.array([0.0, 0.5, 1.0]), tint=Tint("m3"))
         (path,) = elements(plain(line), "path")
         assert path.get("d") == "M38.00,188.00 170.00,98.00 302.00,8.00"
         assert path.get("class") == "s-m3"
-
-    def test_nan_parts_a_line(self, plain):
         x = np.array([0.0, 5.0, np.nan, 5.0, 10.0, np.nan])
         (path,) = elements(plain(Line(x=x, y=np.zeros(6), tint=Tint("ink"))), "path")
         assert path.get("d") == "M38.00,188.00 170.00,188.00M170.00,188.00 302.00,188.00"
-
-    def test_nothing_known_draws_nothing(self, plain):
         nothing = np.full(3, np.nan)
         picture = plain(
             Line(x=nothing, y=nothing, tint=Tint("ink")),
@@ -79,45 +75,34 @@ class TestPlaces:
         assert not elements(picture, "path")
         assert not elements(picture, "circle")
 
-    def test_a_logarithmic_axis(self, plain):
+    def test_axes_and_what_is_beyond_them(self, plain):
         x = Axis(span=(0.01, 100.0), log=True)
         dot = Dots(x=np.array([1.0]), y=np.array([1.0]), tints=Tint("ink"), size=8)
         (circle,) = elements(plain(dot, x=x), "circle")
         assert (circle.get("cx"), circle.get("cy"), circle.get("r")) == ("170", "8", "3")
-
-    def test_what_is_beyond_the_axis_ends_at_it(self, plain):
         band = Band(
             at=np.array([0.0, 10.0]), low=np.zeros(2), high=np.full(2, 7.0), tint=Tint("quiet", 0.3)
         )
         (shape,) = elements(plain(band), "polygon")
         assert shape.get("points") == "38.00,8.00 302.00,8.00 302.00,188.00 38.00,188.00"
         assert shape.get("fill-opacity") == "0.3"
-
-    def test_a_rule_beyond_the_axis_is_not_drawn(self, plain):
         rules = [Rule(at=value, tint=Tint("ink")) for value in (5.0, 11.0)]
         drawn = [line for line in elements(plain(*rules), "line") if line.get("class") != "grid"]
         assert [line.get("x1") for line in drawn] == ["170"]
 
     @pytest.mark.parametrize("sideways", [False, True])
     def test_bars_reach_from_zero_to_their_value(self, plain, sideways):
-        bars = Bars(
-            place=np.array([2.0, 6.0]),
-            width=2.0,
-            length=np.array([1.0, -1.0]),
-            tints=[Tint("over"), Tint("under", 0.5)],
-            sideways=sideways,
-        )
+        place, length = np.array([2.0, 6.0]), np.array([1.0, -1.0])
+        tints = [Tint("over"), Tint("under", 0.5)]
+        bars = Bars(place=place, width=2.0, length=length, tints=tints, sideways=sideways)
         along, value = Axis(span=(0.0, 10.0)), Axis(span=(-1.0, 1.0))
         x, y = (value, along) if sideways else (along, value)
         over, under = elements(plain(bars, x=x, y=y), "rect")
-        wanted = (
-            [("170", "134", "132", "36"), ("38", "62", "132", "36")]
-            if sideways
-            else [("64.4", "8", "52.8", "90"), ("170", "98", "52.8", "90")]
-        )
-        assert [
-            tuple(map(bar.get, ("x", "y", "width", "height"))) for bar in (over, under)
-        ] == wanted
+        wanted = [("64.4", "8", "52.8", "90"), ("170", "98", "52.8", "90")]
+        if sideways:
+            wanted = [("170", "134", "132", "36"), ("38", "62", "132", "36")]
+        sides = ("x", "y", "width", "height")
+        assert [tuple(map(bar.get, sides)) for bar in (over, under)] == wanted
         assert under.get("fill-opacity") == "0.5"
 
     def test_details_are_left_out(self, plain):
@@ -125,8 +110,6 @@ class TestPlaces:
         picture = plain(line, replace(line, tint=Tint("m2"), detail=True))
         assert "s-m1" in kinds(picture)
         assert "s-m2" not in kinds(picture)
-
-    def test_an_axis_without_ends_holds_every_mark(self, plain):
         dots = Dots(x=np.array([-2.0, 3.0]), y=np.zeros(2), tints=Tint("ink"), size=8)
         picture = plain(dots, Rule(at=8.0, tint=Tint("ink")), x=Axis())
         places = [float(item.get("cx")) for item in elements(picture, "circle")]
@@ -165,29 +148,23 @@ class TestFigures:
             ),
         }
 
-    def test_are_whole_and_say_what_they_show(self, pictures):
+    def test_are_whole_load_nothing_and_need_no_page(self, pictures):
         for name, picture in pictures.items():
             made = root(picture)
             assert made.get("aria-label") == picture.alt, name
             assert made.get("width") == "84mm"
             assert made.get("viewBox").startswith(f"0 0 {WIDTH} ")
             assert len(list(made)) > 5
-
-    def test_load_nothing_and_need_no_page(self, pictures):
         for picture in pictures.values():
             text = drawing(picture).file().decode()
             assert set(re.findall(r"https?://[^\"' <]+", text)) == {"http://www.w3.org/2000/svg"}
             assert not re.search(r'href="(?!data:)', text)
             assert "var(" not in text
             assert drawing(picture).file() == drawing(picture).file()
-
-    def test_colours_are_those_of_the_palette(self, pictures):
         known = {f"{side}-{name}" for side in "sf" for name in palette("light")}
         known |= {"mid", "end", "beside", "grid", "drawing", "paper"}
         for picture in pictures.values():
             assert {word for kind in kinds(picture) for word in kind.split()} <= known
-
-    def test_names_stay_text(self, pictures):
         said = [item.text for item in elements(pictures["groups"], "text")]
         assert any(text.startswith("<b>x</b> & co") for text in said)
         assert elements(pictures["ranking"], "text")[-3].text in ("<i>", "b", "NLL, nats")
@@ -211,12 +188,10 @@ class TestFigures:
             assert circle.get("class") == f"f-{side}"
             assert f"{table.count[k]:,} rows" in circle.find(f"{NAME}title").text
 
-    def test_lower_panels_that_are_details_are_left_out(self, pictures):
+    def test_details_the_landscape_and_space(self, pictures, field, dataset, points, errors):
         said = [item.text for item in elements(pictures["rewards"], "text")]
         assert "gain a row, in u" in said
         assert "answered" not in said
-
-    def test_the_landscape_has_an_image_of_the_field_and_its_outlines(self, pictures, field):
         picture = pictures["landscape"]
         raster, bar = elements(picture, "image")
         assert raster.get("href").startswith("data:image/png;base64,")
@@ -224,8 +199,6 @@ class TestFigures:
         assert [path.get("class") for path in elements(picture, "path")] == ["s-quiet", "s-ink"]
         said = [item.text for item in elements(picture, "text")]
         assert said == ["1", "−30 points, underconfident", "0", "+30 points, overconfident"]
-
-    def test_space_cannot_be_drawn(self, dataset, points, errors):
         rows = row_table(dataset, np.arange(3), errors)
         space = np.column_stack([points, points[:, 0]])
         chart = landscape_3d_figure(rows, space, n_total=3, limit=0.2, rows="")

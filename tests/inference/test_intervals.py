@@ -18,7 +18,7 @@ def _planted(seed, n=600, shift=0.0):
     return data.confidence, outcome, np.asarray(data.features), accuracy
 
 
-def test_inversion_by_hand():
+def test_inversion_and_shrinking_by_hand():
     truth = np.array([0.0, 1.0, 2.0])
     low, high = np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])
     # Values up to 1 are what no error at all shows; 1.5 needs between 0.5 and 1.5.
@@ -30,9 +30,6 @@ def test_inversion_by_hand():
     assert intervals.inverted_interval(0.1, truth, low, high) == (0.0, 0.0)
     # Nothing of this pattern makes 9.
     assert intervals.inverted_interval(9.0, truth, low, high) is None
-
-
-def test_shrinking_by_hand():
     gap, noise = np.array([0.2, -0.2, 0.1, 0.0]), np.array([0.01, 0.01, 0.04, 0.01])
     np.testing.assert_allclose(intervals.shrunk_gap(gap, noise), [0.15, -0.15, 0.0, 0.0])
 
@@ -96,9 +93,6 @@ def test_certain_and_perfect_rows():
     assert seen == sorted(seen)
     wrong = lore.calibration_intervals(np.ones(50), np.zeros(50), np.zeros((50, 1)), n_draws=39)
     assert (wrong[["value", "low", "high"]] == 1).all(axis=None)
-
-
-def test_too_few_draws_have_no_tails():
     with pytest.raises(lore.InputError, match=r"'n_draws' must be a whole number in \[39"):
         lore.calibration_intervals([0.5], [1], n_draws=38)
     with pytest.raises(lore.InputError, match=r"'n_draws' must be a whole number in \[19"):

@@ -33,9 +33,6 @@ def test_each_draw_is_the_definition_on_drawn_outcomes():
         table = lore.reliability_table(c, outcome, n_bins=4)
         assert at.ece[draw] == pytest.approx(table.expected_calibration_error)
         assert at.mce[draw] == pytest.approx(table.maximum_calibration_error)
-
-
-def test_supported_rows_only():
     c, a, z = _rows()
     curve = lore.bandwidth_curve(c, a, z, [0.3, 0.8], n_bins=3)
     band = lore.null_band(c, z, [0.3, 0.8], n_bins=3, n_draws=4)
@@ -47,6 +44,14 @@ def test_supported_rows_only():
     alone = lore.null_band(c, z, [1e-3], n_draws=3)
     assert np.isnan(alone.mlce_supported).all()
     assert np.isnan(lore.null_errors(c, z, gamma=1e-3, n_draws=3).p_value("mlce_supported", 0.1))
+    c, _, z = _rows()
+    within = bin_index(c, 5) == 4
+    at = lore.null_errors(c, z, gamma=0.4, n_bins=5, n_draws=3, within=within, n_shares=11)
+    for draw, outcome in enumerate(_drawn_outcomes(c, 3)):
+        error = np.abs(slce(c, outcome, z, 0.4, 5))[within]
+        np.testing.assert_allclose(at.lce[draw], np.quantile(error, np.linspace(0, 1, 11)))
+    with pytest.raises(lore.InputError, match="'within' must hold at least one row"):
+        lore.null_errors(c, z, within=np.zeros(150, dtype=bool))
 
 
 def test_how_many_draws_are_summed_at_once_does_not_matter(monkeypatch):
@@ -59,17 +64,6 @@ def test_how_many_draws_are_summed_at_once_does_not_matter(monkeypatch):
     assert seen == pytest.approx([2 / 7, 4 / 7, 6 / 7, 1.0])
     other = lore.null_band(c, z, [0.2], n_draws=7, random_state=1)
     assert not np.allclose(other.mlce, together.mlce)
-
-
-def test_the_cdf_of_one_bin():
-    c, _, z = _rows()
-    within = bin_index(c, 5) == 4
-    at = lore.null_errors(c, z, gamma=0.4, n_bins=5, n_draws=3, within=within, n_shares=11)
-    for draw, outcome in enumerate(_drawn_outcomes(c, 3)):
-        error = np.abs(slce(c, outcome, z, 0.4, 5))[within]
-        np.testing.assert_allclose(at.lce[draw], np.quantile(error, np.linspace(0, 1, 11)))
-    with pytest.raises(lore.InputError, match="'within' must hold at least one row"):
-        lore.null_errors(c, z, within=np.zeros(150, dtype=bool))
 
 
 def test_p_values_of_calibrated_data_are_uniform():
@@ -109,9 +103,6 @@ def test_p_value_counts_the_data_as_a_draw():
     # Reached by one draw and exceeded by none: half of it counts.
     assert null.p_value("mlce", null.mlce.max()) == pytest.approx(0.15)
     assert null.p_value("mlce", np.sort(null.mlce)[-2]) == pytest.approx(0.25)
-
-
-def test_the_sentence_says_what_the_p_value_does():
     c, a, z = _rows()
     null = lore.null_errors(c, z, n_draws=39)
     said = lore.describe_maximum(lore.local_errors(c, a, z), null)

@@ -35,12 +35,8 @@ def test_moments_are_those_of_the_weighted_sum(calibrated, gamma):
     np.testing.assert_allclose(found.effective_size, 1 / (w**2).sum(axis=1), rtol=1e-10)
     np.testing.assert_allclose(found.z, (w @ (c - a)) / np.sqrt(w**2 @ (c * (1 - c))), rtol=1e-9)
     third = w**3 @ (c * (1 - c) * (2 * c - 1))
-    p = two_sided_p_value(
-        found.signed,
-        found.standard_error,
-        third / found.standard_error**3,
-        found.effective_size,
-    )
+    skewness = third / found.standard_error**3
+    p = two_sided_p_value(found.signed, found.standard_error, skewness, found.effective_size)
     shown = found.effective_size >= 2
     np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
     assert np.isnan(found.p_value[~shown]).all()
@@ -113,10 +109,7 @@ def test_the_light_side_has_no_end():
     for n in (12, 40, 200):
         p, _ = _equal_rows(0.9, n)
         assert p[0] >= 0.9 * 0.9**n
-
-
-def test_where_mistakes_are_rare_only_they_are_evidence():
-    """Of ten rows promised 99 % one wrong is 1 in 10; none wrong is no news, so the tail is one."""
+    # Of ten rows promised 99 % one wrong is 1 in 10; none wrong is no news, so the tail is one.
     p, chance = _equal_rows(0.99, 10)
     assert p[0] == 1.0
     assert 0.3 * chance[1] < p[1] < chance[1:].sum()
@@ -155,6 +148,9 @@ def test_certain_rows():
     one_wrong = lore.local_significance(np.ones(20), np.arange(20) > 0, z)
     assert (one_wrong.p_value == 0).all()
     assert one_wrong.significant(0.01).all()
+    # .01 · 3; .03 · 2; .04 · 1, but not below the one before it.
+    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.6])), [1.0, 1.0])
 
 
 def test_too_few_neighbours_are_not_tested(calibrated):
@@ -163,9 +159,6 @@ def test_too_few_neighbours_are_not_tested(calibrated):
     assert not found.tested.any()
     assert found.masked_share == 1.0
     assert not found.significant(0.5).any()
-
-
-def test_adjusted_p_values_are_benjamini_yekutieli(calibrated):
     c, a, z = calibrated
     found = lore.local_significance(np.minimum(c + 0.1, 1.0), a, z, gamma=0.5, n_bins=1)
     p = found.p_value[found.tested]
@@ -197,12 +190,9 @@ def test_calibrated_rows_are_rarely_called_significant():
 def test_a_planted_error_is_found():
     planted = lore.demo.synthetic(4000, random_state=3)
     rows = planted.dataset.in_split("evaluation")
-    found = lore.local_significance(
-        planted.dataset.evaluation.confidence,
-        planted.dataset.evaluation.outcome,
-        np.asarray(planted.dataset.evaluation.features),
-        n_bins=1,
-    )
+    known = planted.dataset.evaluation
+    z = np.asarray(known.features)
+    found = lore.local_significance(known.confidence, known.outcome, z, n_bins=1)
     real = found.significant(0.05)
     assert real[planted.true_gap[rows] > 0.3].mean() > 0.7
     # Blurring may flag the edge, but nothing that is right and far from any error.
@@ -215,9 +205,3 @@ def test_rates_that_are_none(calibrated, q):
     c, a, z = calibrated
     with pytest.raises(lore.InputError, match="'q' must lie strictly between 0 and 1"):
         lore.local_significance(c, a, z).significant(q)
-
-
-def test_holm_by_hand():
-    # .01 · 3; .03 · 2; .04 · 1, but not below the one before it.
-    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
-    np.testing.assert_allclose(holm(np.array([0.9, 0.6])), [1.0, 1.0])

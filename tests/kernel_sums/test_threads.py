@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,16 +120,9 @@ def test_threads_are_as_many_as_the_libraries_may_use(monkeypatch):
     ],
 )  # fmt: skip
 def test_steps_are_short(n, d, bandwidths, rng):
-    seen = [0.0]
-    laplacian_means(
-        rng.normal(size=(n, d)),
-        None,
-        rng.random(n),
-        bandwidth=np.geomspace(0.1, 10.0, bandwidths) * d,
-        effective_size=False,
-        n_jobs=1,
-        progress=seen.append,
-    )
+    seen, h = [0.0], np.geomspace(0.1, 10.0, bandwidths) * d
+    options = {"effective_size": False, "n_jobs": 1, "progress": seen.append}
+    laplacian_means(rng.normal(size=(n, d)), None, rng.random(n), bandwidth=h, **options)
     jumps = np.diff(seen[:-1])
     assert len(seen) > 8
     assert jumps.max() < 0.2
@@ -147,11 +142,44 @@ def test_nothing_runs_after_a_stop(n, d, jobs, rng):
             raise Cancelled("enough")
 
     threads = threading.active_count()
+    options = {"bandwidth": d * 0.2, "n_jobs": jobs, "progress": stop}
     with pytest.raises(Cancelled, match="enough"):
-        laplacian_means(
-            rng.normal(size=(n, d)), None, rng.random(n), bandwidth=d * 0.2, n_jobs=jobs,
-            progress=stop,
-        )  # fmt: skip
+        laplacian_means(rng.normal(size=(n, d)), None, rng.random(n), **options)
     assert 0.2 < calls[-1] < 0.7
     assert all(fraction <= 0.2 for fraction in calls[:-1])
     assert threading.active_count() == threads
+
+
+PROGRAM = """
+import ctypes, sys
+from pathlib import Path
+import numpy as np
+from lore_core.kernel_sums import laplacian_means
+
+# Not ru_maxrss: a new process starts with the peak of the one that made it.
+def status(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(field)).split()[1])
+
+n, d = int(sys.argv[1]), int(sys.argv[2])
+rng = np.random.default_rng(0)
+points, values = rng.normal(size=(n, d)), rng.random(n)
+bins = rng.integers(0, 2, size=n)
+laplacian_means(points[:2000], None, values[:2000], bandwidth=0.3)
+for groups in (bins, None):
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed does not count as there before
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
+    before = status("VmRSS:")
+    laplacian_means(points, None, values, bandwidth=0.3, n_jobs=2, target_groups=groups)
+    print((status("VmHWM:") - before) * 1024 / n)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self")
+@pytest.mark.parametrize(("n", "d"), [(1_000_000, 1), (1_000_000, 2), (500_000, 3)])
+def test_at_most_200_bytes_a_row(n, d):
+    # (What does not grow with the rows counts too, for more a row where there are fewer.)
+    command = [sys.executable, "-c", PROGRAM, str(n), str(d)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    for of_row in done.stdout.split():
+        assert 20 < float(of_row) <= 200

@@ -1,35 +1,51 @@
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
-from lore_core import (
-    InputError,
-    brier_score,
-    expected_calibration_error,
-    groupwise_maximum_calibration_error,
-    maximum_calibration_error,
-    negative_log_likelihood,
-    reliability_table,
+import lore_core as lore
+from lore_core.figures import isotonic_figure
+from lore_core.metrics import (
+    groupwise_calibration_error,
+    isotonic_reliability,
+    smooth_calibration_error,
+    wilson_interval,
 )
-from lore_core.metrics import groupwise_calibration_error, wilson_interval
 from lore_core.metrics.global_metrics import counted_groups, exact_interval
 
 
-def test_ece_and_mce_by_hand():
+def test_bins_by_hand():
     # Two bins of 2: [0.1, 0.3] → conf .2, acc .5, gap −.3; [0.7, 0.9] → conf .8, acc .5, gap +.3.
     # One more row 0.8 that is wrong: conf .8, acc 1/3, gap .4667 on 3 rows.
     c, a = [0.1, 0.3, 0.7, 0.9, 0.8], [0, 1, 1, 0, 0]
     high = 0.8 - 1 / 3
-    assert expected_calibration_error(c, a, n_bins=2) == pytest.approx(2 / 5 * 0.3 + 3 / 5 * high)
-    assert maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
-    assert reliability_table(c, a, n_bins=2).gap == pytest.approx([-0.3, high])
+    assert lore.expected_calibration_error(c, a, n_bins=2) == pytest.approx(
+        2 / 5 * 0.3 + 3 / 5 * high
+    )
+    assert lore.maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
+    assert lore.reliability_table(c, a, n_bins=2).gap == pytest.approx([-0.3, high])
+    # Bin 9 has one row with a gap of .95; bin 5 has 40 rows with a gap of .05.
+    c = np.array([0.95] + [0.55] * 40)
+    a = np.array([0] + [1] * 20 + [0] * 20)
+    table = lore.reliability_table(c, a, n_bins=10)
+    assert table.worst_bin() == 9
+    assert table.worst_bin(min_count=30) == 5
+    assert table.best_bin(min_count=1000) == 5  # none has 1000: the fullest
+    c, a = np.array([0.1, 0.2, 0.6, 0.7, 0.8, 0.9]), np.array([0, 1, 0, 1, 1, 1])
+    within = np.array([True, False, False, False, True, True])
+    table = lore.reliability_table(c, a, n_bins=3, binning="equal-mass", within=within)
+    np.testing.assert_array_equal(table.count, [1, 0, 2])
+    np.testing.assert_allclose(table.accuracy, [0, np.nan, 1])
+    np.testing.assert_array_equal(
+        table.bins.edges, lore.reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
+    )
 
 
 def test_reliability_matches_sklearn(sample):
     c, a, _ = sample
-    table = reliability_table(c, a, n_bins=10)
+    table = lore.reliability_table(c, a, n_bins=10)
     accuracy, confidence = calibration_curve(a, c, n_bins=10)
     full = table.count > 0
     np.testing.assert_allclose(table.accuracy[full], accuracy)
@@ -37,35 +53,16 @@ def test_reliability_matches_sklearn(sample):
     assert np.isnan(table.accuracy[~full]).all()
 
 
-def test_best_and_worst_bin_respect_the_minimum_count():
-    # Bin 9 has one row with a gap of .95; bin 5 has 40 rows with a gap of .05.
-    c = np.array([0.95] + [0.55] * 40)
-    a = np.array([0] + [1] * 20 + [0] * 20)
-    table = reliability_table(c, a, n_bins=10)
-    assert table.worst_bin() == 9
-    assert table.worst_bin(min_count=30) == 5
-    assert table.best_bin(min_count=1000) == 5  # none has 1000: the fullest
-
-
-def test_wilson_matches_scipy():
-    low, high = wilson_interval(7, 20)
-    expected = binomtest(7, 20).proportion_ci(method="wilson")
-    assert (float(low), float(high)) == pytest.approx((expected.low, expected.high))
-
-
 def test_nll_and_brier_match_sklearn():
     rng = np.random.default_rng(0)
     for k in (2, 4):
         p, y = rng.dirichlet(np.ones(k), 50), rng.integers(0, k, 50)
-        assert negative_log_likelihood(p, y) == pytest.approx(log_loss(y, p, labels=range(k)))
+        assert lore.negative_log_likelihood(p, y) == pytest.approx(log_loss(y, p, labels=range(k)))
         expected = (
             brier_score_loss(y, p[:, 1]) if k == 2 else ((p - np.eye(k)[y]) ** 2).sum(1).mean()
         )
-        assert brier_score(p, y) == pytest.approx(expected)
-
-
-def test_nll_clips_at_one_in_a_million():
-    assert negative_log_likelihood([[1.0, 0.0]], [1]) == pytest.approx(-np.log(1e-6))
+        assert lore.brier_score(p, y) == pytest.approx(expected)
+    assert lore.negative_log_likelihood([[1.0, 0.0]], [1]) == pytest.approx(-np.log(1e-6))
 
 
 def test_groupwise_by_hand():
@@ -78,33 +75,30 @@ def test_groupwise_by_hand():
     # y, upper bin: mean confidence .85, accuracy .5; lower bin: .1 against 1.
     assert frame.loc["y", "mce"] == pytest.approx(0.9)
     assert frame.loc["y", "rows"] == 3
-    assert groupwise_maximum_calibration_error(c, a, g, n_bins=2) == pytest.approx(0.9)
+    assert lore.groupwise_maximum_calibration_error(c, a, g, n_bins=2) == pytest.approx(0.9)
 
 
-def test_gaps_of_groups_have_intervals_that_hold_at_once():
+def test_intervals_are_scipys():
     frame = groupwise_calibration_error([0.9] * 40, [1] * 30 + [0] * 10, ["a", "b"] * 20)
     for _, row in frame.iterrows():
         low, high = binomtest(round(row["accuracy"] * 20), 20).proportion_ci(0.975, "exact")
         assert (row["gap_low"], row["gap_high"]) == pytest.approx((0.9 - high, 0.9 - low))
-
-
-def test_exact_intervals_reach_the_ends():
     low, high = exact_interval([0, 20, 7], [20, 20, 20], level=0.9)
     for k, bounds in zip([0, 20, 7], zip(low, high, strict=True), strict=True):
         assert bounds == pytest.approx(tuple(binomtest(k, 20).proportion_ci(0.9, "exact")))
+    low, high = wilson_interval(7, 20)
+    expected = binomtest(7, 20).proportion_ci(method="wilson")
+    assert (float(low), float(high)) == pytest.approx((expected.low, expected.high))
 
 
 def test_groups_count_from_ten_rows_on_or_the_largest():
     assert counted_groups([5, 12, 40]).tolist() == [False, True, True]
     assert counted_groups([5, 12, 40], 30).tolist() == [False, False, True]
     assert counted_groups([5, 8], 30).tolist() == [False, True]
-
-
-def test_small_groups_can_be_left_out():
     c, a, g = [0.9] * 5 + [0.9], [1] * 5 + [0], ["big"] * 5 + ["tiny"]
-    assert groupwise_maximum_calibration_error(c, a, g, min_group_size=2) == pytest.approx(0.1)
-    with pytest.raises(InputError, match="the largest has 5 rows, got 9"):
-        groupwise_maximum_calibration_error(c, a, g, min_group_size=9)
+    assert lore.groupwise_maximum_calibration_error(c, a, g, min_group_size=2) == pytest.approx(0.1)
+    with pytest.raises(lore.InputError, match="the largest has 5 rows, got 9"):
+        lore.groupwise_maximum_calibration_error(c, a, g, min_group_size=9)
 
 
 @pytest.mark.parametrize(
@@ -119,41 +113,103 @@ def test_small_groups_can_be_left_out():
     ],
 )
 def test_bad_input_is_told_in_one_sentence(c, a, message):
-    with pytest.raises(InputError, match=message):
-        expected_calibration_error(c, a)
+    with pytest.raises(lore.InputError, match=message):
+        lore.expected_calibration_error(c, a)
 
 
-class TestDebiased:
-    def test_by_hand(self):
-        """One bin: |gap| less the mean excess of a normal value's absolute over it."""
-        c, a = np.full(100, 0.8), np.repeat([1.0, 0.0], [75, 25])
-        table = reliability_table(c, a, n_bins=1)
-        share = 76 / 102
-        error = np.sqrt(share * (1 - share) / 100)
-        folded = np.abs(np.random.default_rng(0).normal(0.05, error, 400_000)).mean()
-        assert table.debiased_calibration_error == pytest.approx(0.05 - (folded - 0.05), abs=2e-4)
-
-    def test_large_gaps_stay_and_chance_shrinks(self):
-        rng = np.random.default_rng(1)
-        wrong = reliability_table(np.full(5000, 0.9), rng.random(5000) < 0.5)
-        ece = wrong.expected_calibration_error
-        assert wrong.debiased_calibration_error == pytest.approx(ece, abs=1e-6)
-        left, chance = [], []
-        for seed in range(50):
-            rng = np.random.default_rng(seed)
-            c = rng.uniform(0.3, 1.0, 300)
-            table = reliability_table(c, rng.random(300) < c)
-            left.append(table.debiased_calibration_error)
-            chance.append(table.expected_calibration_error)
-        assert np.mean(left) < 0.65 * np.mean(chance)
+def test_of_the_debiased_error_large_gaps_stay_and_chance_shrinks():
+    """(Its formula is checked in docs/test_code.py, as docs/method.md writes it.)"""
+    rng = np.random.default_rng(1)
+    wrong = lore.reliability_table(np.full(5000, 0.9), rng.random(5000) < 0.5)
+    ece = wrong.expected_calibration_error
+    assert wrong.debiased_calibration_error == pytest.approx(ece, abs=1e-6)
+    left, chance = [], []
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        c = rng.uniform(0.3, 1.0, 300)
+        table = lore.reliability_table(c, rng.random(300) < c)
+        left.append(table.debiased_calibration_error)
+        chance.append(table.expected_calibration_error)
+    assert np.mean(left) < 0.65 * np.mean(chance)
 
 
-def test_some_rows_are_counted_in_the_bins_of_all():
-    c, a = np.array([0.1, 0.2, 0.6, 0.7, 0.8, 0.9]), np.array([0, 1, 0, 1, 1, 1])
-    within = np.array([True, False, False, False, True, True])
-    table = reliability_table(c, a, n_bins=3, binning="equal-mass", within=within)
-    np.testing.assert_array_equal(table.count, [1, 0, 2])
-    np.testing.assert_allclose(table.accuracy, [0, np.nan, 1])
-    np.testing.assert_array_equal(
-        table.bins.edges, reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
+def test_a_hand_derived_case_and_limits():
+    # Right 1 of 2 at 0.4, 0 of 2 at 0.6, 2 of 2 at 0.9: the first two are pooled to 1 of 4.
+    found = isotonic_reliability([0.4, 0.4, 0.6, 0.6, 0.9, 0.9], [1, 0, 0, 0, 1, 1])
+    np.testing.assert_allclose(found.confidence, [0.4, 0.6, 0.9])
+    np.testing.assert_array_equal(found.count, [2, 2, 2])
+    np.testing.assert_allclose(found.frequency, [0.25, 0.25, 1])
+    score = (0.36 + 0.16 + 0.36 + 0.36 + 0.01 + 0.01) / 6
+    left = (0.75**2 + 3 * 0.25**2) / 6
+    assert found.score == pytest.approx(score)
+    assert found.uncertainty == pytest.approx(0.25)
+    assert found.miscalibration == pytest.approx(score - left)
+    assert found.discrimination == pytest.approx(0.25 - left)
+    # One confidence: smoothing moves the gap about and takes nothing from it.
+    assert smooth_calibration_error([0.8] * 10, [1] * 5 + [0] * 5) == pytest.approx(0.3, abs=1e-6)
+    assert smooth_calibration_error([0.0, 1.0], [0, 1]) == pytest.approx(0, abs=1e-6)
+    assert smooth_calibration_error([1.0, 0.0], [0, 1]) > 0.3
+
+
+@pytest.mark.parametrize("n", [50, 5000])
+def test_the_parts_make_the_score(n):
+    rng = np.random.default_rng(n)
+    c = rng.beta(4, 1, n)
+    a = (rng.random(n) < c**2).astype(float)
+    found = isotonic_reliability(c, a)
+    whole = found.miscalibration - found.discrimination + found.uncertainty
+    assert found.score == pytest.approx(np.square(c - a).mean(), abs=1e-12)
+    assert whole == pytest.approx(found.score, abs=1e-12)
+    assert found.count.sum() == n
+    assert (np.diff(found.frequency) >= 0).all()
+    assert f"{found.score:.4f}" in found.sentence
+
+
+def test_right_confidences_are_in_the_band_and_wrong_ones_are_told():
+    p, inside = [], []
+    for seed in range(90):
+        rng = np.random.default_rng(seed)
+        c = rng.beta(3, 1, 400).round(2)
+        a = (rng.random(400) < c).astype(float)
+        found = isotonic_reliability(c, a, n_draws=99, random_state=seed + 999)
+        p.append(found.miscalibration_p)
+        within = (found.frequency >= found.band_low) & (found.frequency <= found.band_high)
+        inside.append(np.average(within, weights=found.count))
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
+    wrong = isotonic_reliability(c, (rng.random(400) < c**3).astype(float), n_draws=99)
+    assert wrong.miscalibration_p == pytest.approx(0.01)
+    assert wrong.miscalibration > 5 * wrong.chance_miscalibration
+
+
+@pytest.mark.parametrize(("n", "off"), [(40, 0.0), (40, 0.3), (150, 0.1)])
+def test_the_smooth_error_is_its_integral(n, off):
+    rng = np.random.default_rng(n)
+    c = rng.random(n)
+    a = (rng.random(n) < np.clip(c - off, 0, 1)).astype(float)
+    t = (np.arange(8000) + 0.5) / 8000
+
+    def error(sigma):
+        smooth = np.zeros_like(t)
+        for image in (2 * k + sign * c for k in range(-3, 4) for sign in (1, -1)):
+            smooth += stats.norm.pdf(t[:, None], image, sigma) @ (a - c)
+        return np.abs(smooth).mean() / n
+
+    found = smooth_calibration_error(c, a)
+    assert error(found) == pytest.approx(found, abs=1e-5)
+
+
+@pytest.mark.parametrize("n", [30, 4000])
+def test_the_diagram_draws_what_was_found(n):
+    rng = np.random.default_rng(n)
+    c = rng.beta(3, 1, n).round(1 if n == 30 else 6)
+    found = isotonic_reliability(c, (rng.random(n) < c**2).astype(float))
+    chart = isotonic_figure(found, rows=f"{n} rows")
+    line = next(trace for trace in chart.figure.data if trace.name == "right")
+    np.testing.assert_allclose(
+        line.y, np.interp(line.x, 100 * found.confidence, 100 * found.frequency), atol=1e-9
     )
+    assert set(np.round(100 * found.frequency, 9)) == set(np.round(line.y, 9))
+    rows = next(trace for trace in chart.figure.data if trace.name == "rows")
+    assert np.sum(rows.y) == n
+    assert len(chart.table) == len(found.confidence)

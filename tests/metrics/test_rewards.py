@@ -7,22 +7,18 @@ from lore_core.data.weights import linearised
 from lore_core.metrics import describe_rewards, reward_curves, unsure_threshold
 
 
-def test_threshold():
+def test_rewards_by_hand():
     assert unsure_threshold(1, 10) == pytest.approx(0.9)
     assert unsure_threshold(2, 2) == 0.0
     with pytest.raises(InputError, match="'unsure_cost' must not exceed 'wrong_cost'; got 3 and 2"):
         unsure_threshold(3, 2)
-
-
-def test_rewards_by_hand():
+    with pytest.raises(InputError, match=r"'ratios' must be finite and at least 1 .*; got 0.5"):
+        reward_curve([0.5], [1], [2.0, 0.5])
     # Ratio 4: threshold .75. Rows: right answered 0, wrong answered −4, unsure −1.
     curve = reward_curve([0.9, 0.8, 0.5], [1, 0, 1], [4.0])
     assert curve.reward == pytest.approx([-5 / 3])
     assert curve.answered == pytest.approx([2 / 3])
     assert curve.gain == pytest.approx([0.0])
-
-
-def test_gain_is_paired_with_the_baseline():
     # Before: all answered, one of two wrong (−4). After: the wrong one is unsure (−1).
     curve = reward_curve([0.9, 0.1], [1, 0], [4.0], baseline=[0.9, 0.9])
     assert curve.gain == pytest.approx([1.5])
@@ -71,11 +67,6 @@ def test_interval_covers_the_true_gain():
         true = (np.mean((1 - np.linspace(0.4, 0.8, 100_001)) * 5) - 1) * (0.4 / 0.6)
         hits += curve.gain_low[0] <= true <= curve.gain_high[0]
     assert 0.92 <= hits / 300 <= 0.98
-
-
-def test_bad_ratio():
-    with pytest.raises(InputError, match=r"'ratios' must be finite and at least 1 .*; got 0.5"):
-        reward_curve([0.5], [1], [2.0, 0.5])
 
 
 def test_sentence_claims_only_what_is_beyond_chance():

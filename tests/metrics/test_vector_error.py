@@ -165,6 +165,11 @@ def test_too_narrow_a_kernel_says_so():
     chance = vector_chance(rows, z, vector_errors(rows, z, gamma=1e-4))
     assert chance.sentence == "No row has ten effective neighbours: raise γ."
     assert describe_classes(class_table(rows, vector_errors(rows, z, gamma=1e-4), chance)) == ""
+    rows, z = world(7, 1500, n_classes=2, turned=0.5)
+    errors = vector_errors(rows, z, gamma=0.5)
+    assert errors.class_squared[0] == pytest.approx(errors.class_squared[1])
+    table = class_table(rows, errors, vector_chance(rows, z, errors))
+    assert describe_classes(table).startswith("Of two classes each is off by what the other is")
 
 
 def test_what_no_model_that_is_right_could_show_is_beyond_chance():
@@ -179,11 +184,3 @@ def test_what_no_model_that_is_right_could_show_is_beyond_chance():
     assert chance.beyond[:20].all()
     assert list(chance.class_p_value) == [1 / 40, 1 / 40, 1.0]
     assert chance.class_level == pytest.approx([0, 0, 0], abs=1e-6)
-
-
-def test_two_classes_mirror_each_other():
-    rows, z = world(7, 1500, n_classes=2, turned=0.5)
-    errors = vector_errors(rows, z, gamma=0.5)
-    assert errors.class_squared[0] == pytest.approx(errors.class_squared[1])
-    table = class_table(rows, errors, vector_chance(rows, z, errors))
-    assert describe_classes(table).startswith("Of two classes each is off by what the other is")

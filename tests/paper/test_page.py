@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import overconfident
+from synthetic import overconfident, run_of
 
 from benchmarks.paper import __main__ as command, page, published as pub, tables
 from benchmarks.paper.images import BinFacts, ImagesResult, facts
@@ -27,25 +27,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 SETTING = Setting(n_bins=5, pca_dimensions=2, group_column="region")
 
 
-def run_of(seed, n=160):
-    data, z = overconfident(n, k=2, seed=seed)
-    return Dataset(
-        data.probabilities,
-        data.labels,
-        features=np.column_stack([z, z[:, 0] * z[:, 1]]),
-        groups=pd.DataFrame({"region": np.array(["north", "south"])[np.arange(n) % 2]}),
-        split=np.array(["calibration", "evaluation"])[np.arange(n) // (n // 2)],
-        name=f"run{seed}",
-    )
-
-
 def maps_of(run):
     return {"tsne": run.features[:, :2].astype(float), "pca": run.features[:, 1:].astype(float)}
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return [run_of(seed) for seed in range(2)]
+    return [run_of(seed, k=2) for seed in range(2)]
 
 
 @pytest.fixture(scope="module")
@@ -99,29 +87,31 @@ def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs, 
     assert set(results[0].worst["group"]) <= {"north", "south"}
 
 
-def test_where_a_mean_curve_is_lowest(results):
+def test_single_numbers_of_the_page(results):
     curves = curves_of(results, "tsne")
     assert list(curves) == [*GLOBAL_METHODS, "LoRe"]
     lowest = {label: lowest_at(curves, label, list(curves)) for label in curves}
     # At most one method is strictly the lowest at each bandwidth.
     everywhere = [gamma for found in lowest.values() for gamma in found]
     assert len(everywhere) == len(set(everywhere)) <= len(GAMMAS)
+    data, z = overconfident(200, seed=4)
+    local = local_errors(data.confidence, data.outcome, z, gamma=0.5, n_bins=1)
+    found = facts(data, local, np.ones(200, dtype=bool), "all")
+    assert isinstance(found, BinFacts)
+    assert found.gap == pytest.approx((data.confidence - data.outcome).mean())
+    assert found.low <= found.gap <= found.high
+    # Group "a": ten rows promised .9 and right; group "b": one row promised .7 and wrong.
+    p = np.array([[0.1, 0.9]] * 10 + [[0.3, 0.7]])
+    data = Dataset(p, [1] * 10 + [0])
+    found = worst_groups({"m": data}, SETTING, ["a"] * 10 + ["b"])
+    assert found.to_dict("records") == [{"method": "m", "group": "b", "rows": 1, "bin_rows": 1}]
 
 
 def test_correlation_inside_methods_does_not_see_what_lies_between_them():
-    frame = pd.DataFrame(
-        {
-            "run": [0, 1, 2] * 2,
-            "method": ["a"] * 3 + ["b"] * 3,
-            "x": [0.0, 1.0, 2.0, 10.0, 11.0, 12.0],
-            "y": [2.0, 1.0, 0.0, 12.0, 11.0, 10.0],
-        }
-    )
+    x, y = [0.0, 1.0, 2.0, 10.0, 11.0, 12.0], [2.0, 1.0, 0.0, 12.0, 11.0, 10.0]
+    frame = pd.DataFrame({"run": [0, 1, 2] * 2, "method": [*"aaabbb"], "x": x, "y": y})
     assert frame["x"].corr(frame["y"]) > 0.9
     assert within_methods(frame, "y")["x"] == pytest.approx(-1.0)
-
-
-def test_shares_are_printed_as_in_the_paper_and_the_lowest_is_bold():
     shown = [tables.short(x) for x in (0.1234, -0.061, 10.06, float("nan"))]
     assert shown == [".123", "−.061", "10.060", "–"]
     assert tables.pair((0.5, 0.1)) == ".500 ± .100"
@@ -152,14 +142,6 @@ def test_the_page_has_every_table_and_picture(content):
     assert "## Setting 4" not in page.write(fewer)  # without a COMPAS run
 
 
-def test_the_worst_bin_of_the_worst_group():
-    # Group "a": ten rows promised .9 and right; group "b": one row promised .7 and wrong.
-    p = np.array([[0.1, 0.9]] * 10 + [[0.3, 0.7]])
-    data = Dataset(p, [1] * 10 + [0])
-    found = worst_groups({"m": data}, SETTING, ["a"] * 10 + ["b"])
-    assert found.to_dict("records") == [{"method": "m", "group": "b", "rows": 1, "bin_rows": 1}]
-
-
 def reference_runs(shift=0.0):
     """Sixty runs that have the reference's means and spreads; one NLL shifted."""
     rows = []
@@ -185,15 +167,6 @@ def test_agreement_with_the_independent_script_is_to_the_printed_digit():
     assert not tables.is_reference(RunsComparison(runs.runs[runs.runs["run"] < 30]))
 
 
-def test_facts_of_a_bin():
-    data, z = overconfident(200, seed=4)
-    local = local_errors(data.confidence, data.outcome, z, gamma=0.5, n_bins=1)
-    found = facts(data, local, np.ones(200, dtype=bool), "all")
-    assert isinstance(found, BinFacts)
-    assert found.gap == pytest.approx((data.confidence - data.outcome).mean())
-    assert found.low <= found.gap <= found.high
-
-
 def test_what_is_missing_is_said_in_a_sentence(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         command.main([])
@@ -205,9 +178,6 @@ def test_what_is_missing_is_said_in_a_sentence(tmp_path, capsys):
         options = ["--runs", str(tmp_path), "--images", "nowhere.npz", "--out", str(tmp_path)]
         assert command.main(options) == 2
         assert capsys.readouterr().err.startswith("make paper: ")
-
-
-def test_every_picture_of_the_page_exists():
     text = (DOCS / "paper.md").read_text(encoding="utf-8")
     pictures = re.findall(r'<img src="([^"]+)"', text)
     assert len(pictures) > 10

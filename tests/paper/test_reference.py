@@ -7,13 +7,7 @@ deviation over the runs; PCA on 20 components of both files together.
 import numpy as np
 import pytest
 
-from lore_core import (
-    HistogramBinning,
-    compare_runs,
-    load_runs,
-    negative_log_likelihood,
-    standard_recalibrators,
-)
+import lore_core as lore
 from lore_core.recalibration import LevelLoRe
 
 #: The sixty runs are compared once, by one worker.
@@ -40,18 +34,18 @@ _PUBLISHED = {
 
 @pytest.fixture(scope="module")
 def runs(real_data):
-    return load_runs(real_data / "communities_runs")
+    return lore.load_runs(real_data / "communities_runs")
 
 
 def compared(runs, methods):
-    return compare_runs(
+    return lore.compare_runs(
         runs, methods, gamma=0.4, n_bins=5, group_column="argmax_normalised_race", n_jobs=1
     )
 
 
 @pytest.fixture(scope="module")
 def result(runs):
-    methods = standard_recalibrators(gamma=0.4, n_bins=5)
+    methods = lore.standard_recalibrators(gamma=0.4, n_bins=5)
     found = compared(runs, [method for method in methods if method.label in _PUBLISHED])
     assert found.n_runs == 60
     return found
@@ -71,7 +65,7 @@ def test_lore_smooth_and_levels_are_those_that_were_compared_on_sixty_runs(runs)
     LoRe levels the lowest MLCE but for temperature scaling, and no worst group significantly above
     the best method's.
     """
-    methods = standard_recalibrators(gamma=0.4, n_bins=5)
+    methods = lore.standard_recalibrators(gamma=0.4, n_bins=5)
     smooth = [method for method in methods if method.label == "LoRe smooth"]
     found = compared(runs[:6], [*smooth, LevelLoRe()]).table[_COLUMNS]
     expected = [
@@ -81,14 +75,11 @@ def test_lore_smooth_and_levels_are_those_that_were_compared_on_sixty_runs(runs)
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_local_errors_go_with_the_worst_group_more_than_average_ones(result):
+def test_local_errors_go_with_the_worst_group_more_than_average_ones(result, runs):
     correlation = result.correlation()
     assert correlation["MLCE"] > correlation["ECE"] + 0.2
-
-
-def test_nll_of_two_classes_by_definition(runs):
     run = runs[0]
-    after = HistogramBinning(5).fit(run.calibration).recalibrate(run.evaluation)
+    after = lore.HistogramBinning(5).fit(run.calibration).recalibrate(run.evaluation)
     c, a = after.confidence, after.outcome
     by_hand = -np.log(np.maximum(np.where(a == 1, c, 1 - c), 1e-6)).mean()
-    assert negative_log_likelihood(after.probabilities, after.labels) == pytest.approx(by_hand)
+    assert lore.negative_log_likelihood(after.probabilities, after.labels) == pytest.approx(by_hand)

@@ -1,17 +1,6 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-@pytest.fixture(scope="session")
-def real_data():
-    if not SHARED.is_dir():
-        pytest.skip("the real predictions (../shared/data beside the repository) are not here")
-    return SHARED
 
 
 @pytest.fixture

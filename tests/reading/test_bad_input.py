@@ -1,8 +1,11 @@
 import io
+import struct
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from refusals import refused
@@ -35,6 +38,9 @@ def test_sums_that_are_not_1(csv, npz, arrays):
     message = r"columns p_0, p_1, p_2 of 'runs.csv' must sum to 1; row 4 \(line 6\) sums to 1.25"
     refused(csv(p_2=probs[:, 2]), message)
     refused(npz(probs=probs), r"each row of array 'probs' of 'runs.npz' must sum to 1; row 4 sums")
+    path = npz(probs=np.ones((6, 1)), labels=np.zeros(6, int))
+    assert load(path).n_classes == 2  # a single column is P(y = 1)
+    refused(path, "at least two classes", mapping={"probability_kind": "probabilities"})
 
 
 @pytest.mark.parametrize(
@@ -116,21 +122,6 @@ def test_parts_that_do_not_fit(npz, changes, message):
     refused(npz(**changes), message)
 
 
-def test_one_probability_column_of_one_class(npz):
-    path = npz(probs=np.ones((6, 1)), labels=np.zeros(6, int))
-    assert load(path).n_classes == 2  # a single column is P(y = 1)
-    refused(path, "at least two classes", mapping={"probability_kind": "probabilities"})
-
-
-def test_duplicate_columns(tmp_path):
-    table = pa.table(
-        [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
-        names=["label", "p_1", "p_1"],
-    )
-    pq.write_table(table, tmp_path / "runs.parquet")
-    refused(tmp_path / "runs.parquet", r"'runs.parquet' has two columns named 'p_1'")
-
-
 @pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "feather"])
 def test_empty_file(tmp_path, suffix):
     path = tmp_path / f"runs.{suffix}"
@@ -138,9 +129,15 @@ def test_empty_file(tmp_path, suffix):
     refused(path, rf"'runs.{suffix}' is empty \(0 bytes\)")
 
 
-def test_header_without_rows(tmp_path, table):
+def test_header_without_rows(tmp_path, table, npz):
     table.iloc[:0].to_parquet(tmp_path / "runs.parquet")
     refused(tmp_path / "runs.parquet", "'runs.parquet' has column names but no rows")
+    path = npz()
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("probs.npy")
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("probs.npy", content)
+    refused(path, r"'runs.npz' holds the array 'probs' twice")
 
 
 @pytest.mark.parametrize(
@@ -178,34 +175,24 @@ def test_broken_text(text, content, message):
     refused(text(content, "runs.json" if content.startswith("[") else "runs.csv"), message)
 
 
-def test_a_huge_table_is_refused_by_its_schema(tmp_path, table, monkeypatch):
-    table.to_parquet(tmp_path / "runs.parquet")
-    monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
-    refused(tmp_path / "runs.parquet", "'runs.parquet' declares more than")
-
-
 def test_files_that_are_not_there(tmp_path):
     refused(tmp_path / "no.csv", "no.csv' does not exist")
     refused("a" * 5000, r"'a{80}…' cannot be used: File name too long\.")
     refused("~no-such-user/x", "'~no-such-user/x' cannot be used: no home directory")
     (tmp_path / "folder").mkdir()
     refused([tmp_path / "folder"], "is a directory where a file is expected")
-
-
-def test_inspect_refuses_only_what_cannot_be_opened(tmp_path):
     upload = io.BytesIO(b"\0\0\0")
     upload.name = "runs.csv"
     with pytest.raises(InputError, match="is not text"):
         inspect(upload)
+    with pytest.raises(InputError, match="'features' must lie within"):
+        Dataset([[0.5, 0.5]], [0], [[-1e308]])
 
 
-def test_object_columns_that_hold_numbers_are_fine(tmp_path):
+def test_object_columns_that_hold_numbers_are_fine(tmp_path, npz):
     frame = pd.DataFrame({"label": ["0", "1"], "p_0": ["0.25", ".5"], "p_1": [".75", "5e-1"]})
     frame.to_parquet(tmp_path / "runs.parquet")
     assert load(tmp_path / "runs.parquet").probabilities.tolist() == [[0.25, 0.75], [0.5, 0.5]]
-
-
-def test_arrays_that_are_no_plain_values_are_left_out_and_said(npz):
     waves = np.zeros(6, dtype=[("a", "f8"), ("b", "i8")])
     reading = read(npz(waves=waves, spectrum=np.zeros(6, dtype=complex)))
     assert list(reading.dataset.metadata.columns) == ["region", "age"]
@@ -221,6 +208,127 @@ def test_very_many_columns_are_refused_at_once(text, npz):
     refused(text(f"[{records}]", "wide.json"), "more than the 10,000 that are read")
 
 
-def test_features_too_large_for_distances_are_one_sentence():
-    with pytest.raises(InputError, match="'features' must lie within"):
-        Dataset([[0.5, 0.5]], [0], [[-1e308]])
+@pytest.mark.parametrize("name", ["probs", "labels", "note"])
+def test_pickled_arrays_are_never_loaded(npz, name):
+    path = npz(**{name: np.array([{"a": 1}] * 6, dtype=object)})
+    refused(path, rf"array '{name}' of 'runs.npz' is pickled.*astype\(str\)")
+
+
+def test_truncated_and_corrupt_archives(npz, tmp_path):
+    content = npz().read_bytes()
+    path = tmp_path / "cut.npz"
+    path.write_bytes(content[: len(content) // 2])
+    refused(path, r"'cut.npz' is damaged.*Save it again")
+    flipped = bytearray(content)
+    position = content.index(b"\x93NUMPY") + 140
+    flipped[position : position + 8] = b"\xff" * 8
+    path.write_bytes(bytes(flipped))
+    refused(path, r"'cut.npz' is damaged")
+    with np.load(npz()) as archive:
+        np.savez_compressed(tmp_path / "small.npz", **archive)
+    squeezed = bytearray((tmp_path / "small.npz").read_bytes())
+    squeezed[60:90] = b"\xff" * 30
+    path.write_bytes(bytes(squeezed))
+    refused(path, r"'cut.npz' is damaged")
+
+
+def test_not_a_zip_an_empty_zip_and_a_lone_array(tmp_path):
+    path = tmp_path / "runs.npz"
+    path.write_text("label,p_0\n")
+    refused(path, r"'runs.npz' is not a zip archive")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    refused(path, r"'runs.npz' holds no arrays")
+    with path.open("wb") as stream:
+        np.save(stream, np.zeros(3))
+    refused(path, r"single array.*numpy.savez")
+
+
+def forged(path, shape, data=b""):
+    """Write an archive whose one header declares what its data does not hold."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("probs.npy", content)
+    return path
+
+
+def test_zip_bombs_are_refused_by_their_headers(tmp_path, npz, monkeypatch, table):
+    huge = forged(tmp_path / "huge.npz", (10**12, 10**6))
+    refused(huge, r"'huge.npz' declares more than 8 GiB")
+    refused(forged(tmp_path / "lie.npz", (1000, 3)), r"'probs' of 'lie.npz' is damaged")
+    refused(forged(tmp_path / "minus.npz", (-4, 3)), r"'probs' of 'minus.npz' is damaged")
+    monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
+    refused(npz(), r"declares more than.*Save fewer rows")
+    table.to_parquet(tmp_path / "runs.parquet")
+    monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
+    refused(tmp_path / "runs.parquet", "'runs.parquet' declares more than")
+
+
+def test_binary_broken_and_double_columns(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_bytes(b"label,p\0_0\n0,1\n")
+    refused(path, "is not text: it holds zero bytes")
+    path = tmp_path / "runs.csv"
+    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16")[:-1])
+    refused(path, "'runs.csv' is damaged: it begins as UTF-16")
+    table = pa.table(
+        [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
+        names=["label", "p_1", "p_1"],
+    )
+    pq.write_table(table, tmp_path / "runs.parquet")
+    refused(tmp_path / "runs.parquet", r"'runs.parquet' has two columns named 'p_1'")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+def test_damaged_tables(tmp_path, table, suffix):
+    path = tmp_path / f"runs.{suffix}"
+    getattr(table, f"to_{suffix}")(path)
+    path.write_bytes(path.read_bytes()[:-40])
+    refused(path, rf"'runs.{suffix}' is damaged or no {suffix.title()} file")
+    path.write_bytes(b"hello, this is text")
+    refused(path, rf"'runs.{suffix}' is not a {suffix.title()} file")
+
+
+def test_damage_inside_a_sound_feather_file(tmp_path, table):
+    path = tmp_path / "runs.feather"
+    table.to_feather(path, compression="uncompressed")
+    content = path.read_bytes()
+    assert b"northsouth" in content
+    path.write_bytes(content.replace(b"northsouth", b"\xff" * 10))
+    refused(path, "'runs.feather' is damaged")
+    path = tmp_path / "old.feather"
+    path.write_bytes(b"FEA1" + b"\0" * 60 + b"FEA1")
+    refused(path, "'old.feather' is Feather of version 1")
+    days = pa.array([2 * 10**7] + [0] * 5, pa.int32()).cast(pa.date32())
+    columns = pa.Table.from_pandas(table).append_column("day", days)
+    path = tmp_path / "runs.feather"
+    pa.feather.write_feather(columns, path)
+    refused(path, "'runs.feather' is damaged")
+
+
+def inside(path, name, replaced):
+    """Write an archive again with one member's bytes replaced, its checksum right."""
+    with zipfile.ZipFile(path) as archive:
+        members = {item: archive.read(item) for item in archive.namelist()}
+    members[name] = replaced(members[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for item, content in members.items():
+            archive.writestr(item, content)
+    return path
+
+
+def test_damaged_arrays_are_one_sentence(npz, monkeypatch):
+    for old, new in ((b"(6,)", b"'''6"), (b"<i8", b"<q9"), (b"(6,)", b"(9e9")):
+        path = inside(npz(), "labels.npy", lambda content, o=old, n=new: content.replace(o, n))
+        refused(path, "'runs.npz' is damaged")
+    text = inside(npz(), "region.npy", lambda content: content[:-4] + b"\xff\xff\xff\x7f")
+    refused(text, "text with characters that do not exist")
+    refused(npz(day=np.zeros(6, "M8")), "array 'day' of 'runs.npz' is damaged.*without a unit")
+
+    def full(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(np.lib.format, "read_array", full)
+    refused(npz(), "'runs.npz' does not fit into memory")

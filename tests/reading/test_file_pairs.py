@@ -57,32 +57,29 @@ def test_names_that_do_not_tell(npz, names, said):
     assert any(said in note for note in reading.report.notes)
 
 
-def test_only_what_is_given_is_read(npz):
+def test_only_what_is_given_is_read(npz, csv, arrays):
     npz("digits_test.npz")
     assert load(npz("digits_cal.npz")).split is None
-
-
-def test_a_split_column_comes_before_the_file_names(csv):
     files = [csv("a_cal.csv", split=["train", "cal"] * 3), csv("a_test.csv", split=["test"] * 6)]
     assert load(files).split.tolist() == ["calibration"] * 3 + ["evaluation"] * 6
+    with pytest.raises(InputError, match=r"3 files with predictions.*a.npz, b.npz, c.npz"):
+        load([npz("a.npz"), npz("b.npz"), npz("c.npz")])
+    probs = arrays["probs"].copy()
+    probs[4, 1] = np.nan
+    with pytest.raises(InputError, match=r"'probs' of 'a_test.npz'.*NaN.* at row 4, column 1"):
+        load([npz("a_cal.npz"), npz("a_test.npz", probs=probs)])
+    labels = np.array([0, 1, 2, 0, 9, 2])
+    with pytest.raises(InputError, match=r"'labels' of 'a_test.npz'.*got 9 at row 4"):
+        load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
 
 
-def test_label_shift_looks_at_both_files(npz):
-    labels = np.array([1, 2, 1, 2, 1, 2])
-    data = load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
-    assert data.evaluation.labels.tolist() == labels.tolist()
-
-
-def test_formats_and_the_order_of_columns_may_differ(csv, npz, table, tmp_path):
+def test_formats_and_the_order_of_columns_may_differ(csv, npz, table, tmp_path, text):
     table[table.columns[::-1]].to_csv(tmp_path / "a_test.csv", index=False)
     for evaluation in (tmp_path / "a_test.csv", npz("a_test.npz")):
         data = load([csv("a_cal.csv"), evaluation])
         for name in ("features", "probabilities"):
             one, two = (getattr(half, name) for half in (data.calibration, data.evaluation))
             np.testing.assert_array_equal(one, two)
-
-
-def test_named_classes_may_be_in_another_order(text):
     one = text("label,p_a,p_b\na,.75,.25\nb,.5,.5\n", "r_cal.csv")
     two = text("label,p_b,p_a\na,.25,.75\nb,.5,.5\n", "r_test.csv")
     data = load([one, two])
@@ -90,16 +87,16 @@ def test_named_classes_may_be_in_another_order(text):
     np.testing.assert_array_equal(data.calibration.labels, data.evaluation.labels)
 
 
-def test_columns_of_one_file_only_are_missing_in_the_other(csv):
+def test_what_differs_between_files_of_a_pair(csv, npz):
     reading = read([csv("a_cal.csv"), csv("a_test.csv", shift=["early", "late"] * 3)])
     assert reading.dataset.metadata["shift"].isna().sum() == 6
     assert list(reading.dataset.groups.columns) == ["region"]
     assert any("missing elsewhere: shift" in note for note in reading.report.notes)
-
-
-def test_a_group_may_be_constant_in_one_file(csv):
     data = load([csv("a_cal.csv", region=["north"] * 6), csv("a_test.csv")])
     assert data.groups["region"].tolist() == ["north"] * 6 + ["north", "south"] * 3
+    labels = np.array([1, 2, 1, 2, 1, 2])
+    data = load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
+    assert data.evaluation.labels.tolist() == labels.tolist()
 
 
 @pytest.mark.parametrize(
@@ -115,30 +112,19 @@ def test_pair_must_agree(npz, first, second, message):
         load([npz("a_cal.npz", **first), npz("a_test.npz", **second)])
 
 
-def test_three_files_of_predictions(npz):
-    with pytest.raises(InputError, match=r"3 files with predictions.*a.npz, b.npz, c.npz"):
-        load([npz("a.npz"), npz("b.npz"), npz("c.npz")])
-
-
-def test_errors_name_the_file_and_its_own_row(npz, arrays):
-    probs = arrays["probs"].copy()
-    probs[4, 1] = np.nan
-    with pytest.raises(InputError, match=r"'probs' of 'a_test.npz'.*NaN.* at row 4, column 1"):
-        load([npz("a_cal.npz"), npz("a_test.npz", probs=probs)])
-    labels = np.array([0, 1, 2, 0, 9, 2])
-    with pytest.raises(InputError, match=r"'labels' of 'a_test.npz'.*got 9 at row 4"):
-        load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
-
-
 IMAGES = np.arange(6 * 2 * 2, dtype=np.uint8).reshape(6, 2, 2)
 
 
-def test_images_in_the_file(npz):
+def test_images_of_one_file(npz):
     data = load(npz(images=IMAGES))
     np.testing.assert_array_equal(data.images, IMAGES)
     assert data.has_image is None
     assert load(npz(images=IMAGES[..., None])).images.shape == (6, 2, 2)
     assert load(npz(pictures=np.zeros((6, 2, 2, 3), np.uint8))).images.shape == (6, 2, 2, 3)
+    np.testing.assert_array_equal(load([images_only(npz), npz()]).images, IMAGES)
+    split = np.array(["train", "cal", "test"] * 2)
+    data = load([npz(split=split), images_only(npz)])
+    np.testing.assert_array_equal(data.images, IMAGES[[1, 2, 4, 5]])
 
 
 def images_only(npz, name="images.npz", images=IMAGES, **others):
@@ -168,24 +154,11 @@ def test_image_file_is_attached_by_its_rows(npz, arrays):
     assert data.calibration.images is None
     assert "for 6 of 11 rows" in reading.report.images
     assert any("attached to 'a_test.npz'" in note for note in reading.report.notes)
-
-
-def test_image_file_beside_one_file(npz):
-    np.testing.assert_array_equal(load([images_only(npz), npz()]).images, IMAGES)
-
-
-def test_image_file_is_told_apart_by_its_name(npz):
     pair = [npz("a_cal.npz"), npz("a_test.npz")]
     data = load([*pair, images_only(npz, "a_test_images.npz")])
     assert data.has_image.tolist() == [False] * 6 + [True] * 6
     with pytest.raises(InputError, match=r"'images.npz' holds 6 images.*exactly one file"):
         load([*pair, images_only(npz)])
-
-
-def test_images_follow_dropped_rows(npz):
-    split = np.array(["train", "cal", "test"] * 2)
-    data = load([npz(split=split), images_only(npz)])
-    np.testing.assert_array_equal(data.images, IMAGES[[1, 2, 4, 5]])
 
 
 def test_image_file_in_another_order(npz, arrays):
@@ -194,9 +167,6 @@ def test_image_file_in_another_order(npz, arrays):
         load([npz(), wrong])
     right = images_only(npz, labels=arrays["labels"])
     np.testing.assert_array_equal(load([npz(), right]).images, IMAGES)
-
-
-def test_image_file_alone_or_of_no_file(npz):
     with pytest.raises(InputError, match="holds images but no predictions"):
         load(images_only(npz))
     with pytest.raises(InputError, match=r"holds 5 images.*'runs.npz' 6"):
@@ -212,6 +182,7 @@ def test_directory_with_one_pair_or_one_file(npz, tmp_path):
     assert len(load(tmp_path)) == 12
     images_only(npz, "a_test_images.npz")
     assert load(str(tmp_path)).has_image.sum() == 6
+    assert load(npz(), name="my model").name == "my model"
 
 
 def test_directory_of_runs(npz, tmp_path):
@@ -223,6 +194,17 @@ def test_directory_of_runs(npz, tmp_path):
     runs = load_runs(tmp_path)
     assert [data.name for data in runs] == ["a", "b", "c"]
     assert all(data.calibration is not None and len(data) == 12 for data in runs)
+
+
+def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
+    split = np.array(["calibration", "evaluation"] * 3)
+    for name in ("seed1", "seed0"):
+        npz(f"{name}.npz", split=split)
+    runs = load_runs(tmp_path)
+    assert [data.name for data in runs] == ["seed0", "seed1"]
+    npz("seed0_cal.npz")
+    npz("seed0_test.npz")
+    assert len(load_runs(tmp_path)) == 1
 
 
 def test_runs_in_several_formats_are_read_once(npz, csv, tmp_path):
@@ -261,18 +243,3 @@ def test_runs_given_file_by_file(npz, tmp_path):
         load_runs(files[:1])
     with pytest.raises(InputError, match="no file was given"):
         load_runs([])
-
-
-def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
-    split = np.array(["calibration", "evaluation"] * 3)
-    for name in ("seed1", "seed0"):
-        npz(f"{name}.npz", split=split)
-    runs = load_runs(tmp_path)
-    assert [data.name for data in runs] == ["seed0", "seed1"]
-    npz("seed0_cal.npz")
-    npz("seed0_test.npz")
-    assert len(load_runs(tmp_path)) == 1
-
-
-def test_name_can_be_given(npz):
-    assert load(npz(), name="my model").name == "my model"

@@ -10,7 +10,7 @@ from pandas.testing import assert_frame_equal
 from benchmarks.attack.seeds import seeds
 from lore_core.data.errors import EXTRA_OF
 from lore_core.data.validation import InputError
-from lore_core.reading import load, read
+from lore_core.reading import load, load_runs, read
 from lore_core.reading.formats import FORMATS
 
 
@@ -35,6 +35,10 @@ def test_npz_by_hand(npz):
     assert data.class_names == ("0", "1", "2")
     assert data.name == "runs"
     assert data.split is None
+    with pytest.raises(InputError, match="must be a path, an open file or a data frame; got int"):
+        load(3)
+    with pytest.raises(InputError, match="list of sources is empty"):
+        load([])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "parquet", "pq", "feather", "arrow"])
@@ -53,12 +57,20 @@ def test_every_format_gives_the_same_dataset(tmp_path, npz, table, suffix):
     assert data.digest == load(npz()).digest
 
 
-def test_arrow_stream(tmp_path, npz, table):
+def test_streams_lists_and_a_wrong_suffix(tmp_path, npz, table):
     path = tmp_path / "runs.arrow"
     content = pa.Table.from_pandas(table, preserve_index=False)
     with pa.ipc.new_stream(path, content.schema) as stream:
         stream.write_table(content)
     assert_same(load(path), load(npz()))
+    table.to_parquet(tmp_path / "runs.csv")
+    assert_same(load(tmp_path / "runs.csv"), load(npz()))
+    frame = pd.DataFrame({"label": table["label"]})
+    frame["probs"] = table[["p_0", "p_1", "p_2"]].to_numpy().tolist()
+    frame["features"] = table[["f_0", "f_1"]].to_numpy().tolist()
+    frame[["region", "age"]] = table[["region", "age"]]
+    frame.to_parquet(tmp_path / "lists.parquet")
+    assert_same(load(tmp_path / "lists.parquet"), load(npz()))
 
 
 @pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
@@ -66,10 +78,16 @@ def test_delimiter_is_found(csv, npz, sep):
     assert_same(load(csv(sep=sep)), load(npz()))
 
 
-def test_decimal_comma_is_understood_and_said(csv, npz):
+def test_decimal_comma_is_understood_and_said(csv, npz, tmp_path, table):
     reading = read(csv(sep=";", decimal=","))
     assert_same(reading.dataset, load(npz()))
     assert any("decimals with a comma" in note for note in reading.report.notes)
+    with csv().open() as stream:
+        assert_same(load(stream), load(npz()))
+    table.to_parquet(tmp_path / "runs.parquet")
+    table.to_feather(tmp_path / "runs.feather")
+    for path in (npz(), csv(), tmp_path / "runs.parquet", tmp_path / "runs.feather"):
+        assert_same(load(io.BytesIO(path.read_bytes())), load(npz()))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -78,25 +96,16 @@ def test_byte_order_mark(text, csv, npz, encoding):
     assert_same(load(text(content, encoding=encoding)), load(npz()))
 
 
-def test_windows_text_is_read_and_said(text):
+def test_text_of_many_kinds(text, tmp_path):
     path = text("label,p_0,p_1,place\n0,.5,.5,Zürich\n1,.2,.8,Köln\n", encoding="cp1252")
     reading = read(path)
     assert reading.dataset.metadata["place"].tolist() == ["Zürich", "Köln"]
     assert any("Windows-1252" in note for note in reading.report.notes)
-
-
-def test_bytes_of_no_alphabet_are_replaced(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_bytes(b"label,p_0,p_1,note\n0,.5,.5,a\x81\n1,.2,.8,b\n")
     assert load(path).metadata["note"].tolist() == ["a\ufffd", "b"]
-
-
-def test_spaces_after_delimiters_and_blank_lines(text):
     data = load(text("label, p_0, p_1\n\n0, .75, .25\n1, .5, .5\n\n"))
     assert data.probabilities.tolist() == [[0.75, 0.25], [0.5, 0.5]]
-
-
-def test_quoted_cells_with_delimiters_and_breaks(text):
     data = load(text('label,p_0,p_1,note\n0,.75,.25,"a, b"\n1,.5,.5,"two\nlines"\n'))
     assert data.metadata["note"].tolist() == ["a, b", "two\nlines"]
 
@@ -115,42 +124,13 @@ def test_upload(npz, name):
     assert load(upload).name == "runs"
 
 
-def test_upload_without_a_name_is_sniffed(npz, csv, tmp_path, table):
-    table.to_parquet(tmp_path / "runs.parquet")
-    table.to_feather(tmp_path / "runs.feather")
-    for path in (npz(), csv(), tmp_path / "runs.parquet", tmp_path / "runs.feather"):
-        assert_same(load(io.BytesIO(path.read_bytes())), load(npz()))
-
-
-def test_text_stream(csv, npz):
-    with csv().open() as stream:
-        assert_same(load(stream), load(npz()))
-
-
-def test_content_beats_a_wrong_suffix(tmp_path, npz, table):
-    table.to_parquet(tmp_path / "runs.csv")
-    assert_same(load(tmp_path / "runs.csv"), load(npz()))
-
-
 def test_float32_features_stay_float32(npz, arrays, tmp_path, table):
     assert load(npz(features=arrays["features"].astype(np.float32))).features.dtype == np.float32
     assert load(npz(features=arrays["features"].astype(np.float16))).features.dtype == np.float32
     small = table.astype({"f_0": "float32", "f_1": "float32"})
     small.to_parquet(tmp_path / "small.parquet")
     assert load(tmp_path / "small.parquet").features.dtype == np.float32
-
-
-def test_image_shaped_features_are_flattened(npz):
     assert load(npz(features=np.zeros((6, 2, 3, 4)))).features.shape == (6, 24)
-
-
-def test_list_columns_of_parquet_are_arrays(tmp_path, npz, table):
-    frame = pd.DataFrame({"label": table["label"]})
-    frame["probs"] = table[["p_0", "p_1", "p_2"]].to_numpy().tolist()
-    frame["features"] = table[["f_0", "f_1"]].to_numpy().tolist()
-    frame[["region", "age"]] = table[["region", "age"]]
-    frame.to_parquet(tmp_path / "lists.parquet")
-    assert_same(load(tmp_path / "lists.parquet"), load(npz()))
 
 
 def test_categories_nullable_numbers_and_dates_of_parquet(tmp_path, table):
@@ -163,9 +143,6 @@ def test_categories_nullable_numbers_and_dates_of_parquet(tmp_path, table):
     assert data.metadata["visits"].isna().tolist() == [False, False, True, False, False, False]
     assert data.metadata["when"].iloc[0] == pd.Timestamp("2024-01-01")
     assert len(data.digest) == 64
-
-
-def test_columns_of_unequal_lists_are_left_out_and_said(tmp_path, table):
     table["tags"] = [["a"], [], ["b", "c"], ["a"], [], []]
     table.to_parquet(tmp_path / "lists.parquet")
     reading = read(tmp_path / "lists.parquet")
@@ -180,13 +157,6 @@ def test_unknown_suffix_lists_what_can_be_read(tmp_path, name):
         load(tmp_path / name)
 
 
-def test_neither_path_nor_file():
-    with pytest.raises(InputError, match="must be a path, an open file or a data frame; got int"):
-        load(3)
-    with pytest.raises(InputError, match="list of sources is empty"):
-        load([])
-
-
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
 def test_a_registered_format_is_documented_attacked_and_can_be_installed(kind):
     page = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
@@ -194,3 +164,60 @@ def test_a_registered_format_is_documented_attacked_and_can_be_installed(kind):
     assert kind.suffixes[0] in load.__doc__
     assert any(name.endswith(kind.suffixes) for name in seeds())
     assert not kind.package or f"lore-lens[{EXTRA_OF[kind.package]}]" in page
+
+
+def test_compas_is_the_same_in_every_format(real_data):
+    halves = [real_data / "compas" / f"compas_seed0_{half}" for half in ("cal", "test")]
+    npz, *others = (
+        load([half.with_suffix(suffix) for half in halves])
+        for suffix in (".npz", ".csv", ".parquet")
+    )
+    assert len(npz) == 2000
+    assert npz.features.shape == (2000, 100)
+    assert npz.evaluation.accuracy == pytest.approx(0.844)
+    assert list(npz.groups.columns) == ["race", "sex", "age_cat"]
+    for other in others:
+        np.testing.assert_allclose(other.probabilities, npz.probabilities, atol=1e-6)
+        np.testing.assert_allclose(other.features, npz.features, atol=1e-5)
+        np.testing.assert_array_equal(other.labels, npz.labels)
+        np.testing.assert_array_equal(other.predictions, npz.predictions)
+        np.testing.assert_array_equal(other.split, npz.split)
+        assert_frame_equal(other.groups, npz.groups)
+        assert_frame_equal(other.metadata[["race", "sex", "age_cat"]], npz.groups)
+    files = [real_data / "compas" / f"compas_seed0_{half}.npz" for half in ("cal", "test")]
+    warnings = " ".join(read(files).report.warnings)
+    assert "equals the majority class" in warnings
+    assert "Asian (8)" in warnings
+    assert "Native American (1)" in warnings
+
+
+def test_fashion_pair_with_its_images(real_data):
+    reading = read(real_data / "fashion_mnist")
+    data = reading.dataset
+    assert data.name == "fashion_cnn"
+    assert reading.report.split_rows == {"calibration": 30_000, "evaluation": 10_000}
+    assert data.n_classes == 10
+    assert data.features.dtype == np.float32
+    assert data.class_names[6] == "Shirt"
+    assert data.calibration.images is None
+    assert data.evaluation.images.shape == (10_000, 28, 28)
+    shirts = data.evaluation.rows(data.evaluation.labels == 6)
+    assert shirts.accuracy < 0.8
+
+
+def test_communities_pair(real_data):
+    data = load(real_data / "communities")
+    assert (len(data.calibration), len(data.evaluation)) == (500, 500)
+    assert data.class_names == ("low violent crime", "high violent crime")
+    assert list(data.groups.columns) == [
+        "plurality_race",
+        "argmax_normalised_race",
+        "census_region",
+    ]
+    assert "population" in data.metadata  # from inputs and input_names
+    assert data.metadata.columns[0] == "row_id"
+    runs = load_runs(real_data / "communities_runs")
+    assert len(runs) == 60
+    assert [data.name for data in runs] == sorted(data.name for data in runs)
+    assert np.mean([data.evaluation.accuracy for data in runs]) == pytest.approx(0.807, abs=5e-4)
+    assert runs[0].features.dtype == np.float32  # float16 in the file

@@ -35,13 +35,10 @@ def test_columns_name_their_classes(text, content, names, labels):
     assert (data.class_names, data.labels.tolist()) == (names, labels)
 
 
-def test_logit_columns_become_probabilities(text):
+def test_logit_columns_become_probabilities(text, npz, arrays):
     reading = read(text("label,logit_0,logit_1\n0,1000,1000\n1,0,1.0986122886681098\n"))
     np.testing.assert_allclose(reading.dataset.probabilities, [[0.5, 0.5], [0.25, 0.75]])
     assert any("softmax" in note for note in reading.report.notes)
-
-
-def test_probabilities_come_before_logits(npz, arrays):
     reading = read(npz(logits=np.zeros((6, 3))))
     np.testing.assert_array_equal(reading.dataset.probabilities, arrays["probs"])
     assert any("logits were not used" in note for note in reading.report.notes)
@@ -64,6 +61,9 @@ def test_one_number_is_that_of_class_1(npz, key, shape):
 
 def test_a_lone_p_0_is_not_the_positive_class(text):
     assert guess_mapping(text("label,p_0\n0,.25\n1,.75\n")).probabilities is None
+    data = load(text("label,p_0,p_1,fold\n0,.5,.5,1\n1,.5,.5,2\n"))
+    assert data.split is None
+    assert data.metadata["fold"].tolist() == [1, 2]
 
 
 def test_confidence_and_prediction(text):
@@ -74,9 +74,6 @@ def test_confidence_and_prediction(text):
     assert data.class_names == ("a", "b", "c")
     assert not data.complete
     assert any("spread evenly" in warning for warning in reading.report.warnings)
-
-
-def test_confidence_of_two_classes_is_the_whole_vector(text):
     data = load(text("label,conf,pred\n0,.75,0\n1,.25,1\n"))
     assert data.complete
     assert data.probabilities.tolist() == [[0.75, 0.25], [0.75, 0.25]]
@@ -114,22 +111,29 @@ def test_split_words(text, word, column):
     assert load(path).split.tolist() == ["calibration", "evaluation", "evaluation"]
 
 
-def test_numbered_folds_are_metadata(text):
-    data = load(text("label,p_0,p_1,fold\n0,.5,.5,1\n1,.5,.5,2\n"))
-    assert data.split is None
-    assert data.metadata["fold"].tolist() == [1, 2]
-
-
-def test_training_rows_are_dropped_and_said(csv):
+def test_training_rows_are_dropped_and_said(csv, npz):
     reading = read(csv(split=["train", "cal", "test", "training", "test", "test"]))
     assert reading.dataset.labels.tolist() == [1, 2, 1, 2]
     assert reading.dataset.split.tolist() == ["calibration"] + ["evaluation"] * 3
     assert reading.report.dropped == ("2 training rows of 'runs.csv'",)
     assert "Dropped 2 training rows of 'runs.csv'." in reading.report.sentences
+    names = ("x", "y", "z")
+    assert inspect(csv()).class_names == ("0", "1", "2")
+    assert inspect(npz(class_names=np.array(names))).class_names == names
+    assert load(npz(), mapping={"class_names": names}).class_names == names
+    mapping = ColumnMapping(features=["a", "b"])
+    assert mapping.features == ("a", "b")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        mapping.label = "y"
 
 
-def test_groups_are_text_columns_whose_few_values_repeat(tmp_path, table):
-    table = table.loc[np.repeat(np.arange(6), 5)].reset_index(drop=True)
+def test_saved_pandas_index_is_the_row_id(tmp_path, table):
+    table.index = [f"r{i}" for i in range(6)]
+    table.to_csv(tmp_path / "runs.csv")
+    assert guess_mapping(tmp_path / "runs.csv").row_id == "Unnamed: 0"
+    table.to_parquet(tmp_path / "runs.parquet")
+    assert guess_mapping(tmp_path / "runs.parquet").row_id == "__index_level_0__"
+    table = table.iloc[np.repeat(np.arange(6), 5)].reset_index(drop=True)
     table["person"] = [f"person {i}" for i in range(30)]
     table["constant"] = "same"
     table["visits"] = np.arange(30) % 3
@@ -143,50 +147,23 @@ def test_groups_are_text_columns_whose_few_values_repeat(tmp_path, table):
     assert can == {"label", "region", "constant", "visits", "member"}
 
 
-def test_missing_group_has_a_name_and_stays_missing_in_metadata(csv):
-    data = load(csv(region=["north", None, "north", "south", None, "south"]))
-    assert data.groups["region"].tolist()[1] == "(missing)"
-    assert data.metadata["region"].isna().sum() == 2
-
-
-def test_saved_pandas_index_is_the_row_id(tmp_path, table):
-    table.index = [f"r{i}" for i in range(6)]
-    table.to_csv(tmp_path / "runs.csv")
-    assert guess_mapping(tmp_path / "runs.csv").row_id == "Unnamed: 0"
-    table.to_parquet(tmp_path / "runs.parquet")
-    assert guess_mapping(tmp_path / "runs.parquet").row_id == "__index_level_0__"
-
-
 def test_npz_groups_inputs_and_names(npz):
     groups = np.array([["a", "x"], ["b", "x"]] * 3)
-    reading = read(
-        npz(
-            region=None,
-            groups=groups,
-            group_names=np.array(["letter", "age"]),
-            inputs=np.arange(12.0).reshape(6, 2),
-            input_names=np.array(["height", "weight"]),
-            class_names=np.array(["red", "green", "blue"]),
-            note=np.array("free text"),
-        )
-    )
+    names = {"group_names": ["letter", "age"], "input_names": ["height", "weight"]}
+    names |= {"class_names": ["red", "green", "blue"], "note": "free text"}
+    inputs = np.arange(12.0).reshape(6, 2)
+    reading = read(npz(region=None, groups=groups, inputs=inputs, **names))
     data = reading.dataset
     assert data.class_names == ("red", "green", "blue")
     assert list(data.groups.columns) == ["letter", "groups.age"]
     assert data.groups["letter"].tolist() == ["a", "b"] * 3
     assert data.metadata["weight"].tolist() == [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]
     assert any("'note'" in note for note in reading.report.notes)
-
-
-def test_npz_groups_without_names(npz):
     one, two = np.array(["a", "b"] * 3), np.array([["a", "x"]] * 6)
     data = load(npz(groups=one, row_id=np.arange(6)))
     assert list(data.groups.columns) == ["region", "group"]
     assert data.metadata.columns[0] == "row_id"
     assert list(load(npz(region=None, groups=two)).groups.columns) == ["group_0", "group_1"]
-
-
-def test_wide_inputs_and_other_arrays_are_left_out_and_said(npz):
     reading = read(npz(inputs=np.zeros((6, 101)), gradients=np.zeros((6, 4)), loss=np.zeros(5)))
     told = " ".join(reading.report.notes)
     assert "'inputs' of 'runs.npz' is not used: it has shape (6, 101)" in told
@@ -205,6 +182,19 @@ def test_mapping_overrules_the_guess(csv, table):
     assert list(data.metadata.columns) == ["region"]
     assert reading.mapping.probabilities == ("p_0", "p_1", "p_2")
     assert read(path, mapping={"label": "truth"}).dataset.labels.tolist() == [2] * 6
+    path = csv(split=["cal"] * 3 + ["test"] * 3)
+    first = read(path)
+    again = read(path, mapping=first.mapping)
+    assert again.mapping == first.mapping
+    assert again.dataset.digest == first.dataset.digest
+    path = csv(split=["cal"] * 3 + ["test"] * 3)
+    data = load(path, mapping=ColumnMapping(split="", features=()))
+    assert data.split is None
+    assert data.features is None
+    assert "split" in data.metadata
+    data = load(csv(region=["north", None, "north", "south", None, "south"]))
+    assert data.groups["region"].tolist()[1] == "(missing)"
+    assert data.metadata["region"].isna().sum() == 2
 
 
 def test_prefix_stands_for_columns_which_name_their_classes(text):
@@ -212,31 +202,12 @@ def test_prefix_stands_for_columns_which_name_their_classes(text):
     data = load(path, mapping={"probabilities": "m_*", "features": ["g*"]})
     assert data.class_names == ("m_a", "m_b")
     assert data.features.tolist() == [[1, 2], [3, 4]]
-
-
-def test_labels_are_matched_to_columns_named_by_the_mapping(text):
     path = text("label,cat,dog\ndog,.75,.25\ncat,.5,.5\n")
     data = load(path, mapping={"probabilities": ["cat", "dog"]})
     assert (data.class_names, data.labels.tolist()) == (("cat", "dog"), [1, 0])
 
 
-def test_a_used_mapping_can_be_given_back(csv):
-    path = csv(split=["cal"] * 3 + ["test"] * 3)
-    first = read(path)
-    again = read(path, mapping=first.mapping)
-    assert again.mapping == first.mapping
-    assert again.dataset.digest == first.dataset.digest
-
-
-def test_none_of_them_is_an_empty_role(csv):
-    path = csv(split=["cal"] * 3 + ["test"] * 3)
-    data = load(path, mapping=ColumnMapping(split="", features=()))
-    assert data.split is None
-    assert data.features is None
-    assert "split" in data.metadata
-
-
-def test_inspect_shows_columns_before_anything_is_accepted(csv):
+def test_inspect_shows_columns_before_anything_is_accepted(csv, npz):
     overview = inspect(csv(label=None, p_0=None, p_1=None, p_2=None))
     assert overview.mapping.label is None
     assert overview.mapping.probabilities is None
@@ -245,22 +216,12 @@ def test_inspect_shows_columns_before_anything_is_accepted(csv):
     assert (region.kind, region.n_distinct, region.role) == ("text", 2, "groups")
     assert region.examples == ("north", "south")
     assert overview.table["role"].tolist() == ["features", "features", "groups", "metadata"]
-
-
-def test_inspect_says_what_arrays_hold(npz):
     images = np.zeros((6, 4, 5), np.uint8)
     shown = {column.name: column for column in inspect(npz(images=images)).columns}
     assert shown["probs"].kind == "3 columns of numbers"
     assert shown["images"].kind == "images of 4 × 5"
     assert shown["images"].role == "images"
     assert shown["labels"].kind == "whole number"
-
-
-def test_class_names_of_file_and_mapping(csv, npz):
-    names = ("x", "y", "z")
-    assert inspect(csv()).class_names == ("0", "1", "2")
-    assert inspect(npz(class_names=np.array(names))).class_names == names
-    assert load(npz(), mapping={"class_names": names}).class_names == names
 
 
 @pytest.mark.parametrize(
@@ -282,10 +243,3 @@ def test_class_names_of_file_and_mapping(csv, npz):
 def test_wrong_mapping(csv, mapping, message):
     with pytest.raises(InputError, match=message):
         load(csv(), mapping=mapping)
-
-
-def test_mapping_is_frozen():
-    mapping = ColumnMapping(features=["a", "b"])
-    assert mapping.features == ("a", "b")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        mapping.label = "y"

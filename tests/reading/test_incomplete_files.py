@@ -17,6 +17,8 @@ import pyarrow.feather
 import pytest
 
 import lore_core as lore
+from benchmarks.attack import files, models
+from benchmarks.attack.__main__ import BAD
 from benchmarks.attack.cases import run
 from benchmarks.attack.files import Sample, samples
 from lore_core import InputError
@@ -83,7 +85,7 @@ def test_pages_of_sqlite_that_name_fewer_rows(database):
         refused(path, "'runs.sqlite' is damaged", mapping={"query": "SELECT 1"}, isolate=isolate)
 
 
-def test_pages_of_sqlite_from_before(database, frame):
+def test_pages_of_sqlite_from_before(database, frame, tmp_path):
     """A page of an older state is sound in itself: only the index tells."""
     old = database(frame[:-1], index=True).read_bytes()
     path = database(index=True)
@@ -94,10 +96,8 @@ def test_pages_of_sqlite_from_before(database, frame):
     for page in changed:
         path.write_bytes(new[: page.start] + old[page] + new[page.stop :])
         refused(path, "the table 'rows' holds (59|60) rows, its index (60|59)")
-
-
-def test_rows_that_break_a_rule_of_their_table_are_no_damage(tmp_path, frame):
-    path = tmp_path / "runs.sqlite"
+    # Rows that break a rule of their table are no damage.
+    path = tmp_path / "rules.sqlite"
     with closing(sqlite3.connect(path)) as opened:
         opened.execute("PRAGMA ignore_check_constraints = ON")
         opened.execute("CREATE TABLE rows (label, p CHECK (p > 0.5), f_0)")
@@ -116,6 +116,11 @@ def test_a_database_without_its_log(database):
                     "'runs.sqlite-wal', which was not there" in n for n in found.report.notes
                 )
     assert [item.name for item in path.parent.iterdir()] == [path.name]
+    path = database(mode="wal")
+    log = path.with_name("runs.sqlite-wal")
+    page, header = struct.pack(">2I", PAGE, 0), b"\x37\x7f\x06\x82" + struct.pack(">I", 3_007_000)
+    log.write_bytes(header + page + bytes(16) + bytes(24 + PAGE // 2))
+    assert any("'runs.sqlite-wal', which ends too early" in n for n in read(path).report.notes)
 
 
 @pytest.mark.parametrize("name", ["inspect.eval", "runs.npz"])
@@ -138,15 +143,14 @@ def test_directories_of_archives(tmp_path, name, npz):
 
 
 def without(path, *names):
-    made = io.BytesIO()
-    with zipfile.ZipFile(WRITTEN / "inspect.eval") as archive, zipfile.ZipFile(made, "w") as kept:
+    whole = WRITTEN / "inspect.eval"
+    with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(path, "w") as kept:
         for item in archive.infolist():
             if item.filename not in names:
                 start = item.header_offset + 30 + len(item.filename)
-                packed = (WRITTEN / "inspect.eval").read_bytes()[start:][: item.compress_size]
+                packed = whole.read_bytes()[start:][: item.compress_size]
                 content = pa.decompress(packed, item.file_size, codec="zstd", asbytes=True)
                 kept.writestr(item.filename, content)
-    path.write_bytes(made.getvalue())
     return path
 
 
@@ -202,6 +206,12 @@ def test_an_arrow_file_whose_end_lists_fewer_batches(tmp_path, frame):
     path.write_bytes(written[N][0] + written[N - PART][1])
     assert pd.read_feather(path).shape[0] == N - PART
     refused(path, "'rows.feather' is damaged.*its end lists 5 of 6 batches")
+    path = tmp_path / "rows.csv"
+    text = frame.assign(note="a note", site="here").to_csv(index=False)
+    path.write_text(text.rstrip("\n"))
+    assert len(lore.load(path)) == N
+    path.write_text(text[: -len("here\n") - 1])
+    doubted(path, r"the last line of 'rows.csv' holds 4 of 5 values and does not end", N)
 
 
 @pytest.fixture
@@ -218,7 +228,7 @@ def folder(tmp_path):
     return copy
 
 
-def test_parts_of_a_saved_dataset(folder):
+def test_parts_of_a_saved_dataset(folder, tmp_path, frame):
     lost = "lacks the part data-00001-of-00002"
     first, second = "data-00000-of-00002", "data-00001-of-00002"
     twice = folder(validation__state_json=lambda text: text.replace(second, first))
@@ -232,21 +242,10 @@ def test_parts_of_a_saved_dataset(folder):
     path = place / "test" / "data-00000-of-00001.arrow"
     path.write_bytes(path.read_bytes()[:-8])
     refused(place, "'data-00000-of-00001.arrow' of 'runs_test' is.*cut off after 10 rows")
-
-
-def test_parts_that_file_names_count(tmp_path, frame):
     frame.to_parquet(tmp_path / "test-00001-of-00003.parquet")
     message = "lacks the part test-00000-of-00003, which the names of the others count"
     refused(tmp_path, message)
     assert len(lore.load(tmp_path / "test-00001-of-00003.parquet")) == N
-
-
-def test_a_log_that_was_cut_off(database):
-    path = database(mode="wal")
-    log = path.with_name("runs.sqlite-wal")
-    page, header = struct.pack(">2I", PAGE, 0), b"\x37\x7f\x06\x82" + struct.pack(">I", 3_007_000)
-    log.write_bytes(header + page + bytes(16) + bytes(24 + PAGE // 2))
-    assert any("'runs.sqlite-wal', which ends too early" in n for n in read(path).report.notes)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -265,16 +264,10 @@ def test_a_text_that_was_cut_off_between_two_values(tmp_path, frame, suffix):
     assert any(said in note for note in found.report.notes)
 
 
-def test_a_last_line_that_does_not_end(tmp_path, frame):
-    path = tmp_path / "rows.csv"
-    text = frame.assign(note="a note", site="here").to_csv(index=False)
-    path.write_text(text.rstrip("\n"))
-    assert len(lore.load(path)) == N
-    path.write_text(text[: -len("here\n") - 1])
-    doubted(path, r"the last line of 'rows.csv' holds 4 of 5 values and does not end", N)
+in_processes = pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in processes of POSIX")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in processes of POSIX")
+@in_processes
 def test_rows_are_never_fewer_wherever_a_file_is_damaged():
     """Cut, without some bytes, or with others, at many places: the same rows, or refused."""
     kinds = {name: sample for name, sample in samples().items() if sample.counts_rows}
@@ -305,3 +298,13 @@ def test_rows_are_never_fewer_wherever_a_file_is_damaged():
 
     outcome = run(case, 0, len(damaged), memory=2**29, error=InputError)
     assert set(outcome.counts) == {"read", "refused"}, outcome.counts
+
+
+@in_processes
+@pytest.mark.parametrize(("kind", "n", "refused"), [(files, 330, 200), (models, 120, 80)])
+def test_damaged_and_edited_files(kind, n, refused):
+    outcome = kind.attack(0, n)
+    assert not [(word, outcome.examples.get(word)) for word in BAD if outcome.counts[word]]
+    assert not outcome.counts["damaged, others"]
+    assert outcome.counts.total() == n
+    assert outcome.counts["refused"] > refused

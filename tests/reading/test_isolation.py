@@ -79,9 +79,6 @@ def test_a_file_that_takes_too_much_is_one_sentence(npz, monkeypatch):
         reading.read(bomb, isolate=True)
     monkeypatch.delenv(isolation.MEMORY_VARIABLE)
     assert len(reading.load(bomb, isolate=True)) == len(probs)
-
-
-def test_what_grows_as_it_is_read_is_bounded(monkeypatch):
     with zipfile.ZipFile(made := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("samples/1.json", b'{"id":"' + b" " * 200_000_000 + b'"}')
     monkeypatch.setenv(isolation.MEMORY_VARIABLE, "0.1")
@@ -89,13 +86,17 @@ def test_what_grows_as_it_is_read_is_bounded(monkeypatch):
         reading.read(RawFile("log.eval", made.getvalue()), isolate=True)
 
 
-def test_a_folder_may_take_what_its_files_may(monkeypatch):
+def test_a_folder_may_take_what_its_files_may(monkeypatch, tmp_path, npz):
     folder = Path(__file__).parent / "written" / "hf_dict" / "test"
     sizes = []
     limits_of = isolation.Limits.of
     monkeypatch.setattr(isolation.Limits, "of", lambda size: sizes.append(size) or limits_of(size))
     reading.load(folder, isolate=True)
     assert sizes == [sum(path.stat().st_size for path in folder.iterdir())]
+    for name in ("a_cal.npz", "a_test.npz"):
+        npz(name)
+    (run,) = load_runs(tmp_path, isolate=True)
+    assert (run.name, len(run)) == ("a", 12)
 
 
 def end_child(raws, by):
@@ -146,13 +147,6 @@ def test_a_script_is_not_run_again(csv):
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout == "6\n"
-
-
-def test_runs_are_isolated(tmp_path, npz):
-    for name in ("a_cal.npz", "a_test.npz"):
-        npz(name)
-    (run,) = load_runs(tmp_path, isolate=True)
-    assert (run.name, len(run)) == ("a", 12)
 
 
 ANSWERS = Kind("lore-test", "what was read", "a test", dataset_files.FORMS)

@@ -78,6 +78,11 @@ def test_classes_go_before_whether_they_are_right(tmp_path):
     data = lore.load(tmp_path / "a.jsonl")
     assert data.class_names == ("0", "1")
     assert "correct" in data.metadata
+    rows = [{**row, "note": "x"} if k == 2 else row for k, row in enumerate(ROWS)]
+    (tmp_path / "a.jsonl").write_text(lines(rows))
+    note = lore.load(tmp_path / "a.jsonl").metadata["note"]
+    assert note.notna().sum() == 1
+    assert note[2] == "x"
 
 
 @pytest.mark.parametrize(
@@ -98,14 +103,6 @@ def test_what_is_wrong_is_said(text, said, tmp_path):
     (tmp_path / "a.jsonl").write_text(text)
     with pytest.raises(lore.InputError, match=said):
         lore.load(tmp_path / "a.jsonl")
-
-
-def test_values_that_some_records_lack_are_missing(tmp_path):
-    rows = [{**row, "note": "x"} if k == 2 else row for k, row in enumerate(ROWS)]
-    (tmp_path / "a.jsonl").write_text(lines(rows))
-    note = lore.load(tmp_path / "a.jsonl").metadata["note"]
-    assert note.notna().sum() == 1
-    assert note[2] == "x"
 
 
 def choices(k, likelihoods, target, **more):
@@ -136,9 +133,6 @@ def test_a_sample_log_of_the_harness(tmp_path):
     assert list(read.dataset.metadata["doc.question"]) == [f"What is {k}?" for k in range(40)]
     assert "softmax" in " ".join(read.report.notes)
     assert not [name for name in read.dataset.metadata if "hash" in name or "arg" in name]
-
-
-def test_questions_of_different_numbers_of_choices(tmp_path):
     log = [choices(0, [-1.0, -2.0], 0), choices(1, [-3.0, -1.0, -1.5], 2)] * 20
     (tmp_path / "samples.jsonl").write_text(lines(log))
     data = lore.load(tmp_path / "samples.jsonl")

@@ -7,7 +7,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.reading import FileFacts, read
 
 
-def test_facts_by_hand(npz):
+def test_facts_by_hand(npz, csv):
     report = read(npz()).report
     assert report.rows == 6
     assert report.split_rows == {"all": 6}
@@ -26,15 +26,9 @@ def test_facts_by_hand(npz):
     ]
     with pytest.raises(dataclasses.FrozenInstanceError):
         report.rows = 7
-
-
-def test_every_sentence_is_one(npz):
     for sentence in read([npz("a_cal.npz"), npz("a_test.npz")]).report.sentences:
         assert sentence.endswith(".")
         assert "\n" not in sentence
-
-
-def test_numbers_are_those_of_each_split(csv):
     report = read(csv(split=["cal"] * 3 + ["test"] * 3)).report
     assert report.accuracy == {"calibration": 1.0, "evaluation": 2 / 3}
     assert report.groups == {"region": {"north": 1, "south": 2}}
@@ -66,13 +60,10 @@ def test_warnings(npz, changes, warning):
     assert sum(warning in found for found in read(npz(**changes)).report.warnings) == 1
 
 
-def test_rescaled_sums(csv, table):
+def test_rescaled_sums(csv, table, npz):
     reading = read(csv(p_0=table["p_0"] + 5e-4))
     assert any("6 rows of 'runs.csv' did not sum to 1 exactly" in n for n in reading.report.notes)
     np.testing.assert_allclose(reading.dataset.probabilities.sum(axis=1), 1, atol=1e-15)
-
-
-def test_no_features(npz):
     assert any("No feature columns" in s for s in read(npz(features=None)).report.sentences)
 
 

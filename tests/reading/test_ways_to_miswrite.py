@@ -44,16 +44,9 @@ def binary() -> pd.DataFrame:
     rows = sound()
     z = rows["f_0"].to_numpy()
     p = (1 / (1 + np.exp(-2 * z))).round(6)
-    rng = np.random.default_rng(1)
-    return pd.DataFrame(
-        {
-            "label": (rng.random(N) < p).astype(int),
-            "p": p,
-            "f_0": rows["f_0"],
-            "f_1": rows["f_1"],
-            "split": rows["split"],
-        }
-    )
+    label = (np.random.default_rng(1).random(N) < p).astype(int)
+    known = {name: rows[name] for name in ("f_0", "f_1", "split")}
+    return pd.DataFrame({"label": label, "p": p, **known})
 
 
 P = ["p_ash", "p_elm", "p_oak"]

@@ -3,9 +3,11 @@
 ``written/`` was written by datasets 5.2 (``save_to_disk``, ``to_parquet``) and inspect_ai 0.3.285.
 """
 
+import io
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import lore_core as lore
+from lore_core.cli import main
 from lore_core.data.validation import InputError
-from lore_core.reading import inspect, read
+from lore_core.reading import SeveralTablesError, frame_like, inspect, read
+from tests.refusals import refused
 
 WRITTEN = Path(__file__).parent / "written"
 
@@ -23,16 +28,9 @@ WRITTEN = Path(__file__).parent / "written"
 def frame():
     rng = np.random.default_rng(0)
     risk = rng.random(60).round(4)
-    return pd.DataFrame(
-        {
-            "label": (rng.random(60) < risk).astype(int),
-            "p_no": 1 - risk,
-            "p_yes": risk,
-            "f_0": rng.normal(size=60),
-            "f_1": rng.normal(size=60),
-            "note": [f"note {k}" for k in range(60)],
-        }
-    )
+    label, features = (rng.random(60) < risk).astype(int), rng.normal(size=(2, 60))
+    rows = {"label": label, "p_no": 1 - risk, "p_yes": risk, "f_0": features[0], "f_1": features[1]}
+    return pd.DataFrame(rows | {"note": [f"note {k}" for k in range(60)]})
 
 
 def assert_is(found, frame):
@@ -68,6 +66,18 @@ def test_a_log_without_scores_or_damaged(tmp_path):
     (tmp_path / "log.eval").write_bytes(content)
     with pytest.raises(InputError, match=r"'log\.eval' is damaged or no Inspect log"):
         read(tmp_path / "log.eval")
+    shutil.copytree(WRITTEN / "hf_dict", tmp_path / "runs")
+    (tmp_path / "runs" / "validation" / "data-00001-of-00002.arrow").unlink()
+    with pytest.raises(InputError, match=r"'data-00001-of-00002\.arrow' of 'runs_validation' is"):
+        read(tmp_path / "runs")
+    (tmp_path / "runs" / "dataset_dict.json").write_text('{"splits": ["train", "other"]}')
+    with pytest.raises(InputError, match=r"splits train, other, of which one must be called"):
+        read(tmp_path / "runs")
+    (tmp_path / "runs" / "test" / "state.json").write_text(
+        '{"_data_files": [{"filename": "../../secret.arrow"}]}'
+    )
+    with pytest.raises(InputError, match="names no data files"):
+        read(tmp_path / "runs" / "test")
 
 
 @pytest.mark.parametrize("isolate", [False, True])
@@ -86,22 +96,7 @@ def test_saved_datasets_of_hugging_face(isolate):
     assert (parquet.images.shape, parquet.class_names) == ((10, 32, 32, 3), ("neg", "pos"))
 
 
-def test_a_saved_dataset_that_is_not_whole(tmp_path):
-    shutil.copytree(WRITTEN / "hf_dict", tmp_path / "runs")
-    (tmp_path / "runs" / "validation" / "data-00001-of-00002.arrow").unlink()
-    with pytest.raises(InputError, match=r"'data-00001-of-00002\.arrow' of 'runs_validation' is"):
-        read(tmp_path / "runs")
-    (tmp_path / "runs" / "dataset_dict.json").write_text('{"splits": ["train", "other"]}')
-    with pytest.raises(InputError, match=r"splits train, other, of which one must be called"):
-        read(tmp_path / "runs")
-    (tmp_path / "runs" / "test" / "state.json").write_text(
-        '{"_data_files": [{"filename": "../../secret.arrow"}]}'
-    )
-    with pytest.raises(InputError, match="names no data files"):
-        read(tmp_path / "runs" / "test")
-
-
-def test_workbooks(tmp_path, frame):
+def test_workbooks_and_other_tables(tmp_path, frame):
     frame.to_excel(tmp_path / "runs.xlsx", index=False)
     assert_is(read(tmp_path / "runs.xlsx", isolate=True), frame)
     with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
@@ -112,25 +107,36 @@ def test_workbooks(tmp_path, frame):
     assert_is(read(tmp_path / "two.xlsx", mapping={"table": "answers"}), frame)
     with pytest.raises(InputError, match="has no sheet 'answer', which was named as table"):
         inspect(tmp_path / "two.xlsx", mapping={"table": "answer"})
+    # A log with ``target``, ``confidence`` and ``correct`` is one of answers.
+    rows = pd.DataFrame({"target": list("abcd"), "correct": [1, 0, 1, 1], "confidence": 0.7})
+    rows.to_csv(tmp_path / "log.csv", index=False)
+    assert read(tmp_path / "log.csv").dataset.class_names == ("wrong", "right")
+    rows["prediction"] = list("abca")
+    rows.to_csv(tmp_path / "log.csv", index=False)
+    assert read(tmp_path / "log.csv").dataset.class_names == ("a", "b", "c", "d")
+    # What is nested can be no key: it is kept as it is written.
+    rows = [{"id": [k, {"a": None}], "correct": k % 2, "confidence": 0.7} for k in range(4)]
+    (tmp_path / "log.json").write_text(json.dumps(rows))
+    data = read(tmp_path / "log.json").dataset
+    assert data.metadata["id"][1] == "[1, {'a': None}]"
+    assert len(data.digest) == 64
 
 
 def test_databases(tmp_path, frame):
-    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+    path = tmp_path / "runs.sqlite"
+    with closing(sqlite3.connect(path)) as database:
         frame.to_sql('an "odd" name', database, index=False)
-    database.close()
-    before = (tmp_path / "runs.sqlite").read_bytes()
-    assert_is(read(tmp_path / "runs.sqlite"), frame)
-    with (tmp_path / "runs.sqlite").open("rb") as upload:
-        assert_is(read(upload, isolate=True), frame)
-    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+        before = path.read_bytes()
+        assert_is(read(path), frame)
+        with path.open("rb") as upload:
+            assert_is(read(upload, isolate=True), frame)
         frame.to_sql("other", database, index=False)
-    database.close()
     with pytest.raises(InputError, match=r"several tables \(an \"odd\" name, other\)"):
-        read(tmp_path / "runs.sqlite")
-    assert_is(read(tmp_path / "runs.sqlite", mapping={"table": "other"}, isolate=True), frame)
-    (tmp_path / "runs.sqlite").write_bytes(before[:3000])
+        read(path)
+    assert_is(read(path, mapping={"table": "other"}, isolate=True), frame)
+    path.write_bytes(before[:3000])
     with pytest.raises(InputError, match=r"'runs\.sqlite' is damaged or no SQLite database"):
-        read(tmp_path / "runs.sqlite")
+        read(path)
 
 
 @pytest.mark.parametrize("orient", ["split", "records"])
@@ -155,20 +161,137 @@ def test_tables_in_memory(frame):
         read(3)
 
 
-def test_the_right_answer_is_no_class_where_answers_are_marked(tmp_path):
-    """A log with ``target``, ``confidence`` and ``correct`` is one of answers."""
-    rows = pd.DataFrame({"target": list("abcd"), "correct": [1, 0, 1, 1], "confidence": 0.7})
-    rows.to_csv(tmp_path / "log.csv", index=False)
-    assert read(tmp_path / "log.csv").dataset.class_names == ("wrong", "right")
-    rows["prediction"] = list("abca")
-    rows.to_csv(tmp_path / "log.csv", index=False)
-    assert read(tmp_path / "log.csv").dataset.class_names == ("a", "b", "c", "d")
+def rows(n=60):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.5, 1, n)
+    return pd.DataFrame({"label": (rng.random(n) < p).astype(int), "p": p, "f_0": p, "site": "a"})
 
 
-def test_a_name_that_is_a_list(tmp_path):
-    """What is nested can be no key: it is kept as it is written."""
-    rows = [{"id": [k, {"a": None}], "correct": k % 2, "confidence": 0.7} for k in range(4)]
-    (tmp_path / "log.json").write_text(json.dumps(rows))
-    data = read(tmp_path / "log.json").dataset
-    assert data.metadata["id"][1] == "[1, {'a': None}]"
-    assert len(data.digest) == 64
+def kinds(frame):
+    yield frame
+    yield pa.Table.from_pandas(frame)
+    for name in ("polars", "duckdb"):
+        try:
+            library = __import__(name)
+        except ModuleNotFoundError:
+            continue
+        if name == "polars":
+            yield library.from_arrow(pa.Table.from_pandas(frame))
+        else:
+            yield library.sql("SELECT * FROM frame")
+
+
+def test_what_came_in_goes_out():
+    seen = 0
+    for given in kinds(rows()):
+        data = lore.load(given)
+        table = lore.reliability_table(data.confidence, data.outcome).frame()
+        values = lore.summarize(data).values.to_frame("value").rename_axis("metric")
+        for result in (table, values, pd.DataFrame({"name": pd.Categorical(["a", "b"])})):
+            made = frame_like(result, given)
+            assert type(made) is type(given)
+            back = pa.table(made).to_pandas().reset_index(drop=True)
+            named = not isinstance(given, pd.DataFrame) and result is values
+            expected = result.reset_index(drop=not named)
+            back = back.astype({name: expected[name].dtype for name in expected})
+            pd.testing.assert_frame_equal(back, expected)
+        seen += 1
+    assert seen >= 2
+
+
+def test_a_lazy_frame_of_polars():
+    polars = pytest.importorskip("polars")
+    made = frame_like(pd.DataFrame({"a": [1]}), polars.LazyFrame())
+    assert isinstance(made, polars.LazyFrame)
+    assert made.collect().to_dicts() == [{"a": 1}]
+    with pytest.raises(lore.InputError, match="'like' must be a pandas, Polars or Arrow"):
+        frame_like(rows(), [1])
+    mixed = pd.DataFrame({"a": [1, "b"]})
+    with pytest.raises(lore.InputError, match="values of one kind a column"):
+        frame_like(mixed, pa.table({}))
+
+
+def answers(n=40):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=n)
+    return pd.DataFrame({"id": np.arange(n), "label": (rng.random(n) < p).astype(int), "p": p})
+
+
+@pytest.fixture(params=["sqlite", "duckdb"])
+def database(request, tmp_path):
+    frame, path = answers(), tmp_path / f"runs.{request.param}"
+    library = sqlite3 if request.param == "sqlite" else pytest.importorskip("duckdb")
+    with closing(library.connect(str(path))) as opened:
+        if request.param == "sqlite":
+            frame.to_sql("answers", opened, index=False)
+        else:
+            opened.execute("CREATE TABLE answers AS SELECT * FROM frame")
+        opened.execute("CREATE TABLE sites AS SELECT id, id % 3 AS site FROM answers")
+    return path
+
+
+JOINED = "SELECT label, p, 's' || site AS site FROM answers JOIN sites USING (id) WHERE site < 2"
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_table_or_a_query(database, isolate):
+    frame, before = answers(), database.read_bytes()
+    with pytest.raises(SeveralTablesError) as caught:
+        read(database, isolate=isolate)
+    assert caught.value.tables == ("answers", "sites")
+    whole = lore.load(database, mapping={"table": "answers"}, isolate=isolate)
+    np.testing.assert_array_equal(whole.probabilities[:, 1], frame["p"])
+    found = lore.load(database, mapping={"query": JOINED}, isolate=isolate)
+    kept = frame[frame["id"] % 3 < 2]
+    np.testing.assert_array_equal(np.sort(found.probabilities[:, 1]), np.sort(kept["p"]))
+    assert sorted(found.groups["site"].unique()) == ["s0", "s1"]
+    for name in (database.name, "runs.db"):  # (A name that those of both kinds have.)
+        upload = io.BytesIO(before)
+        upload.name = name
+        again = lore.load(upload, mapping={"query": JOINED}, isolate=isolate)
+        assert len(again) == len(found) == len(kept)
+    assert database.read_bytes() == before
+    assert [item.name for item in database.parent.iterdir()] == [database.name]
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELEC label FROM answers",
+        "DELETE FROM answers",
+        "ATTACH 'other.db' AS other",
+        "PRAGMA query_only = OFF",
+        "SELECT * FROM frame",  # DuckDB would take a variable of the program
+        "SELECT * FROM read_csv('/etc/passwd')",
+    ],
+)
+def test_a_query_reaches_nothing_else(database, query, isolate, monkeypatch):
+    monkeypatch.chdir(database.parent)
+    before = database.read_bytes()
+    if query.startswith("PRAGMA") and database.suffix == ".duckdb":
+        query = "SET enable_external_access = true"
+    refused(database, "the query on 'runs", mapping={"query": query}, isolate=isolate)
+    assert database.read_bytes() == before
+    assert [item.name for item in database.parent.iterdir()] == [database.name]
+
+
+def test_lists_are_features_and_damage_is_said(tmp_path):
+    path = tmp_path / "runs.db"  # (A name that SQLite's have too.)
+    with pytest.importorskip("duckdb").connect(str(path)) as opened:
+        opened.execute(
+            "CREATE TABLE t AS SELECT (i % 2)::INT AS label, 0.5 + 0.01 * i AS p, "
+            "[i::DOUBLE, 2.0 * i] AS embedding FROM range(40) AS r(i)"
+        )
+    np.testing.assert_array_equal(lore.load(path).features, np.arange(40)[:, None] * [1, 2])
+    path.write_bytes(path.read_bytes()[:5000])
+    for isolate in (False, True):
+        refused(path, "'runs.db' is damaged or no DuckDB database", isolate=isolate)
+    table = tmp_path / "a.csv"
+    answers().to_csv(table, index=False)
+    refused(table, "'a.csv' is no database to query", mapping={"query": "SELECT 1"})
+
+
+def test_the_command_takes_a_query(database, capsys):
+    assert main(["metrics", str(database), "--query", JOINED, "--draws", "0", "--json"]) == 0
+    assert '"evaluation_rows"' in capsys.readouterr().out

@@ -14,7 +14,6 @@ from lore_core.recalibration import (
 from lore_core.recalibration.affine_softmax import kept_on_top
 
 KINDS = [VectorScaling, MatrixScaling, DirichletCalibration]
-NONE = affine.Penalties(0.0, 1e-9, 1e-9)
 
 
 def drawn(n, k, seed, truth=None):
@@ -75,12 +74,8 @@ def test_gradient(monkeypatch, k, directions):
 def test_curvature_is_what_the_gradient_changes_by(has_rest):
     rng = np.random.default_rng(4)
     k, n = 4, 40
-    problem = affine.AffineProblem(
-        rng.normal(size=(n, k)),
-        rng.integers(0, k, n),
-        np.empty((k, 0)),
-        rng.uniform(0.5, 2, n),
-    )
+    rows = rng.normal(size=(n, k)), rng.integers(0, k, n)
+    problem = affine.AffineProblem(*rows, np.empty((k, 0)), rng.uniform(0.5, 2, n))
     penalties = affine.Penalties(0.7, 0.3, 0.2)
     parameters = rng.normal(size=2 * k + k * k * has_rest)
     free = np.ones(len(parameters), dtype=bool)
@@ -88,29 +83,28 @@ def test_curvature_is_what_the_gradient_changes_by(has_rest):
         free[2 * k :] = ~np.eye(k, dtype=bool).ravel()
         parameters[~free] = 0.0
     steps = 1e-5 * np.eye(len(parameters))[free]
-    numeric = [
-        problem.penalised(parameters + step, penalties)[1]
-        - problem.penalised(parameters - step, penalties)[1]
-        for step in steps
-    ]
+
+    def gradient(at):
+        return problem.penalised(at, penalties)[1]
+
+    numeric = [gradient(parameters + step) - gradient(parameters - step) for step in steps]
     found = problem.curvature(parameters, penalties)
     np.testing.assert_allclose(found[free], np.array(numeric) / 2e-5, atol=1e-6)
 
 
-def test_without_a_penalty_the_matrix_is_a_multinomial_regression():
+def fitted(data, penalties, *, centred=True):
+    return affine.fit_affine(data, [1.0], lambda _: penalties, centred=centred, keep_class=False)
+
+
+def test_without_a_penalty_it_is_what_plain_regressions_find():
     data = drawn(600, 4, 1, of_matrix)
-    state = affine.fit_affine(data, [1.0], lambda _: NONE, centred=False, keep_class=False)
+    state = fitted(data, affine.Penalties(0.0, 1e-9, 1e-9), centred=False)
     logs = np.log(data.probabilities)
     model = LogisticRegression(C=1e9, max_iter=10_000, tol=1e-10).fit(logs, data.labels)
     found = softmax(logs * state["diagonal"] + logs @ state["rest"].T + state["bias"])
     np.testing.assert_allclose(found, model.predict_proba(logs), atol=2e-3)
-
-
-def test_without_a_penalty_the_vector_is_what_a_plain_optimiser_finds():
     data = drawn(500, 3, 2, lambda z: z * [0.5, 0.9, 0.3] + [0.0, 0.5, -0.5])
-    state = affine.fit_affine(
-        data, [1.0], lambda _: affine.Penalties(0.0, 1e-9), centred=True, keep_class=False
-    )
+    state = fitted(data, affine.Penalties(0.0, 1e-9))
     logs = centred(data)
 
     def loss(p):
@@ -120,13 +114,8 @@ def test_without_a_penalty_the_vector_is_what_a_plain_optimiser_finds():
     found = np.concatenate([state["diagonal"], state["bias"]])
     assert loss(found) == pytest.approx(best.fun, abs=1e-7)
     np.testing.assert_allclose(state["diagonal"], best.x[:3], atol=5e-3)
-
-
-def test_of_two_classes_the_vector_is_a_logistic_curve_of_the_log_odds():
     data = drawn(800, 2, 3, lambda z: 0.5 * z + [0.0, 1.0])
-    state = affine.fit_affine(
-        data, [1.0], lambda _: affine.Penalties(1.0, 1e-9), centred=True, keep_class=False
-    )
+    state = fitted(data, affine.Penalties(1.0, 1e-9))
     odds = np.log(data.probabilities[:, 1] / data.probabilities[:, 0])
     model = LogisticRegression(C=np.inf, tol=1e-10).fit(odds[:, None], data.labels)
     assert state["diagonal"].mean() == pytest.approx(model.coef_[0, 0], abs=1e-3)
@@ -192,14 +181,9 @@ def test_a_class_that_is_to_stay_on_top_takes_no_more_than_it_needs():
         assert q[top] == q.max()
         limits = [{"type": "ineq", "fun": lambda x, j=j, t=top: x[t] - x[j]} for j in range(4)]
         limits.append({"type": "eq", "fun": lambda x: x.sum() - 1})
-        least = minimize(
-            lambda x, p=p: -(p * np.log(np.maximum(x, 1e-12))).sum(),
-            np.full(4, 0.25),
-            constraints=limits,
-            bounds=[(1e-9, 1)] * 4,
-            options={"ftol": 1e-12},
-        )
-        np.testing.assert_allclose(q, least.x, atol=1e-4)
+        loss = lambda x, p=p: -(p * np.log(np.maximum(x, 1e-12))).sum()  # noqa: E731
+        known = {"constraints": limits, "bounds": [(1e-9, 1)] * 4, "options": {"ftol": 1e-12}}
+        np.testing.assert_allclose(q, minimize(loss, np.full(4, 0.25), **known).x, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -63,17 +63,11 @@ def test_it_says_who_got_the_global_fit(rows):
     everyone = TemperatureScaling().fit(calibration).recalibrate(evaluation)
     after = strict.recalibrate(evaluation)
     np.testing.assert_allclose(after.probabilities, everyone.probabilities)
-
-
-def test_intersections_of_columns(rows):
     calibration, _, _, _ = rows
     both = with_groups(calibration, calibration.groups["region"], np.arange(300) % 3)
     method = GroupWise(TemperatureScaling(), ["region", "sex"]).fit(both)
     assert len(method.by_group_) == 6
     assert "north × 0" in method.by_group_
-
-
-def test_labels_and_clones():
     method = GroupWise(LoRe(0.3), "region", 7)
     assert method.label == "LoRe, group-wise"
     assert method.needs_embedding

@@ -4,14 +4,7 @@ import warnings
 import numpy as np
 import pytest
 
-from lore_core import (
-    Dataset,
-    InputError,
-    MCGrad,
-    compare,
-    negative_log_likelihood,
-    standard_recalibrators,
-)
+import lore_core as lore
 from lore_core.cli import main
 from lore_core.recalibration import offered_recalibrators
 from lore_core.recalibration.registry import own_recalibrators
@@ -23,29 +16,29 @@ def overconfident(n, seed):
     confidence = rng.uniform(0.6, 1.0, n)
     features = rng.normal(size=(n, 3))
     right = rng.random(n) < confidence**2 - 0.2 * (features[:, 0] > 0)
-    return Dataset(
+    return lore.Dataset(
         np.column_stack([confidence, 1 - confidence]), (~right).astype(int), features=features
     )
 
 
 def test_only_what_is_installed_is_offered(monkeypatch):
     own = [method.label for method in own_recalibrators()]
-    monkeypatch.setattr(MCGrad, "modules", ("surely_not_installed",))
+    monkeypatch.setattr(lore.MCGrad, "modules", ("surely_not_installed",))
     assert [method.label for method in offered_recalibrators()] == own
-    monkeypatch.setattr(MCGrad, "modules", ("numpy",))
+    monkeypatch.setattr(lore.MCGrad, "modules", ("numpy",))
     assert [method.label for method in offered_recalibrators()] == [*own, "MCGrad"]
 
 
 def test_a_missing_library_is_named_with_its_command(monkeypatch, capsys, tmp_path):
     # None in sys.modules makes an import fail, whether the library is there or not.
-    for module in (*MCGrad.modules, "mcgrad.methods"):
+    for module in (*lore.MCGrad.modules, "mcgrad.methods"):
         monkeypatch.setitem(sys.modules, module, None)
     command = "pip install --no-deps mcgrad && pip install lightgbm psutil"
     with pytest.raises(
-        InputError, match=f"^MCGrad needs the package 'mcgrad'.* Install it with: {command}.$"
+        lore.InputError, match=f"^MCGrad needs the package 'mcgrad'.* Install it with: {command}.$"
     ):
-        MCGrad().fit(overconfident(50, 0))
-    monkeypatch.setattr(MCGrad, "modules", ("surely_not_installed",))
+        lore.MCGrad().fit(overconfident(50, 0))
+    monkeypatch.setattr(lore.MCGrad, "modules", ("surely_not_installed",))
     assert main(["compare", str(tmp_path), "--rivals"]) == 1
     assert command in capsys.readouterr().err
 
@@ -53,33 +46,39 @@ def test_a_missing_library_is_named_with_its_command(monkeypatch, capsys, tmp_pa
 class TestMCGrad:
     @pytest.fixture(autouse=True)
     def needs_the_library(self):
-        if not MCGrad.installed():
+        if not lore.MCGrad.installed():
             pytest.skip("mcgrad is an optional library and not installed")
 
     def test_it_softens_an_overconfident_classifier(self):
         calibration, evaluation = overconfident(800, 1), overconfident(800, 2)
-        method = MCGrad()
+        method = lore.MCGrad()
         filters = list(warnings.filters)
-        result = compare(calibration, evaluation, [*standard_recalibrators()[:1], method])
+        result = lore.compare(calibration, evaluation, [*lore.standard_recalibrators()[:1], method])
         assert list(warnings.filters) == filters
         before, after = (
-            negative_log_likelihood(data.probabilities, data.labels)
+            lore.negative_log_likelihood(data.probabilities, data.labels)
             for data in result.datasets.values()
         )
         assert after < before - 0.05
         assert (result.datasets[method.label].predictions == evaluation.predictions).all()
 
-    @pytest.mark.parametrize("n", [1, 7])
-    @pytest.mark.parametrize("wrong", [False, True])
+    @pytest.mark.parametrize(("n", "wrong"), [(1, False), (1, True), (7, False), (7, True)])
     def test_where_nothing_can_be_fitted_every_confidence_stays(self, n, wrong):
         rows = overconfident(n, 0)
-        alike = Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
-        after = MCGrad().fit(alike).recalibrate(rows)
+        alike = lore.Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
+        after = lore.MCGrad().fit(alike).recalibrate(rows)
         np.testing.assert_array_equal(after.confidence, rows.confidence)
 
-    def test_it_finds_the_place_that_is_worse(self):
-        calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
-        method = MCGrad().fit(calibration)
+    @pytest.mark.parametrize("sharpness", [1, 12])
+    def test_it_finds_the_place_that_is_worse(self, sharpness):
+        """Also of saturated confidences, which are scaled first."""
+
+        def saturated(data):
+            odds = sharpness * np.log(data.confidence / (1 - data.confidence))
+            return data.with_confidence(1 / (1 + np.exp(-odds)))
+
+        calibration, evaluation = (saturated(overconfident(1500, seed)) for seed in (1, 2))
+        method = lore.MCGrad().fit(calibration)
         assert method.n_rounds_ > 0
         after = method.recalibrate(evaluation).confidence
         worse = evaluation.features[:, 0] > 0
@@ -87,23 +86,10 @@ class TestMCGrad:
 
     def test_it_needs_features(self):
         rows = overconfident(60, 0)
-        bare = Dataset(rows.probabilities, rows.labels)
-        with pytest.raises(InputError, match="MCGrad must have the features of every row"):
-            MCGrad().fit(bare)
-        fewer = Dataset(rows.probabilities, rows.labels, features=rows.features[:, :2])
-        method = MCGrad().fit(overconfident(1500, 1))
-        with pytest.raises(InputError, match="must have the 3 features MCGrad was fitted on"):
+        bare = lore.Dataset(rows.probabilities, rows.labels)
+        with pytest.raises(lore.InputError, match="MCGrad must have the features of every row"):
+            lore.MCGrad().fit(bare)
+        fewer = lore.Dataset(rows.probabilities, rows.labels, features=rows.features[:, :2])
+        method = lore.MCGrad().fit(overconfident(1500, 1))
+        with pytest.raises(lore.InputError, match="must have the 3 features MCGrad was fitted on"):
             method.recalibrate(fewer)
-
-    def test_saturated_confidences_are_scaled_first(self):
-        calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
-
-        def saturated(data):
-            odds = 12 * np.log(data.confidence / (1 - data.confidence))
-            return data.with_confidence(1 / (1 + np.exp(-odds)))
-
-        method = MCGrad().fit(saturated(calibration))
-        assert method.n_rounds_ > 0
-        after = method.recalibrate(saturated(evaluation)).confidence
-        worse = evaluation.features[:, 0] > 0
-        assert after[~worse].mean() > after[worse].mean() + 0.1

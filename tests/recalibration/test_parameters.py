@@ -1,4 +1,10 @@
+import dataclasses
+import json
+import subprocess
+import sys
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from synthetic import overconfident
@@ -19,11 +25,13 @@ from lore_core.recalibration import (
     SmoothLoRe,
     TemperatureScaling,
     VectorScaling,
+    registry,
 )
 from lore_core.recalibration.registry import own_recalibrators
 
+OWN = own_recalibrators(gamma=0.7, n_bins=4)
 METHODS = [
-    *own_recalibrators(gamma=0.7, n_bins=4),
+    *OWN,
     MCGrad(),
     LoRe(base=TemperatureScaling((0.5, 2.0))),
     GroupWise(LoRe(0.3, base=PlattScaling()), "site"),
@@ -31,9 +39,11 @@ METHODS = [
 
 
 def test_every_method_has_a_colour_and_a_label_of_its_own():
-    methods = own_recalibrators(gamma=0.7, n_bins=4)
-    assert len({method.color for method in methods}) == len(methods)
-    assert len({method.label for method in methods}) == len(methods)
+    assert len({method.color for method in OWN}) == len({method.label for method in OWN})
+    assert len({method.label for method in own_recalibrators()}) == len(OWN)
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
@@ -54,9 +64,8 @@ def test_a_clone_has_the_same_settings(method):
 
 def test_nested_settings_are_reached():
     method = GroupWise(LoRe(0.3, base=TemperatureScaling()), "site")
-    method.set_params(
-        recalibrator__base__bounds=(0.5, 2.0), recalibrator__gamma=0.6, min_group_size=5
-    )
+    nested = {"recalibrator__base__bounds": (0.5, 2.0), "recalibrator__gamma": 0.6}
+    method.set_params(**nested, min_group_size=5)
     assert repr(method) == (
         "GroupWise(recalibrator=LoRe(gamma=0.6, base=TemperatureScaling(bounds=(0.5, 2.0))), "
         "column='site', min_group_size=5)"
@@ -74,9 +83,8 @@ def test_settings_are_those_of_the_next_fit(rows):
     after = method.set_params(gamma=2.0).recalibrate(evaluation, at).confidence
     np.testing.assert_array_equal(before, after)
     refitted = method.fit(calibration, z).recalibrate(evaluation, at).confidence
-    np.testing.assert_array_equal(
-        refitted, LoRe(2.0).fit(calibration, z).recalibrate(evaluation, at).confidence
-    )
+    fresh = LoRe(2.0).fit(calibration, z).recalibrate(evaluation, at).confidence
+    np.testing.assert_array_equal(refitted, fresh)
     assert np.abs(refitted - before).max() > 0.01
 
 
@@ -151,3 +159,50 @@ def test_a_wrong_setting_is_refused_when_it_is_made_and_when_it_is_fitted(kind, 
         setattr(assigned, name, value)
         with pytest.raises(InputError, match=f"^'{name}' must "):
             assigned.fit(calibration, z)
+
+
+@pytest.fixture(scope="module")
+def sided():
+    data, z = overconfident(200, seed=1)
+    sides = pd.DataFrame({"side": np.where(z[:, 0] > 0, "left", "right")})
+    return dataclasses.replace(data, groups=sides), z
+
+
+def test_what_was_fitted_is_an_attribute_a_part_of_a_file_and_its_progress_rises(sided):
+    calibration, cal_z = sided
+    method = TemperatureScaling()
+    assert not hasattr(method, "temperature_")
+    with pytest.raises(InputError, match="TemperatureScaling must be fitted before it has a state"):
+        method.state()
+    method.fit(calibration)
+    assert method.temperature_ == method.state()["temperature"]
+    assert not hasattr(method, "temperatur_")
+    method = GroupWise(TemperatureScaling()).fit(calibration)
+    again = registry.saved_class("GroupWise").restored(
+        method.get_params(deep=False), method.state(), label="mine", n_rows=200
+    )
+    assert (again.label, again.n_rows_, again.sizes_) == ("mine", 200, method.sizes_)
+    with pytest.raises(InputError, match="mine is a part of another recalibrator"):
+        again.to_bytes()
+    shares = []
+    SmoothLoRe(gammas=[0.3]).fit(calibration, cal_z, progress=lambda share, _: shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+CODE = """
+import json, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"sklearn", "scipy", "pandas", "pyarrow", "numba", "joblib"}:
+            raise ImportError(name + " is blocked")
+
+sys.meta_path.insert(0, Blocked())
+from lore_core.recalibration import registry
+light = sorted({"numpy"} & set(sys.modules))
+own = [method.address for method in registry.METHODS.values()]
+for place in (*own, *registry.COMPOSED, *registry.RIVALS):
+    registry.class_at(place)
+print(json.dumps(light))
+"""

@@ -8,12 +8,18 @@ from lore_core import Dataset, InputError, Predictor, SmoothLoRe
 from lore_core.data.probabilities import expit, logit
 from lore_core.recalibration import LevelLoRe, LogisticRecalibration, MatrixScaling
 from lore_core.recalibration.smooth_tuning import (
+    confidence_levels,
     default_tuning_gammas,
+    fewest_levels,
     fitted_bases,
+    global_line,
     leave_one_out_smooth,
+    model_weights,
+    most_levels,
     on_line,
     part_of,
     parts,
+    stacked_weights,
     ways_to_part,
 )
 
@@ -28,16 +34,16 @@ def fitted(rows):
     return SmoothLoRe().fit(*rows)
 
 
+@pytest.fixture(scope="module")
+def levels(rows):
+    return SmoothLoRe(levels=True).fit(*rows)
+
+
 def by_pairs(z, others_z, same, state_like, candidate, start, accuracy):
     """Say what a candidate says of one row at z, from the rows that count."""
     outcome, b = state_like
     d = len(z)
-    kernel = np.array(
-        [
-            np.exp(-np.abs(z - other).sum() / (d * candidate.gamma)) if counts else 0.0
-            for other, counts in zip(others_z, same, strict=True)
-        ]
-    )
+    kernel = np.exp(-np.abs(z - others_z).sum(axis=1) / (d * candidate.gamma)) * same
     if candidate.base is None:
         total = kernel.sum() + candidate.strength
         right = (kernel * outcome).sum() + candidate.strength * accuracy
@@ -75,20 +81,18 @@ def test_no_start_saw_the_outcome_of_its_row(rows):
     here = part == 2
     again = MatrixScaling(strength=first.strength_).fit(data.rows(~here))
     # (A product of other rows may round its last bit otherwise.)
-    np.testing.assert_allclose(
-        changed.probabilities[here], again.recalibrate(data.rows(here)).probabilities, rtol=1e-14
-    )
+    expected = again.recalibrate(data.rows(here)).probabilities
+    np.testing.assert_allclose(changed.probabilities[here], expected, rtol=1e-14)
     more = LogisticRecalibration(strength=logistic.strength_).fit(changed.rows(~here))
-    np.testing.assert_allclose(
-        starts[here, 1], more.recalibrate(changed.rows(here)).confidence, atol=1e-12
-    )
+    expected = more.recalibrate(changed.rows(here)).confidence
+    np.testing.assert_allclose(starts[here, 1], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("levels", [False, True])
-def test_new_rows_are_corrected_by_the_calibration_rows(rows, levels):
+@pytest.mark.parametrize("name", ["fitted", "levels"])
+def test_new_rows_are_corrected_by_the_calibration_rows(rows, name, request):
     data, z = rows
     new, new_z = overconfident(12, k=4, seed=5)
-    method = SmoothLoRe(levels=levels).fit(data, z)
+    method = request.getfixturevalue(name)
     state = method.state()
     _, _, changed, cal_starts = fitted_bases(data)
     first = method.first_.recalibrate(new)
@@ -116,7 +120,7 @@ def test_new_rows_are_corrected_by_the_calibration_rows(rows, levels):
                 )
     expected = on_line(expected, *method.line_)
     after = method.recalibrate(new, new_z)
-    if levels:
+    if name == "levels":
         assert set(after.confidence.round(12)) <= set(method.level_confidence_.round(12))
         assert 1 < len(method.level_confidence_) <= round(0.8 * len(data) ** (1 / 3))
         assert np.abs(after.confidence - expected).max() < 0.3
@@ -152,34 +156,26 @@ def test_it_finds_what_no_global_method_can():
     assert after[~here].mean() == pytest.approx(0.8, abs=0.03)
 
 
-def test_with_a_name_of_its_own(rows, fitted):
-    data, z = rows
-    named = LevelLoRe().fit(data, z)
-    same = SmoothLoRe(levels=True).fit(data, z)
-    expected = same.recalibrate(data, z).probabilities
-    np.testing.assert_array_equal(named.recalibrate(data, z).probabilities, expected)
+def test_a_name_the_prediction_on_top_and_no_features(rows, fitted, levels):
+    expected = levels.recalibrate(*rows).probabilities
+    np.testing.assert_array_equal(LevelLoRe().fit(*rows).recalibrate(*rows).probabilities, expected)
     assert fitted.candidates_["weight"].sum() == pytest.approx(1)
-
-
-def test_the_prediction_stays_on_top_where_that_is_wanted(rows):
     data, z = rows
-    given = SmoothLoRe().fit(data, z).recalibrate(data, z).probabilities
+    given = fitted.recalibrate(data, z).probabilities
     kept = SmoothLoRe(keep_class=True).fit(data, z).recalibrate(data, z).probabilities
     own = np.arange(len(data)), data.predictions
     moved = given.max(axis=1) > given[own]
     assert 0 < moved.sum() < len(data)
     np.testing.assert_allclose(kept[own], kept.max(axis=1))
     np.testing.assert_allclose(kept[~moved], given[~moved])
-
-
-def test_without_features_only_places_count(rows):
     data, z = rows
     method = SmoothLoRe().fit(dataclasses.replace(data, features=None), z)
     assert method.more_ == []
     given = Predictor(method).predict(data.probabilities, coordinates=z)
-    np.testing.assert_array_equal(
-        given, method.recalibrate(dataclasses.replace(data, features=None), z).probabilities
-    )
+    expected = method.recalibrate(dataclasses.replace(data, features=None), z).probabilities
+    np.testing.assert_array_equal(given, expected)
+    with pytest.raises(InputError, match="LoRe smooth must be given an embedding"):
+        SmoothLoRe().fit(data)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -208,6 +204,90 @@ def test_of_many_rows_a_part_chooses_the_weights(rows):
     assert len(some.outcome_) == len(data)
 
 
-def test_what_cannot_be_asked_for(rows):
-    with pytest.raises(InputError, match="LoRe smooth must be given an embedding"):
-        SmoothLoRe().fit(rows[0])
+def test_weights_are_the_likelihoods_shares_and_stacking_is_em():
+    rng = np.random.default_rng(0)
+    same = np.tile(rng.normal(size=200), (2, 1))
+    np.testing.assert_allclose(model_weights(same), [0.5, 0.5])
+    worse = same - np.array([[0.0], [1.0]])
+    assert model_weights(worse)[0] > 1 - 1e-12
+    rng = np.random.default_rng(0)
+    likelihood = rng.uniform(0.1, 1, size=(3, 40))
+    logs = np.log(likelihood)
+    weights = (model_weights(logs) + 1 / 3) / 2
+    for _ in range(4):
+        # The share of each row that each candidate accounts for, row by row.
+        shares = np.array([weights * likelihood[:, i] for i in range(40)])
+        weights = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(stacked_weights(logs, 4), weights, atol=1e-12)
+
+
+def test_two_half_right_candidates_are_both_kept():
+    """The better on the whole has nearly all the likelihood, but the average needs the other."""
+    logs = np.log(np.array([[0.9] * 60 + [0.3] * 40, [0.3] * 60 + [0.9] * 40]))
+    assert model_weights(logs)[0] > 0.9
+    # The best average has weight w: 60·0.6/(0.3 + 0.6w) = 40·0.6/(0.9 − 0.6w), w = 0.7.
+    np.testing.assert_allclose(stacked_weights(logs, 20), [0.7, 0.3], atol=0.05)
+    np.testing.assert_allclose(stacked_weights(logs, 500), [0.7, 0.3], atol=1e-6)
+
+
+def test_the_global_line_is_the_best_of_all_lines():
+    rng = np.random.default_rng(2)
+    confidence = rng.uniform(0.5, 0.99, 300)
+    outcome = (rng.uniform(size=300) < confidence - 0.1).astype(float)
+    slope, intercept = global_line(confidence, outcome)
+
+    def loss(a, b):
+        p = 1 / (1 + np.exp(-(a * np.log(confidence / (1 - confidence)) + b)))
+        hit = np.where(outcome == 1, p, 1 - p)
+        return -np.log(hit).sum() + 5 * ((a - 1) ** 2 + b**2)
+
+    best = loss(slope, intercept)
+    for a in (slope - 0.01, slope, slope + 0.01):
+        for b in (intercept - 0.01, intercept, intercept + 0.01):
+            assert best <= loss(a, b) + 1e-9
+    assert intercept < -0.1
+    straight = on_line(confidence, slope, intercept)
+    assert abs(straight.mean() - outcome.mean()) < 0.5 * abs(confidence.mean() - outcome.mean())
+    p = np.array([0.6, 0.6, 0.6, 0.6, 0.6])
+    slope, intercept = global_line(p, np.array([1.0, 1.0, 1.0, 0.0, 0.0]))
+    assert (slope, intercept) == pytest.approx((1, 0), abs=1e-6)
+    np.testing.assert_allclose(on_line(np.array([0.2, 0.9]), 1, 0), [0.2, 0.9])
+    assert on_line(np.array([0.0, 1.0]), 1, 0) == pytest.approx([1e-4, 1 - 1e-4])
+
+
+def test_levels_by_hand():
+    # 0.8·∛64 = 3.2, three levels. Weights √(p(1 − p)): 0.5 → 0.5, 0.8 → 0.4, 0.98 → 0.14.
+    # In all 20·0.5 + 20·0.4 + 24·0.14 = 21.36: cut after 7.12 = 14.2 rows of 0.5 (equal ones stay
+    # together, so after all) and 14.24, which is 10.6 rows into 0.8.
+    rows = np.array([0.5] * 20 + [0.8] * 20 + [0.98] * 24)
+    bins, means = confidence_levels(rows, most_levels(len(rows)))
+    assert bins.assign([0.1, 0.79, 0.8, 0.97, 0.98, 1.0]).tolist() == [0, 0, 1, 1, 1, 1]
+    assert means.tolist() == pytest.approx([0.5, (20 * 0.8 + 24 * 0.98) / 44])
+    bins, means = confidence_levels(np.array([0.7, 0.9]), 1)
+    assert (bins.n_bins, means.tolist()) == (1, pytest.approx([0.8]))
+    bins, means = confidence_levels(np.ones(100), 4)
+    assert means[bins.assign([1.0])].tolist() == [1.0]
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.uniform(0.5, 0.9, 50), rng.uniform(0.998, 1.0, 950)])
+    bins, _ = confidence_levels(rows, most_levels(len(rows)))
+    size = np.bincount(bins.assign(rows), minlength=bins.n_bins)
+    assert bins.n_bins == 8
+    weight = np.bincount(bins.assign(rows), weights=np.sqrt(rows * (1 - rows)))
+    # Equal weights, up to a row; equal numbers would have put all 50 with sure ones.
+    assert weight.max() - weight.min() < 1
+    assert size[0] < 20
+
+
+def test_as_few_levels_as_a_share_of_the_nll_pays():
+    # Told 0.75 instead of 0.9 and 0.6 (both 500 times), rows lose 0.5623 − 0.4990 nats of 0.4990
+    # each: 12.7 %. Two levels lose nothing.
+    entropy = lambda p, q: -p * np.log(q) - (1 - p) * np.log(1 - q)  # noqa: E731
+    own = (entropy(0.9, 0.9) + entropy(0.6, 0.6)) / 2
+    price = (entropy(0.9, 0.75) + entropy(0.6, 0.75)) / 2 / own - 1
+    assert price == pytest.approx(0.127, abs=0.001)
+    rows = np.repeat([0.6, 0.9], 500)
+    for share, means in [(0.126, [0.6, 0.9]), (0.128, [0.75])]:
+        assert fewest_levels(rows, share)[1].tolist() == pytest.approx(means)
+    # Never more than 0.8·∛1000 = 8.
+    assert fewest_levels(np.linspace(0.01, 0.99, 1000), 0.0)[0].n_bins == 8
+    assert fewest_levels(np.array([0.7]), 0.03)[1].tolist() == [0.7]

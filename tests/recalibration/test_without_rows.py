@@ -38,12 +38,6 @@ def test_cells(size):
     assert np.abs(points[cell >= 0] - of_row).mean() < 0.6 * np.abs(points).mean()
 
 
-def test_rows_at_one_place_and_too_few_rows():
-    assert sizes_of(cells_of(np.zeros((25, 2)), np.zeros(25, np.int64), 10)).tolist() == [13, 12]
-    with pytest.raises(InputError, match="at least 10 calibration rows must share a confidence"):
-        cells_of(np.zeros((9, 2)), np.zeros(9, np.int64), 10)
-
-
 def test_rounded_confidences():
     exact = np.array([0.0, 0.3, 0.9, 0.99999, 1.0])
     found = rounded(exact)
@@ -52,19 +46,12 @@ def test_rounded_confidences():
     assert (found[inner] != exact[inner]).all()
     odds = found[inner] / (1 - found[inner]) * (1 - exact[inner]) / exact[inner]
     np.testing.assert_allclose(odds, 1.0, atol=0.0051)
+    assert sizes_of(cells_of(np.zeros((25, 2)), np.zeros(25, np.int64), 10)).tolist() == [13, 12]
+    with pytest.raises(InputError, match="at least 10 calibration rows must share a confidence"):
+        cells_of(np.zeros((9, 2)), np.zeros(9, np.int64), 10)
 
 
-@pytest.fixture(scope="module")
-def calibration():
-    return _rows(600, 1)
-
-
-@pytest.fixture(scope="module")
-def new():
-    return _rows(300, 2)
-
-
-def _rows(n, seed):
+def made(n, seed):
     random = np.random.default_rng(seed)
     z = random.normal(size=(n, 4))
     c = random.beta(5, 2, n) / 2 + 0.5
@@ -78,8 +65,13 @@ def _rows(n, seed):
 
 
 @pytest.fixture(scope="module")
-def maps(calibration):
-    return {"two": embed(calibration.features), "all": embed(calibration.features, "identity")}
+def calibration():
+    return made(600, 1)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return made(300, 2)
 
 
 LOCAL = {
@@ -116,27 +108,32 @@ def test_it_is_the_method_itself_where_all_rows_of_a_cell_are_alike(name, calibr
     np.testing.assert_allclose(kept, exact, atol=1e-9)
 
 
-def test_rows_of_a_sparse_bin_are_left_out(calibration, maps):
-    method = LoRe(0.3, 15).fit(calibration, maps["two"])
+def test_rows_of_a_sparse_bin_are_left_out(calibration):
+    method = LoRe(0.3, 15).fit(calibration, embed(calibration.features))
     index = method.state()["bin_index"]
     sizes = np.bincount(index, minlength=15)
     kept = method.without_rows().state()
     assert 0 < sizes[8] < 10 or (sizes[sizes > 0] < 10).any()
     assert set(kept["bin_index"]) == set(np.flatnonzero(sizes >= 10))
     assert kept["count"].sum() == sizes[sizes >= 10].sum()
+    method = HistogramBinning(15).fit(calibration)
+    count = method.state()["count"]
+    np.testing.assert_array_equal(count, np.histogram(calibration.confidence, 15, (0, 1))[0])
+    kept = method.without_rows().state()
+    np.testing.assert_array_equal(np.isnan(kept["accuracy"]), count < 10)
+    assert kept["count"].tolist() == np.where(count < 10, 0, count).tolist()
 
 
 def test_a_learned_map_knows_cells_too(calibration, new):
-    made = embed(calibration.features, "tsne", n_iter=20)
-    method = LoRe(0.3, 5).fit(calibration, made)
-    kept = method.without_rows()
+    plane = embed(calibration.features, "tsne", n_iter=20)
+    kept = LoRe(0.3, 5).fit(calibration, plane).without_rows()
     (map_,) = kept.fitted_on_.feature_maps.values()
     assert map_.known_rows == len(kept.state()["count"])
-    of_rows = np.unique(
-        np.concatenate([made.projection.points.ravel(), made.projection.places.ravel()])
+    of_rows, of_cells = (
+        np.concatenate([item.projection.points.ravel(), item.projection.places.ravel()])
+        for item in (plane, map_)
     )
-    held_by_map = np.concatenate([map_.projection.points.ravel(), map_.projection.places.ravel()])
-    assert found_in(of_rows, held_by_map).tolist() == []
+    assert found_in(np.unique(of_rows), of_cells).tolist() == []
     assert np.isfinite(map_.transform(new.features)).all()
 
 
@@ -157,26 +154,14 @@ def test_isotonic_steps_of_enough_rows():
     steps, first = np.unique(kept["accuracy"], return_index=True)
     np.testing.assert_allclose(steps, [3 / 12, 3 / 8, 12 / 15])
     assert kept["count"][first].tolist() == [12, 8, 15]
-    np.testing.assert_allclose(
-        kept["confidence"], c[[0, 11, 12, 19, 20, 34]], atol=0.002
-    )  # corners of the joined steps, odds rounded
+    # Corners of the joined steps, odds rounded.
+    np.testing.assert_allclose(kept["confidence"], c[[0, 11, 12, 19, 20, 34]], atol=0.002)
     assert found_in(np.sort(c), held(kept)).tolist() == []
-
-
-def test_isotonic_regression_of_few_rows_is_one_step():
+    # Few rows are one step.
     c = np.linspace(0.6, 0.9, 5)
     rows = Dataset(np.column_stack([c, 1 - c]), [1, 0, 0, 0, 0])
     kept = IsotonicRegression().fit(rows).without_rows().state()
     assert set(kept["accuracy"]) == {0.8}
-
-
-def test_histogram_bins_of_enough_rows(calibration):
-    method = HistogramBinning(15).fit(calibration)
-    count = method.state()["count"]
-    np.testing.assert_array_equal(count, np.histogram(calibration.confidence, 15, (0, 1))[0])
-    kept = method.without_rows().state()
-    np.testing.assert_array_equal(np.isnan(kept["accuracy"]), count < 10)
-    assert kept["count"].tolist() == np.where(count < 10, 0, count).tolist()
 
 
 def test_a_few_numbers_stay_as_they_are(calibration, new):
@@ -186,23 +171,13 @@ def test_a_few_numbers_stay_as_they_are(calibration, new):
         np.testing.assert_array_equal(
             kept.recalibrate(new).probabilities, method.recalibrate(new).probabilities
         )
-
-
-@pytest.mark.parametrize(
-    "method",
-    [
+    for method in (
         GroupWise(LoRe()),
         GroupWise(IsotonicRegression()),
         LoRe(base=HistogramBinning()),
-    ],
-)
-def test_two_ways_of_cutting_the_same_rows_are_refused(method, calibration, maps):
-    method.clone().fit(calibration, maps["two"] if method.needs_embedding else None)
-    fitted = method.clone().fit(calibration, maps["two"] if method.needs_embedding else None)
-    with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows apart"):
-        fitted.without_rows()
-
-
-def test_cells_of_two_rows_are_refused(calibration):
+    ):
+        method.fit(calibration, embed(calibration.features) if method.needs_embedding else None)
+        with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows"):
+            method.without_rows()
     with pytest.raises(InputError, match="cell_size"):
         HistogramBinning().fit(calibration).without_rows(2)

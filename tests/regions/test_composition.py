@@ -11,14 +11,8 @@ from lore_core.regions.variables.cutting import cut
 
 def rows(n, *, labels=None, predictions=None, **fields):
     labels = np.zeros(n, dtype=int) if labels is None else np.asarray(labels)
-    predictions = labels if predictions is None else np.asarray(predictions)
-    return Dataset(
-        np.full((n, 3), 1 / 3),
-        labels,
-        predictions=predictions,
-        class_names=("a", "b", "c"),
-        **fields,
-    )
+    fields["predictions"] = labels if predictions is None else np.asarray(predictions)
+    return Dataset(np.full((n, 3), 1 / 3), labels, class_names=("a", "b", "c"), **fields)
 
 
 def test_by_hand():
@@ -115,9 +109,6 @@ def test_among_is_what_a_set_is_compared_with():
     assert against_all.loc["red", "share_outside"] == pytest.approx(80 / 90)
     assert against_some.loc["red", "share_outside"] == 0
     assert against_some.loc["red", "rows"] == 10
-
-
-def test_missing_values_are_a_value():
     x = np.r_[np.full(20, np.nan), np.arange(80.0)]
     text = np.r_[np.full(20, None), np.full(80, "here")].astype(object)
     data = rows(100, metadata=pd.DataFrame({"x": x, "text": text}))
@@ -130,13 +121,10 @@ def test_missing_values_are_a_value():
     assert set(frame["attribute"]) == {"x", "text"}
 
 
-def test_row_numbers_are_no_news():
+def test_columns_that_tell_nothing():
     n = 100
     data = rows(n, metadata=pd.DataFrame({"id": np.arange(n) * 3, "time": np.arange(n) * 1.5}))
     assert [item.name for item in attributes(data)] == ["time"]
-
-
-def test_thousands_of_values_and_constants():
     n = 3000
     data = rows(
         n,
@@ -145,9 +133,6 @@ def test_thousands_of_values_and_constants():
     frame = composition(data, np.arange(n) < 100)
     assert len(frame) == 0
     assert frame.attrs["looked_at"] == 0
-
-
-def test_the_same_division_is_listed_once():
     n = 300
     labels = np.arange(n) % 3
     names = np.array(["cat", "dog", "emu"])[labels]
@@ -183,9 +168,6 @@ def test_an_embedding_is_passed_over():
         features, columns=[f"sensor {'abcdefgh'[k // 8]}{'ijklmnop'[k % 8]}" for k in range(64)]
     )
     assert len(attributes(rows(50, features=named))) == 64
-
-
-def test_a_mask_is_needed():
     data = rows(10)
     with pytest.raises(InputError, match="'inside' must be a mask"):
         composition(data, np.arange(3))
@@ -194,7 +176,7 @@ def test_a_mask_is_needed():
 
 
 class TestCut:
-    def test_quarters_are_named_by_what_they_hold(self):
+    def test_quarters_are_named_by_what_they_hold_with_short_edges(self):
         x = np.random.default_rng(0).gamma(2, 10, 5000)
         part = cut("x", x)
         assert part.numeric
@@ -206,30 +188,11 @@ class TestCut:
         np.testing.assert_array_equal(part.codes == 3, x >= float(last[2:]))
         assert len(first) <= 6, "as few digits as do"
         assert np.bincount(part.codes) / 5000 == pytest.approx(np.full(4, 0.25), abs=0.03)
-
-    def test_ties_stay_together(self):
         x = np.r_[np.zeros(70), np.arange(1, 31)]
         part = cut("x", x)
         zero = part.codes[0]
         assert (part.codes == zero).sum() == 70
         assert part.values[zero] == "= 0"
-
-    def test_few_values_are_names_in_order(self):
-        part = cut("x", np.array([10.0, 2.0, np.nan, 2.0]))
-        assert part.values == ("2", "10", "missing")
-        assert part.codes.tolist() == [1, 0, 2, 0]
-        part = cut("x", np.array([-0.176178216934204, 1.5, -0.176, 1.5]))
-        assert part.values == ("−0.1762", "−0.176", "1.5")
-
-    def test_dates_infinity_booleans_and_empty_text(self):
-        days = pd.Series(pd.date_range("2024-01-01", periods=100))
-        assert cut("day", days).values[0] == "< 2024-01-26"
-        infinite = cut("x", np.r_[np.arange(50.0), np.inf, -np.inf])
-        assert len(infinite.values) == 4
-        assert cut("b", np.array([True, False])).values == ("False", "True")
-        assert cut("t", np.array(["", "a"])).values == ("(empty)", "a")
-
-    def test_the_shortest_edge_between_two_values(self):
         # Ties: no edge may be rounded across one, but any number between two values will do.
         x = np.repeat(
             [-1.0803749561, -0.41860160232, 0.0325671471, 0.9049450755, 2.5, 3.1, 4.7], 10
@@ -237,6 +200,19 @@ class TestCut:
         part = cut("x", x, n_parts=7)
         assert part.borders == ("−0.42", "0.032", "0.9", "2.5", "3.1", "4.7")
         np.testing.assert_array_equal(part.codes, np.repeat(np.arange(7), 10))
+
+    def test_few_values_are_names_in_order(self):
+        part = cut("x", np.array([10.0, 2.0, np.nan, 2.0]))
+        assert part.values == ("2", "10", "missing")
+        assert part.codes.tolist() == [1, 0, 2, 0]
+        part = cut("x", np.array([-0.176178216934204, 1.5, -0.176, 1.5]))
+        assert part.values == ("−0.1762", "−0.176", "1.5")
+        days = pd.Series(pd.date_range("2024-01-01", periods=100))
+        assert cut("day", days).values[0] == "< 2024-01-26"
+        infinite = cut("x", np.r_[np.arange(50.0), np.inf, -np.inf])
+        assert len(infinite.values) == 4
+        assert cut("b", np.array([True, False])).values == ("False", "True")
+        assert cut("t", np.array(["", "a"])).values == ("(empty)", "a")
 
 
 class TestRatioInterval:

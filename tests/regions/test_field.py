@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from lore_core import InputError, error_field
-from lore_core.regions import rows_outline, smoothed_field
+from lore_core import InputError, error_field, local_errors
+from lore_core.mergeable import LocalErrorSums
+from lore_core.mergeable.cell_sums.summaries import LocalDistribution
+from lore_core.regions import SumsLandscape, rows_outline, smoothed_field
 
 
 def test_nodes_are_the_definition(sample):
@@ -17,24 +19,13 @@ def test_nodes_are_the_definition(sample):
         assert field.effective_size[row, column] == pytest.approx(k.sum() ** 2 / (k**2).sum())
 
 
-def test_places_without_support_are_empty(sample):
+def test_what_has_no_support_is_empty(sample):
     c, a, z = sample
     field = error_field(c, a, z, gamma=0.02, min_effective_size=10)
     assert np.isnan(field.signed).any()
     assert 0 < field.masked_share <= 1
     corner = field.signed[0, 0]
     assert np.isnan(corner)  # far from every row
-
-
-def test_smoothing_constant_values_changes_nothing(sample):
-    _, _, z = sample
-    field = smoothed_field(np.full(len(z), 0.25), np.full(len(z), 50.0), z, resolution=40)
-    assert np.nanmin(field.signed) == pytest.approx(0.25)
-    assert np.nanmax(field.signed) == pytest.approx(0.25)
-    assert not field.exact
-
-
-def test_rows_without_support_do_not_colour_the_map(sample):
     _, _, z = sample
     values, support = np.full(len(z), 0.25), np.full(len(z), 50.0)
     support[z[:, 0] < 0] = 1.0
@@ -42,16 +33,15 @@ def test_rows_without_support_do_not_colour_the_map(sample):
     left = field.x < -0.5
     assert np.isnan(field.signed[:, left]).all()
     assert np.isfinite(field.signed).any()
-
-
-def test_nothing_supported_is_an_empty_picture(sample):
     _, _, z = sample
     field = smoothed_field(np.zeros(len(z)), np.zeros(len(z)), z, resolution=30)
     assert np.isnan(field.signed).all()
     assert field.masked_share == 1.0
-
-
-def test_a_map_has_two_dimensions(sample):
+    _, _, z = sample
+    field = smoothed_field(np.full(len(z), 0.25), np.full(len(z), 50.0), z, resolution=40)
+    assert np.nanmin(field.signed) == pytest.approx(0.25)
+    assert np.nanmax(field.signed) == pytest.approx(0.25)
+    assert not field.exact
     c, a, z = sample
     with pytest.raises(InputError, match="a map must have 2 dimensions; got 3"):
         error_field(c, a, np.column_stack([z, z[:, 0]]))
@@ -88,9 +78,6 @@ def test_outline_of_a_set(sample):
     column = np.nonzero(outline.inside > 0.5)[1]
     assert outline.x[column].max() < 0.15
     assert not (rows_outline(z, np.zeros(400, dtype=bool)).inside > 0).any()
-
-
-def test_a_set_that_lies_together_and_one_that_is_scattered():
     z = np.random.default_rng(0).normal(size=(6000, 2))
     left, any_row = z[:, 0] < 0, np.arange(len(z)) % 5 == 0
     outline = rows_outline(z, left)
@@ -98,3 +85,63 @@ def test_a_set_that_lies_together_and_one_that_is_scattered():
     assert outline.encloses(z)[z[:, 0] > 0.3].mean() < 0.1
     assert outline.holds_most(z[left])
     assert not rows_outline(z, any_row).holds_most(z[any_row])
+
+
+_GAMMA, _BINS = 0.4, 4
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(5)
+    z = rng.normal(size=(3000, 2))
+    c = rng.uniform(size=3000)
+    a = (rng.random(3000) < np.where(z[:, 0] > 0.5, c * 0.5, c)).astype(float)
+    return c, a, z
+
+
+@pytest.fixture(scope="module")
+def sums(rows):
+    return LocalErrorSums.of(*rows, n_bins=_BINS)
+
+
+def test_nodes_of_one_bin_hold_the_kernel_means(rows, sums):
+    c, a, z = rows
+    seen = SumsLandscape.of(sums, gamma=_GAMMA, bin_index=3, resolution=40)
+    field, bounds = seen.field, seen.field.bounds
+    row, column = np.nonzero(np.isfinite(field.signed))
+    nodes = np.column_stack([field.x[column], field.y[row]])
+    of_bin = np.minimum(c * _BINS, _BINS - 1).astype(int) == 3
+    distance = np.abs(nodes[:, None] - z[None, of_bin]).sum(axis=2)
+    kernel = np.exp(-distance / (2 * _GAMMA))
+    exact = kernel @ (c - a)[of_bin] / kernel.sum(axis=1)
+    assert len(nodes) > 300
+    assert (bounds[0][row, column] <= exact).all()
+    assert (exact <= bounds[1][row, column]).all()
+    assert np.abs(exact - field.signed[row, column]).max() <= seen.uncertainty.max()
+    assert seen.counts[seen.chosen].sum() == of_bin.sum()
+    assert f"{of_bin.sum():,} rows" in seen.sentence
+
+
+def test_cells_hold_the_mean_errors_of_their_rows(rows, sums):
+    seen = SumsLandscape.of(sums, gamma=_GAMMA, resolution=40)
+    assert seen.field.bounds is None
+    exact = local_errors(*rows, gamma=_GAMMA, n_bins=_BINS)
+    # Nodes average what is near: on the whole that is what the rows' own field shows.
+    on_the_right = seen.field.signed[:, seen.field.x > 1]
+    right = rows[2][:, 0] > 1
+    assert np.nanmean(on_the_right) == pytest.approx(exact.signed[right].mean(), abs=0.03)
+    spread = LocalDistribution.of(sums, gamma=_GAMMA)
+    for share in (0.5, 0.9, 1.0):
+        of = spread.quantile(share)
+        truth = np.sort(exact.absolute)[int(np.ceil(share * 3000)) - 1]
+        assert of.low <= truth <= of.high
+
+
+def test_maps_of_other_dimensions_have_no_field(rows, sums):
+    c, a, z = rows
+    line = SumsLandscape.of(LocalErrorSums.of(c, a, z[:, :1], n_bins=2), gamma=_GAMMA)
+    assert line.field is None
+    assert "too few neighbours" not in line.sentence
+    empty = LocalErrorSums.of(c / 2, a, z, n_bins=2)
+    with pytest.raises(InputError, match="with rows"):
+        SumsLandscape.of(empty, gamma=_GAMMA, bin_index=1)

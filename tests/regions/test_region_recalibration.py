@@ -4,14 +4,7 @@ import pytest
 from scipy import stats
 from synthetic import overconfident
 
-from lore_core import (
-    Dataset,
-    InputError,
-    PlattScaling,
-    TemperatureScaling,
-    brier_score,
-    negative_log_likelihood,
-)
+import lore_core as lore
 from lore_core.regions import recalibrate_region, region_recalibration
 
 
@@ -33,15 +26,15 @@ def test_numbers_are_those_of_the_methods_on_the_rows_inside(halves, found):
     assert list(table.index) == ["as it is", "Temperature scaling", "Platt scaling"]
     for name, after in {
         "as it is": ev,
-        "Temperature scaling": TemperatureScaling().fit(cal).recalibrate(ev),
-        "Platt scaling": PlattScaling().fit(cal).recalibrate(ev),
+        "Temperature scaling": lore.TemperatureScaling().fit(cal).recalibrate(ev),
+        "Platt scaling": lore.PlattScaling().fit(cal).recalibrate(ev),
     }.items():
         row = table.loc[name]
         assert row["gap"] == pytest.approx(after.confidence.mean() - after.accuracy)
         assert row["NLL"] == pytest.approx(
-            negative_log_likelihood(after.probabilities, after.labels)
+            lore.negative_log_likelihood(after.probabilities, after.labels)
         )
-        assert row["Brier"] == pytest.approx(brier_score(after.probabilities, after.labels))
+        assert row["Brier"] == pytest.approx(lore.brier_score(after.probabilities, after.labels))
         change = (after.confidence - after.outcome) - (ev.confidence - ev.outcome)
         assert row["gap_change"] == pytest.approx(change.mean())
         if name != "as it is":
@@ -50,7 +43,7 @@ def test_numbers_are_those_of_the_methods_on_the_rows_inside(halves, found):
         assert row["gap_low"] < row["gap"] < row["gap_high"]
 
 
-def test_an_overconfident_region_is_mended(found):
+def test_an_overconfident_region_is_mended(found, halves):
     before, temperature, platt = found.table["gap"]
     assert before > 0.08
     assert max(abs(temperature), abs(platt)) < 0.04
@@ -58,12 +51,9 @@ def test_an_overconfident_region_is_mended(found):
     assert "they confirm it" in found.sentence
     assert f"Fitted on the {found.n_fitted} calibration rows inside" in found.sentence
     assert found.fitted[0].temperature_ > 1.5
-
-
-def test_chance_on_evaluation_rows_is_not_confirmed(halves):
     cal, ev = halves
     # Only wrong rows: a region no calibration row can confirm.
-    mended = TemperatureScaling().fit(cal)
+    mended = lore.TemperatureScaling().fit(cal)
     cal, ev = mended.recalibrate(cal), mended.recalibrate(ev)
     found = recalibrate_region(cal, ev, np.arange(len(cal)) % 5 == 0, ev.outcome == 0)
     assert "they confirm it" not in found.sentence
@@ -76,25 +66,19 @@ def test_only_the_top_confidence_known(halves):
     found = recalibrate_region(cal, ev, np.ones(len(cal), bool), np.ones(len(ev), bool))
     assert "gap" in found.table
     assert "NLL" not in found.table
-
-
-def test_one_row_to_measure_on(halves):
     cal, ev = halves
     found = recalibrate_region(cal, ev, np.ones(len(cal), bool), np.arange(len(ev)) == 3)
     assert np.isnan(found.table["NLL_low"]).all()
     assert np.isfinite(found.table["gap_low"]).all()
     assert found.sentence
-
-
-def test_errors(halves):
     cal, ev = halves
     few, all_ev = np.arange(len(cal)) < 49, np.ones(len(ev), bool)
-    with pytest.raises(InputError, match="at least 50 calibration rows .* this one holds 49"):
+    with pytest.raises(lore.InputError, match="at least 50 calibration rows .* this one holds 49"):
         recalibrate_region(cal, ev, few, all_ev)
     all_cal = np.ones(len(cal), bool)
-    with pytest.raises(InputError, match="this one holds none"):
+    with pytest.raises(lore.InputError, match="this one holds none"):
         recalibrate_region(cal, ev, all_cal, ~all_ev)
-    with pytest.raises(InputError, match="as many rows"):
+    with pytest.raises(lore.InputError, match="as many rows"):
         recalibrate_region(cal, ev, all_cal[:-1], all_ev)
 
 
@@ -104,7 +88,7 @@ def test_a_part_of_the_rows_at_a_time_says_the_same(halves, monkeypatch, weighte
     if weighted:
         rng = np.random.default_rng(3)
         cal, ev = (
-            Dataset(data.probabilities, data.labels, weights=rng.uniform(0.2, 3, len(data)))
+            lore.Dataset(data.probabilities, data.labels, weights=rng.uniform(0.2, 3, len(data)))
             for data in halves
         )
     inside = [data.probabilities[:, 0] > 0.2 for data in (cal, ev)]

@@ -44,17 +44,9 @@ def test_calibration_rows_give_lores_answer(halves, binning):
     cal, cal_z, data, z = halves
     method = LoRe(0.3, 4, binning).fit(cal, cal_z)
     new = method.recalibrate(data, z).confidence
+    options = {"gamma": 0.3, "n_bins": 4, "binning": binning}
     for row in (3, 50, 120):
-        found = row_evidence(
-            data,
-            z,
-            row,
-            calibration=cal,
-            calibration_embedding=cal_z,
-            gamma=0.3,
-            n_bins=4,
-            binning=binning,
-        )
+        found = row_evidence(data, z, row, calibration=cal, calibration_embedding=cal_z, **options)
         assert found.accuracy == pytest.approx(new[row])
         assert len(found.neighbours) == 12
         assert f"LoRe would say {new[row] * 100:.1f} %" in found.sentence
@@ -65,7 +57,7 @@ def test_calibration_rows_give_lores_answer(halves, binning):
         assert first["true"] == cal.class_name(cal.labels[subgroup])
 
 
-def test_weights_that_underflow_leave_the_nearest(halves):
+def test_the_ends(halves):
     cal, cal_z, data, z = halves
     found = row_evidence(
         data, z + 1e6, 5, calibration=cal, calibration_embedding=cal_z, gamma=1e-3, n_bins=1
@@ -73,9 +65,6 @@ def test_weights_that_underflow_leave_the_nearest(halves):
     assert np.isfinite(found.accuracy)
     assert found.neighbours["share"].iloc[0] > 0.4
     assert found.neighbours["distance"].is_monotonic_increasing
-
-
-def test_a_bin_without_calibration_rows(halves):
     cal, cal_z, data, z = halves
     row = int(np.argmax(data.confidence))
     low = cal.confidence < data.confidence[row] - 0.2
@@ -85,17 +74,11 @@ def test_a_bin_without_calibration_rows(halves):
     assert found.n_rows == len(found.neighbours) == 0
     assert np.isnan(found.accuracy)
     assert "nothing speaks for or against it" in found.sentence
-
-
-def test_a_class_as_target(halves):
     _, _, data, z = halves
     found = row_evidence(data, z, 4, target=1, n_bins=3)
     assert found.confidence == data.probabilities[4, 1]
     subgroup = found.neighbours["row"].iloc[1]
     assert found.neighbours["right"].iloc[1] == (data.labels[subgroup] == 1)
-
-
-def test_errors(halves):
     cal, cal_z, data, z = halves
     with pytest.raises(InputError, match="'row' must be a whole number in \\[0, 199\\]"):
         row_evidence(data, z, 200)

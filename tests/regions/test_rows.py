@@ -2,10 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import Dataset, local_errors
+from lore_core import Dataset, InputError, Region, local_errors, region_report
 from lore_core.regions import (
     class_positions,
     drawn_rows,
+    report_by,
     row_table,
     rows_with,
     telling_column,
@@ -16,24 +17,35 @@ from lore_core.regions import (
 @pytest.fixture
 def rows(sample):
     c, a, z = sample
-    data = Dataset(
-        np.column_stack([c, 1 - c]),
-        1 - a.astype(int),
-        features=z,
-        groups=pd.DataFrame({"site": np.arange(len(c)) % 3}),
-        metadata=pd.DataFrame({"site": np.arange(len(c)) % 3, "age": np.arange(len(c))}),
-        predictions=np.zeros(len(c)),
-    )
+    site = {"site": np.arange(len(c)) % 3}
+    names = {"groups": site, "metadata": site | {"age": np.arange(len(c))}}
+    p, top = np.column_stack([c, 1 - c]), np.zeros(len(c))
+    data = Dataset(p, 1 - a.astype(int), features=z, predictions=top, **names)
     return data, local_errors(c, a, z), z
 
 
-def test_worst_rows_are_the_largest_errors_among_the_supported(rows):
+def test_worst_rows_and_their_table(rows):
     _, errors, _ = rows
     within = errors.bin_index > 8
     worst = worst_rows(errors, within=within, n_rows=7, min_effective_size=5)
     allowed = within & (errors.effective_size >= 5)
     expected = np.sort(errors.absolute[allowed])[::-1][:7]
     np.testing.assert_array_equal(errors.absolute[worst], expected)
+    data, errors, _ = rows
+    table = row_table(data, np.array([5, 2]), errors)
+    assert table["row"].tolist() == [5, 2]
+    assert table["age"].tolist() == [5, 2]
+    assert list(table.columns).count("site") == 1
+    assert table["confidence"].tolist() == data.confidence[[5, 2]].tolist()
+    assert table["lce"].tolist() == errors.absolute[[5, 2]].tolist()
+    data, errors, _ = rows
+    none = row_table(data, np.array([], dtype=int), errors)
+    assert len(none) == 0
+    assert list(none.columns) == list(row_table(data, np.array([0]), errors).columns)
+    data, _, z = rows
+    subgroups = class_positions(data, z, np.ones(len(data), dtype=bool))
+    assert subgroups["name"].tolist() == ["0"]  # the other class is never predicted
+    assert ((z == subgroups[["x", "y"]].to_numpy()[0]).all(axis=1)).any()
 
 
 def test_drawn_rows_hold_the_worst_and_no_row_twice():
@@ -43,30 +55,6 @@ def test_drawn_rows_hold_the_worst_and_no_row_twice():
     assert {4, 10} <= set(drawn)
     assert within[drawn].all()
     assert np.array_equal(drawn, drawn_rows(within, np.array([4, 10]), 50))
-
-
-def test_row_table(rows):
-    data, errors, _ = rows
-    table = row_table(data, np.array([5, 2]), errors)
-    assert table["row"].tolist() == [5, 2]
-    assert table["age"].tolist() == [5, 2]
-    assert list(table.columns).count("site") == 1
-    assert table["confidence"].tolist() == data.confidence[[5, 2]].tolist()
-    assert table["lce"].tolist() == errors.absolute[[5, 2]].tolist()
-
-
-def test_row_table_of_no_rows_has_the_same_columns(rows):
-    data, errors, _ = rows
-    none = row_table(data, np.array([], dtype=int), errors)
-    assert len(none) == 0
-    assert list(none.columns) == list(row_table(data, np.array([0]), errors).columns)
-
-
-def test_a_class_is_named_where_one_of_its_rows_lies(rows):
-    data, _, z = rows
-    subgroups = class_positions(data, z, np.ones(len(data), dtype=bool))
-    assert subgroups["name"].tolist() == ["0"]  # the other class is never predicted
-    assert ((z == subgroups[["x", "y"]].to_numpy()[0]).all(axis=1)).any()
 
 
 def test_the_longest_words_tell_most_of_a_row():
@@ -115,3 +103,33 @@ def named_rows():
 )
 def test_rows_that_words_ask_for(named_rows, words, expected):
     assert np.flatnonzero(rows_with(named_rows, words)).tolist() == expected
+
+
+def test_regions_hold_what_lies_inside():
+    region = Region.box([2, 0], [0, 1])
+    inside = region.contains([[1, 0.5], [3, 0.5], [1, 2], [-1, 0.5]])
+    assert inside.tolist() == [True, False, False, False]
+    # An L: the notch at upper right is outside.
+    region = Region((0, 2, 2, 1, 1, 0), (0, 0, 1, 1, 2, 2))
+    assert region.contains([[0.5, 1.5], [1.5, 0.5], [1.5, 1.5]]).tolist() == [True, True, False]
+    with pytest.raises(InputError, match="at least 3 corners"):
+        Region((0, 1), (0, 1))
+
+
+def test_report_by_hand():
+    report = region_report([0.9, 0.7, 0.1], [1, 0, 0], np.array([True, True, False]))
+    assert (report.n_rows, report.accuracy) == (2, 0.5)
+    assert report.gap == pytest.approx(0.3)
+    assert "not off on average, as far as can be told" in report.sentence
+    inside = np.ones(200, dtype=bool)
+    assert ": overconfident" in region_report([0.9] * 200, [1, 0] * 100, inside).sentence
+    assert ": underconfident" in region_report([0.1] * 200, [1, 0] * 100, inside).sentence
+    assert region_report([0.5], [1], np.array([False])).sentence == "No rows lie in this region."
+    by = ["a", "a", "b", "b"]
+    frame = report_by(by, [0.9, 0.7, 0.6, 0.2], [0, 1, 1, 0], np.array([True, True, True, False]))
+    assert frame["name"].tolist() == ["a", "b"]
+    # a: promised 1.6 of 2, got 1; b: promised .6 of 1, got 1.
+    assert frame["excess"].tolist() == pytest.approx([0.6, -0.4])
+    assert frame["gap"].tolist() == pytest.approx([0.3, -0.4])
+    assert (frame["gap_low"] <= frame["gap"]).all()
+    assert (frame["gap"] <= frame["gap_high"]).all()

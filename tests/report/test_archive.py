@@ -41,6 +41,11 @@ def test_a_directory_and_a_zip_hold_the_same(tmp_path):
         assert archive.testzip() is None
     assert os.access(tmp_path / "out" / "rerun.sh", os.X_OK)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.zip"]
+    place = tmp_path / "out"
+    write_bundle({**FILES, "old.txt": b"old"}, place)
+    write_bundle(FILES, place)
+    assert contents(place) == FILES
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.zip"]
 
 
 def test_a_zip_has_the_same_bytes_on_every_day(monkeypatch):
@@ -51,14 +56,6 @@ def test_a_zip_has_the_same_bytes_on_every_day(monkeypatch):
     assert {info.date_time for info in infos} == {(1980, 1, 1, 0, 0, 0)}
     modes = {info.filename: info.external_attr >> 16 & 0o777 for info in infos}
     assert modes == {"a/b.csv": 0o644, "config.json": 0o644, "rerun.sh": 0o755}
-
-
-def test_an_earlier_report_is_replaced_and_nothing_of_it_stays(tmp_path):
-    place = tmp_path / "out"
-    write_bundle({**FILES, "old.txt": b"old"}, place)
-    write_bundle(FILES, place)
-    assert contents(place) == FILES
-    assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 def test_other_files_are_left_alone(tmp_path, dataset):
@@ -111,20 +108,11 @@ def test_rerun_makes_the_same_numbers(first_report, data_file, tmp_path):
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lore_core.cli "$@" --no-images\n')
     command.chmod(0o755)
     root = Path(lore.__file__).parents[1]
-    environment = {
-        **os.environ,
-        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(root),
-        "OUT": str(tmp_path / "again"),
-    }
-    run = subprocess.run(
-        ["sh", str(first_report / "rerun.sh")],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    names = {"PATH": path, "PYTHONPATH": str(root), "OUT": str(tmp_path / "again")}
+    again = ["sh", str(first_report / "rerun.sh")]
+    options = {"capture_output": True, "text": True, "check": False}
+    run = subprocess.run(again, env=os.environ | names, cwd=tmp_path, **options)
     assert run.returncode == 0, run.stderr
     before, after = contents(first_report), contents(tmp_path / "again")
     assert set(before) == set(after)
@@ -144,21 +132,12 @@ def test_other_data_are_refused(first_report, data_file, make_dataset, tmp_path,
     assert not (tmp_path / "out").exists()
 
 
-def test_without_a_file_rerun_asks_for_one(files):
+def test_without_a_file_rerun_asks_for_one(files, dataset, tmp_path):
     script = files["rerun.sh"].decode()
     assert '"${1:?name the data file' in script
     assert 'lore report "$@" --map pca-2 --gamma 0.4 --bins 5' in script
-
-
-def test_write_report(dataset, tmp_path):
-    place = lore.write_report(
-        dataset,
-        tmp_path / "r.zip",
-        gamma=0.4,
-        n_bins=5,
-        methods=["No recalibration", "LoRe"],
-        n_draws=20,
-        images=False,
-    )
+    options = {"gamma": 0.4, "n_bins": 5, "n_draws": 20, "images": False}
+    methods = ["No recalibration", "LoRe"]
+    place = lore.write_report(dataset, tmp_path / "r.zip", methods=methods, **options)
     with zipfile.ZipFile(place) as archive:
         assert {"index.html", "config.json", "rerun.sh"} <= set(archive.namelist())

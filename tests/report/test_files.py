@@ -44,9 +44,6 @@ def test_the_numbers_are_the_librarys(files, dataset, embedding, settings):
     long = read(files, "recalibrators").set_index(["method", "metric"])
     nll = lore.negative_log_likelihood(tempered.probabilities, rows.labels)
     assert long.loc[("Temperature scaling", "NLL"), "value"] == pytest.approx(nll, abs=1e-12)
-
-
-def test_recalibrators_come_ranked(files):
     long = read(files, "recalibrators")
     nll = long[long["metric"] == "NLL"]["value"].to_numpy()
     assert len(nll) == 3
@@ -66,7 +63,7 @@ def test_csv_and_parquet_hold_the_same(files):
             np.testing.assert_allclose(csv[column], parquet[column].astype(float), rtol=1e-12)
 
 
-def test_config_says_with_what(files, dataset, settings):
+def test_config_says_with_what(files, dataset, settings, make_dataset):
     config = json.loads(files["config.json"])
     assert config["settings"]["gamma"] == 0.4
     assert config["settings"]["methods"] == list(settings.methods)
@@ -76,9 +73,6 @@ def test_config_says_with_what(files, dataset, settings):
     assert config["seeds"] == {"simulations": 0, "feature map": 0}
     assert config["versions"]["numpy"] == np.__version__
     assert config["left_out"] == {}
-
-
-def test_the_digest_is_of_the_data_not_of_their_name(dataset, make_dataset):
     # (Every copy of a dataset rescales its probabilities, and with them their last bit.)
     digest = content_digest(dataclasses.replace(dataset, name="one"))
     assert content_digest(dataclasses.replace(dataset, name="another")) == digest
@@ -99,9 +93,6 @@ def test_interactive_figures_need_no_network(files):
         text = files[name].decode()
         assert re.findall(r'src="([^"]*)"', text) == ["plotly.min.js"]
         assert 'showSendToCloud": false' in text
-
-
-def test_drawings_for_a_column_of_print(files):
     from xml.etree import ElementTree
 
     drawn = {name[13:-4] for name in files if name.startswith("figures/84mm/")}
@@ -143,9 +134,6 @@ def test_a_class_that_is_not_there(view, settings):
     message = "'target' must be 'top-label' or a class index 0 to 2; got 9"
     with pytest.raises(lore.InputError, match=message):
         report_files(view.with_(target=9), settings, images=False)
-
-
-def test_work_can_be_stopped(view, settings):
     from lore_core.data.progress import Cancelled
 
     shares = []

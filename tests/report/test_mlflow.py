@@ -74,6 +74,12 @@ def rows(n=300):
     return pd.DataFrame(x, columns=["age", "income"]), y
 
 
+def evaluate(evaluator, table, y, config, **more):
+    data = SimpleNamespace(features_data=table, labels_data=y, feature_names=None)
+    known = {"model_type": "classifier", "dataset": data, "run_id": "1"}
+    return evaluator.evaluate(**known, evaluator_config=config, **more)
+
+
 def test_a_model_that_says_its_probabilities(evaluator):
     table, y = rows()
     model = LogisticRegression().fit(table, y)
@@ -81,13 +87,7 @@ def test_a_model_that_says_its_probabilities(evaluator):
     assert evaluator.can_evaluate(model_type="classifier", evaluator_config=config)
     assert not evaluator.can_evaluate(model_type="classifier", evaluator_config={})
     assert not evaluator.can_evaluate(model_type="regressor", evaluator_config=config)
-    found = evaluator.evaluate(
-        model_type="classifier",
-        dataset=SimpleNamespace(features_data=table, labels_data=y, feature_names=None),
-        run_id="1",
-        evaluator_config=config,
-        model=model,
-    )
+    found = evaluate(evaluator, table, y, config, model=model)
     expected = lore.Dataset(
         model.predict_proba(table), (y == "yes").astype(int), features=table
     ).with_split(0.5)
@@ -101,14 +101,8 @@ def test_a_model_that_says_its_probabilities(evaluator):
 
 
 def test_columns_that_are_not_there_are_said(evaluator):
-    table, y = rows()
     with pytest.raises(lore.InputError, match="'p_no', which was named as probabilities"):
-        evaluator.evaluate(
-            model_type="classifier",
-            dataset=SimpleNamespace(features_data=table, labels_data=y, feature_names=None),
-            run_id="1",
-            evaluator_config={"probabilities": ["p_no", "p_yes"]},
-        )
+        evaluate(evaluator, *rows(), {"probabilities": ["p_no", "p_yes"]})
 
 
 @pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow is an optional library")

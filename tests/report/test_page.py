@@ -1,13 +1,19 @@
 import base64
 import json
 import re
+from importlib.resources import files
 
 import numpy as np
+import pandas as pd
 import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
 
 import lore_core as lore
 from lore_core.report.charts import landscape_chart, live_landscape
 from lore_core.report.findings import examine
+from lore_core.report.model_card import model_card
+from lore_core.report.rendering import missing, render
 from lore_core.shipping import describe
 
 
@@ -32,15 +38,12 @@ def landscape(findings):
     return live_landscape(findings, landscape_chart(findings))
 
 
-def test_nothing_is_asked_of_anyone(index):
+def test_the_page_asks_nobody_and_has_every_section(index, dataset, findings):
     assert "Content-Security-Policy\" content=\"default-src 'none'" in index
     links = set(re.findall(r"https?://[^\"' <]+", index))
     assert links == {"http://www.w3.org/2000/svg"}  # a name, not an address that is opened
     assert not re.search(r'(?:src|href)="(?!data:|#)', index)
     assert len(index.encode()) < 5_000_000
-
-
-def test_every_section_is_there(index):
     for words in (
         "Where it is wrong",
         "ranked by NLL, a proper score",
@@ -55,12 +58,12 @@ def test_every_section_is_there(index):
         "rerun.sh",
     ):
         assert words in index, words
-
-
-def test_the_numbers_in_words_are_those_of_the_table(index, dataset):
     rows = dataset.evaluation
     ece = lore.expected_calibration_error(rows.confidence, rows.outcome, n_bins=5)
     assert f'ECE, points</abbr></td> <td class="n">{ece * 100:.1f}</td>' in index
+    result = findings.comparison
+    best = result.recalibrators[result.ranking[0]]
+    assert f"Saved as a file: {describe(best.to_bytes()).sentence}" in index
 
 
 def unpacked(text):
@@ -95,18 +98,9 @@ def test_the_slider_holds_the_field(payload, dataset, embedding):
     assert layer["note"].startswith("200 evaluation rows, all confidences together; each place av")
     assert "worst" in payload[1]["name"]
     assert payload[1]["note"].endswith("each place shows the exact signed error there.")
-
-
-def test_no_row_but_the_worst_is_in_the_page(payload):
     scene = unpacked(payload[0]["scene"])
     assert "x" not in scene
     assert len(scene["rings"]) == len(scene["worst"]) <= 30
-
-
-def test_what_a_file_of_the_best_method_holds(index, findings):
-    result = findings.comparison
-    best = result.recalibrators[result.ranking[0]]
-    assert f"Saved as a file: {describe(best.to_bytes()).sentence}" in index
 
 
 def test_a_bins_field_is_exact(landscape, dataset, embedding):
@@ -131,3 +125,37 @@ def test_the_page_and_the_file_of_the_landscape_say_the_same(landscape, files):
     for words in (f"−{landscape.scale.limit * 100:.0f} points", landscape.alt):
         assert words in drawn
     assert [region.name for region in landscape.regions] == re.findall(r">([1-9]\d*)</text>", drawn)
+
+
+def test_templates():
+    assert missing("<b> & co") == '<p class="missing">&lt;b&gt; &amp; co</p>'
+    assert missing(Markup("<b>ours</b>")) == '<p class="missing"><b>ours</b></p>'
+    assert isinstance(missing("a"), Markup)  # so another template takes it as it is
+    with pytest.raises(UndefinedError, match="'rows' is undefined"):
+        render("rows.html")
+    folder = files("lore_core.report")
+    names = {path.name for path in (folder / "templates").iterdir()}
+    sources = [path for path in folder.rglob("*") if path.suffix in (".py", ".html")]
+    asked = set(re.findall(r'"(\w+\.(?:html|css))"', "".join(path.read_text() for path in sources)))
+    assert asked - {"index.html"} == names
+
+
+_TABLE = pd.DataFrame({"metric": ["ECE", "MLCE"], "value": [0.034, float("nan")]})
+_SHOWN = pd.DataFrame({"metric": ["ECE, points", "MLCE"], "value": ["3.4", "–"]})
+_NASTY = 'my "model": <b>| [x](http://y) # 1'
+
+
+def test_front_matter_and_text():
+    said = [f"Rows of {_NASTY} are wrong.", ""]
+    card = model_card(_TABLE, name=_NASTY, sentences=said, shown=_SHOWN, measured_on="On 9 rows.")
+    _, front, text = card.split("---\n", 2)
+    lines = dict(line.strip(" -").split(": ", 1) for line in front.splitlines() if ": " in line)
+    assert json.loads(lines["name"]) == "ECE"
+    assert lines["type"] == '"expected_calibration_error"'
+    assert float(lines["value"]) == 0.034
+    assert front.count("value:") == 1  # what is not known is not claimed
+    assert f"- name: {json.dumps(_NASTY)}\n" in front
+    assert "| ECE, points | 3.4 |" in text
+    assert r"\<b\>\| \[x\](http://y) \# 1" in text
+    assert _NASTY not in text
+    assert text.rstrip().splitlines()[-1].startswith("On 9 rows. LoRe Lens ")

@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 
 from lore_core import Dataset
@@ -18,13 +17,7 @@ def _make_rows(n: int, seed: int) -> Dataset:
     labels = (random.random((n, 1)) > truth.cumsum(axis=1)).sum(axis=1).clip(0, 2)
     names = random.choice(["north", "south"], n)
     names[: n // 50] = "west"
-    return Dataset(
-        vectors,
-        labels,
-        features=X,
-        groups=pd.DataFrame({"region": names}),
-        class_names=CLASSES,
-    )
+    return Dataset(vectors, labels, X, {"region": names}, class_names=CLASSES)
 
 
 @pytest.fixture(scope="session")

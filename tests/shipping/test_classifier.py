@@ -1,3 +1,5 @@
+from functools import reduce
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -131,11 +133,12 @@ def test_it_is_what_the_library_gives_by_hand(frame, recalibrator, prefit):
     def rows(numbers):
         return from_estimator(bare, X.iloc[numbers], y[numbers], groups=X[["site"]].iloc[numbers])
 
-    by_hand = recalibrator.clone().fit(
-        rows(test), (points if prefit else points.rows(test)) if local else None
+    known, placed = (
+        (points if prefit else points.rows(test)),
+        points.transform(X.iloc[new].to_numpy()),
     )
-    new_points = points.transform(X.iloc[new].to_numpy()) if local else None
-    expected = by_hand.recalibrate(rows(new), new_points).probabilities
+    by_hand = recalibrator.clone().fit(rows(test), known if local else None)
+    expected = by_hand.recalibrate(rows(new), placed if local else None).probabilities
     if prefit:
         model = LoReClassifier(FrozenEstimator(bare), recalibrator=recalibrator)
         model.fit(X.iloc[test], y[test])
@@ -163,8 +166,8 @@ def test_columns_are_found_by_name(frame):
 
 def test_sparse_rows_are_made_dense_or_refused(frame):
     X, y = sparse.csr_array(frame[0].to_numpy()), frame[1]
-    recalibrator = LogisticRecalibration(strength=10.0)
-    model = LoReClassifier(LogisticRegression(tol=1e-10), recalibrator=recalibrator)
+    base = LogisticRegression(tol=1e-10)
+    model = LoReClassifier(base, recalibrator=LogisticRecalibration(strength=10.0))
     dense = model.fit(X.toarray(), y).predict_proba(X.toarray())
     np.testing.assert_allclose(model.fit(X, y).predict_proba(X), dense, atol=1e-5)
     rows = from_estimator(model.estimator_, X, y)
@@ -206,11 +209,9 @@ def test_temperature_of_margins_is_that_of_scikit_learn(digits, n_classes):
     X, X_test, y, _ = digits
     X, y = X[y < n_classes], y[y < n_classes]
     y = np.where(np.arange(len(y)) % 9 == 0, 0, y)  # (separable classes have no temperature)
-    base = RidgeClassifier()
-    theirs = CalibratedClassifierCV(
-        base, method="temperature", ensemble=False, cv=SPLITS["splitter"]
-    )
-    ours = LoReClassifier(base, recalibrator=TemperatureScaling(), cv=SPLITS["splitter"])
+    base, cv = RidgeClassifier(), SPLITS["splitter"]
+    theirs = CalibratedClassifierCV(base, method="temperature", ensemble=False, cv=cv)
+    ours = LoReClassifier(base, recalibrator=TemperatureScaling(), cv=cv)
     found, expected = (model.fit(X, y).predict_proba(X_test) for model in (ours, theirs))
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -218,16 +219,10 @@ def test_temperature_of_margins_is_that_of_scikit_learn(digits, n_classes):
 def test_rows_that_are_left_out_often_or_never(digits):
     X, _, y, _ = digits
     halves = RepeatedStratifiedKFold(n_splits=2, n_repeats=3, random_state=0)
-    parts = [*halves.split(X, y)]
-    by_hand = np.mean(
-        [
-            cross_val_predict(GaussianNB(), X, y, cv=parts[k : k + 2], method="predict_proba")
-            for k in (0, 2, 4)
-        ],
-        axis=0,
-    )
+    parts, p = [*halves.split(X, y)], {"method": "predict_proba"}
+    rounds = [cross_val_predict(GaussianNB(), X, y, cv=parts[k : k + 2], **p) for k in (0, 2, 4)]
     model = LoReClassifier(GaussianNB(), recalibrator=TemperatureScaling(), cv=halves).fit(X, y)
-    fitted = TemperatureScaling().fit(Dataset(by_hand, y))
+    fitted = TemperatureScaling().fit(Dataset(np.mean(rounds, axis=0), y))
     assert model.recalibrator_.temperature_ == pytest.approx(fitted.temperature_, rel=1e-6)
     assert model.recalibrator_.n_rows_ == 675
     some = clone(model).set_params(cv=ShuffleSplit(2, test_size=30, random_state=0)).fit(X, y)
@@ -245,14 +240,17 @@ def test_a_class_that_was_not_seen_has_probability_0(digits):
     expected = GaussianNB().fit(X[seen], y[seen]).predict_proba(X_test)
     np.testing.assert_allclose(found, np.insert(expected, 4, 0.0, axis=1), atol=1e-12)
     assert model.classes_.tolist() == [*range(10)]
+    X, _, y, _ = digits
+    base = GaussianNB().fit(X[y < 9], y[y < 9])
+    with pytest.raises(InputError, match="only classes the estimator knows; got .*9.* at row"):
+        LoReClassifier(base, cv="prefit").fit(X, y)
 
 
 def test_groups_of_a_splitter_are_routed(frame):
     X, y = frame
     groups = np.arange(600) // 40
-    by_list = LoReClassifier(
-        recalibrator=TemperatureScaling(), cv=[*GroupKFold(3).split(X, y, groups)]
-    ).fit(X, y)
+    parts = [*GroupKFold(3).split(X, y, groups)]
+    by_list = LoReClassifier(recalibrator=TemperatureScaling(), cv=parts).fit(X, y)
     with config_context(enable_metadata_routing=True):
         routed = clone(by_list).set_params(cv=GroupKFold(3)).fit(X, y, groups=groups)
     np.testing.assert_array_equal(routed.predict_proba(X), by_list.predict_proba(X))
@@ -266,6 +264,10 @@ def test_a_frozen_classifier_stays_fitted(digits):
     found = frozen.fit(X[300:], y[300:]).predict_proba(X_test)
     np.testing.assert_array_equal(found, prefit.fit(X[300:], y[300:]).predict_proba(X_test))
     assert np.isfinite(cross_val_score(frozen, X[300:], y[300:], cv=2)).all()
+    y = np.repeat([0, 1, 2], [100, 40, 1])
+    model = LoReClassifier(DummyClassifier(), recalibrator=TemperatureScaling()).fit(y[:, None], y)
+    np.testing.assert_allclose(model.estimator_.class_prior_ * 106, [75, 30, 1])
+    assert model.recalibrator_.n_rows_ == 35
 
 
 class MarginsOnly(ClassifierMixin, BaseEstimator):
@@ -285,9 +287,8 @@ def test_margins_are_read_as_logits(frame, n_classes):
     X, y = frame
     y = np.array(["a", "b", "c"])[y + (n_classes == 3) * (X["dose"] > 0.5).to_numpy()]
     hidden, shown = MarginsOnly().fit(X, y), LogisticRegression().fit(X, y)
-    np.testing.assert_allclose(
-        from_estimator(hidden, X, y).probabilities, shown.predict_proba(X), atol=1e-12
-    )
+    found = from_estimator(hidden, X, y).probabilities
+    np.testing.assert_allclose(found, shown.predict_proba(X), atol=1e-12)
     one, two = (
         LoReClassifier(base, recalibrator=TemperatureScaling()).fit(X, y).predict_proba(X)
         for base in (MarginsOnly(), LogisticRegression())
@@ -325,11 +326,8 @@ def test_a_part_of_scikit_learn(digits):
     assert settings["cv"] == 0.25
     shipped = Predictor.load(fitted[-1].recalibrator_.to_bytes())
     scaled = fitted[0].transform(X_test)
-    np.testing.assert_allclose(
-        shipped.predict(fitted[-1].estimator_.predict_proba(scaled), scaled),
-        fitted.predict_proba(X_test),
-        atol=1e-15,
-    )
+    found = shipped.predict(fitted[-1].estimator_.predict_proba(scaled), scaled)
+    np.testing.assert_allclose(found, fitted.predict_proba(X_test), atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -349,10 +347,8 @@ def test_a_grid_over_the_recalibrator(frame, recalibrator, name, values):
     by_hand = []
     for value in values:
         other = recalibrator.clone()
-        inner = other
-        for part in name.split("__")[:-1]:
-            inner = getattr(inner, part)
-        setattr(inner, name.split("__")[-1], value)
+        *path, last = name.split("__")
+        setattr(reduce(getattr, path, other), last, value)
         one = LoReClassifier(GaussianNB(), recalibrator=other)
         by_hand.append(cross_val_score(one, X, y, cv=2, scoring="neg_log_loss").mean())
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand, rtol=1e-12)
@@ -382,10 +378,7 @@ class GaussianNBOnSparse(GaussianNB):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            {"cv": "fold"},
-            "'cv' must be a share .* iterable of .train, test. indices or",
-        ),
+        ({"cv": "fold"}, "'cv' must be a share .* iterable of .train, test. indices or"),
         ({"cv": 1.5}, "'cv' must be a share in .0, 1.; got 1.5"),
         ({"cv": 1}, "'cv' must be a share"),
         ({"cv": True}, "'cv' must be a share"),
@@ -402,20 +395,6 @@ def test_misuse(digits, arguments, message):
     X, _, y, _ = digits
     with pytest.raises(InputError, match=message):
         LoReClassifier(**{"estimator": GaussianNB(), **arguments}).fit(X, y)
-
-
-def test_an_unknown_class_for_a_fitted_classifier(digits):
-    X, _, y, _ = digits
-    base = GaussianNB().fit(X[y < 9], y[y < 9])
-    with pytest.raises(InputError, match="only classes the estimator knows; got .*9.* at row"):
-        LoReClassifier(base, cv="prefit").fit(X, y)
-
-
-def test_held_out_rows_are_alike_in_all_classes():
-    y = np.repeat([0, 1, 2], [100, 40, 1])
-    model = LoReClassifier(DummyClassifier(), recalibrator=TemperatureScaling()).fit(y[:, None], y)
-    np.testing.assert_allclose(model.estimator_.class_prior_ * 106, [75, 30, 1])
-    assert model.recalibrator_.n_rows_ == 35
 
 
 def weighted_rows():

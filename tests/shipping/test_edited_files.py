@@ -1,12 +1,13 @@
-import io
+import json
 import zipfile
 import zlib
+from io import BytesIO
 
 import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core import InputError, load_recalibrator
+from lore_core import InputError, LoRe, embed, load_recalibrator
 from lore_core.recalibration import BoostingRecalibration, registry
 from lore_core.recalibration.base import KIND
 
@@ -50,66 +51,69 @@ def test_a_part_less_or_of_another_kind_is_refused(fitted, name):
     assert load_recalibrator(edited(content, lambda header, arrays: None)) is not None
 
 
+def put(place, new):
+    def change(value, arrays):
+        array = arrays[value["array"]].copy()
+        array[place] = new
+        arrays["new"] = array
+        return {"array": "new"}
+
+    return change
+
+
+def cut(value, arrays):
+    arrays["new"] = arrays[value["array"]][:-1]
+    return {"array": "new"}
+
+
 @pytest.mark.parametrize(
     ("name", "part", "change"),
     [
-        ("TemperatureScaling", "temperature", lambda value, arrays: -1.0),
-        ("TemperatureScaling", "temperature", lambda value, arrays: {"float": "nan"}),
-        ("PlattScaling", "slope", lambda value, arrays: {"float": "inf"}),
-        ("TemperatureScaling", "temperature", lambda value, arrays: 10**30),
-        ("PlattScaling", "slope", lambda value, arrays: True),
-        ("LoRe", "gamma", lambda value, arrays: 0.0),
-        ("LoRe", "floor", lambda value, arrays: 1),
-        ("LoRe", "binning", lambda value, arrays: "equal"),
-        ("LoRe", "points", lambda value, arrays: put(arrays, value, (0, 0), np.nan)),
-        ("LoRe", "outcome", lambda value, arrays: put(arrays, value, 0, 7.0)),
-        ("LoRe", "bin_index", lambda value, arrays: put(arrays, value, 0, 15)),
-        ("LoRe", "bin_index", lambda value, arrays: put(arrays, value, 0, -1)),
-        ("LoRe", "edges", lambda value, arrays: put(arrays, value, 3, 0.01)),
-        ("LoRe", "edges", lambda value, arrays: cut(arrays, value)),
-        ("LoRe", "leftover", lambda value, arrays: cut(arrays, value)),
-        ("HistogramBinning", "accuracy", lambda value, arrays: put(arrays, value, 0, 2.0)),
-        ("HistogramBinning", "count", lambda value, arrays: cut(arrays, value)),
-        ("IsotonicRegression", "accuracy", lambda value, arrays: put(arrays, value, 0, 1.0)),
-        ("MatrixScaling", "rest", lambda value, arrays: cut(arrays, value)),
-        ("BetaCalibration", "coefficients", lambda value, arrays: put(arrays, value, 0, -1.0)),
-        ("VennAbers", "lower", lambda value, arrays: cut(arrays, value)),
-        ("VennAbers", "lower", lambda value, arrays: put(arrays, value, 0, 1.0)),
-        ("SmoothLoRe", "spread", lambda value, arrays: put(arrays, value, (0, 0), 0.3)),
-        ("SmoothLoRe", "leftover", lambda value, arrays: cut(arrays, value)),
-        ("BoostingRecalibration", "left", lambda value, arrays: put(arrays, value, 1, 0)),
-        ("BoostingRecalibration", "right", lambda value, arrays: put(arrays, value, -1, 0)),
-        ("BoostingRecalibration", "left", lambda value, arrays: put(arrays, value, 0, 10**6)),
-        ("BoostingRecalibration", "left", lambda value, arrays: put(arrays, value, 0, -1)),
-        ("BoostingRecalibration", "right", lambda value, arrays: put(arrays, value, 0, 0)),
-        ("BoostingRecalibration", "root", lambda value, arrays: put(arrays, value, 0, 1)),
-        ("BoostingRecalibration", "column", lambda value, arrays: put(arrays, value, 0, 7)),
-        ("BoostingRecalibration", "threshold", lambda value, arrays: put(arrays, value, 0, np.nan)),
-        ("BoostingRecalibration", "step", lambda value, arrays: put(arrays, value, 0, 1e308)),
-        ("BoostingRecalibration", "step", lambda value, arrays: cut(arrays, value)),
-        ("LogisticRecalibration", "scale", lambda value, arrays: put(arrays, value, 0, 0.0)),
-        ("LogisticRecalibration", "of_class", lambda value, arrays: cut(arrays, value)),
+        ("TemperatureScaling", "temperature", -1.0),
+        ("TemperatureScaling", "temperature", {"float": "nan"}),
+        ("PlattScaling", "slope", {"float": "inf"}),
+        ("TemperatureScaling", "temperature", 10**30),
+        ("PlattScaling", "slope", True),
+        ("LoRe", "gamma", 0.0),
+        ("LoRe", "floor", 1),
+        ("LoRe", "binning", "equal"),
+        ("LoRe", "points", put((0, 0), np.nan)),
+        ("LoRe", "outcome", put(0, 7.0)),
+        ("LoRe", "bin_index", put(0, 15)),
+        ("LoRe", "bin_index", put(0, -1)),
+        ("LoRe", "edges", put(3, 0.01)),
+        ("LoRe", "edges", cut),
+        ("LoRe", "leftover", cut),
+        ("HistogramBinning", "accuracy", put(0, 2.0)),
+        ("HistogramBinning", "count", cut),
+        ("IsotonicRegression", "accuracy", put(0, 1.0)),
+        ("MatrixScaling", "rest", cut),
+        ("BetaCalibration", "coefficients", put(0, -1.0)),
+        ("VennAbers", "lower", cut),
+        ("VennAbers", "lower", put(0, 1.0)),
+        ("SmoothLoRe", "spread", put((0, 0), 0.3)),
+        ("SmoothLoRe", "leftover", cut),
+        ("BoostingRecalibration", "left", put(1, 0)),
+        ("BoostingRecalibration", "right", put(-1, 0)),
+        ("BoostingRecalibration", "left", put(0, 10**6)),
+        ("BoostingRecalibration", "left", put(0, -1)),
+        ("BoostingRecalibration", "right", put(0, 0)),
+        ("BoostingRecalibration", "root", put(0, 1)),
+        ("BoostingRecalibration", "column", put(0, 7)),
+        ("BoostingRecalibration", "threshold", put(0, np.nan)),
+        ("BoostingRecalibration", "step", put(0, 1e308)),
+        ("BoostingRecalibration", "step", cut),
+        ("LogisticRecalibration", "scale", put(0, 0.0)),
+        ("LogisticRecalibration", "of_class", cut),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(fitted, name, part, change):
     def edit(header, arrays):
         state = state_of(header)
-        state[part] = change(state[part], arrays)
+        state[part] = change(state[part], arrays) if callable(change) else change
 
     with pytest.raises(InputError, match=f"the file must hold .* as '{name}: "):
         load_recalibrator(edited(fitted[name].to_bytes(), edit))
-
-
-def put(arrays, value, place, new):
-    array = arrays[value["array"]].copy()
-    array[place] = new
-    arrays["new"] = array
-    return {"array": "new"}
-
-
-def cut(arrays, value):
-    arrays["new"] = arrays[value["array"]][:-1]
-    return {"array": "new"}
 
 
 def test_members_of_an_average_must_exist(fitted):
@@ -122,13 +126,18 @@ def test_members_of_an_average_must_exist(fitted):
     def beyond(header, arrays):
         parts = [item["object"] for item in state_of(header)["partitions"]]
         (of_class,) = (part for part in parts if part["edges"] is None)
-        of_class["bin_index"] = put(arrays, of_class["bin_index"], 0, 3)
+        of_class["bin_index"] = put(0, 3)(of_class["bin_index"], arrays)
 
     with pytest.raises(InputError, match="SmoothLoRe: bin_index'; got 3"):
         load_recalibrator(edited(fitted["SmoothLoRe"].to_bytes(), beyond))
 
 
-def test_maps_and_names_must_fit(fitted):
+def test_a_map_must_know_the_calibration_rows(calibration, fitted):
+    rows = calibration.rows(slice(0, 60))
+    plane = lore.embed(rows.features, "tsne", n_iter=5)
+    content = lore.LoRe(0.3, 5).fit(rows, plane).to_bytes()
+    with pytest.raises(InputError, match="the rows of its maps as 'known_rows'; got 59"):
+        load_recalibrator(edited(content, lambda header, arrays: header.update(known_rows=59)))
     content = fitted["LoRe"].to_bytes()
     stored = lambda header: header["feature_maps"][0]["object"]["map"]["Embedding"]  # noqa: E731
     for change in (
@@ -143,27 +152,24 @@ def test_maps_and_names_must_fit(fitted):
             load_recalibrator(edited(content, change))
 
 
-def test_a_map_must_know_the_calibration_rows(calibration):
-    rows = calibration.rows(slice(0, 60))
-    plane = lore.embed(rows.features, "tsne", n_iter=5)
-    content = lore.LoRe(0.3, 5).fit(rows, plane).to_bytes()
-    with pytest.raises(InputError, match="the rows of its maps as 'known_rows'; got 59"):
-        load_recalibrator(edited(content, lambda header, arrays: header.update(known_rows=59)))
-
-
 def test_no_number_in_a_header_is_one_sentence(fitted):
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(fitted["PlattScaling"].to_bytes())) as old:
-        text = old.read("header.json").replace(b'"slope": ', b'"slope": NaN, "was": ')
-    with zipfile.ZipFile(out, "w") as new:
-        new.writestr("header.json", text)
+    def unknown(name, part):
+        return part.replace(b'"slope": ', b'"slope": NaN, "was": ')
+
     with pytest.raises(InputError, match="NaN is no JSON"):
-        load_recalibrator(out.getvalue())
+        load_recalibrator(written_again(fitted["PlattScaling"].to_bytes(), unknown))
+
+    def enlarged(name, part):
+        return part.replace(b"(16,), }            ", b"(10000000000016,), }")
+
+    changed = written_again(fitted["HistogramBinning"].to_bytes(), enlarged)
+    with pytest.raises(InputError, match=r"an array of shape \(10000000000016,\) in"):
+        load_recalibrator(changed)
 
 
 def test_sizes_are_checked_before_anything_is_unpacked(fitted, monkeypatch):
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(fitted["NoRecalibration"].to_bytes())) as old:
+    out = BytesIO()
+    with zipfile.ZipFile(BytesIO(fitted["NoRecalibration"].to_bytes())) as old:
         header = old.read("header.json")
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         new.writestr("header.json", header)
@@ -174,19 +180,6 @@ def test_sizes_are_checked_before_anything_is_unpacked(fitted, monkeypatch):
     with pytest.raises(InputError, match="claim more bytes than such a file can hold"):
         load_recalibrator(out.getvalue())
     assert not unpacked
-
-
-def test_an_array_must_be_there_as_a_whole(fitted):
-    out = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(fitted["HistogramBinning"].to_bytes())) as old,
-        zipfile.ZipFile(out, "w") as new,
-    ):
-        for name in old.namelist():
-            part = old.read(name).replace(b"(16,), }            ", b"(10000000000016,), }")
-            new.writestr(name, part)
-    with pytest.raises(InputError, match=r"an array of shape \(10000000000016,\) in"):
-        load_recalibrator(out.getvalue())
 
 
 def test_a_signed_file_is_known(fitted):
@@ -202,3 +195,88 @@ def test_a_signed_file_is_known(fitted):
         assert load_recalibrator(other) is not None
         with pytest.raises(InputError, match="must be signed with the key"):
             load_recalibrator(other, key=key)
+
+
+@pytest.fixture(params=[load_recalibrator, lore.Predictor.load], ids=["recalibrator", "predictor"])
+def read(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def content(calibration):
+    return LoRe(0.3, 5).fit(calibration, embed(calibration.features)).to_bytes()
+
+
+def written_again(content, change):
+    """Return the archive with its parts changed and the digest left as it was."""
+    out = BytesIO()
+    with zipfile.ZipFile(BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, change(name, old.read(name)))
+    return out.getvalue()
+
+
+def with_header(content, **changes):
+    def change(name, part):
+        return json.dumps(json.loads(part) | changes) if name == "header.json" else part
+
+    return written_again(content, change)
+
+
+def test_another_schema_or_header(read, content):
+    for schema in (0, 2, "1", None):
+        other = with_header(content, schema=schema, written_by="lore-lens 9.0")
+        with pytest.raises(InputError, match=rf"schema 1; got {schema!r}, written by lore-lens 9"):
+            read(other)
+    with pytest.raises(InputError, match="its checksum is not that of its content"):
+        read(with_header(content, class_names=["ash", "cedar", "birch"]))
+
+
+def test_a_flipped_byte_and_a_short_file(read, content):
+    flipped = []
+    for share in (0.3, 0.5, 0.7, 0.9):
+        damaged = bytearray(content)
+        damaged[int(share * len(content))] ^= 0xFF
+        flipped.append(bytes(damaged))
+    for damaged in (*flipped, content[: len(content) // 2]):
+        with pytest.raises(InputError, match="damaged or was changed"):
+            read(damaged)
+
+
+def test_other_files(read, tmp_path):
+    np.savez(tmp_path / "data.npz", probs=np.eye(2))
+    with pytest.raises(InputError, match="'data.npz' is no file of a recalibrator"):
+        read(tmp_path / "data.npz")
+    (tmp_path / "m.lore").write_bytes(b"\x80\x04K\x01.")
+    with pytest.raises(InputError, match="no file of a recalibrator at all"):
+        read(tmp_path / "m.lore")
+    with pytest.raises(InputError, match="'gone.lore' cannot be read"):
+        read(tmp_path / "gone.lore")
+
+
+def test_pickled_arrays_are_not_loaded(read, content):
+    out = BytesIO(content)
+    with zipfile.ZipFile(out, "a") as archive, archive.open("evil.npy", "w") as member:
+        header = {"descr": "|O", "fortran_order": False, "shape": (1,)}
+        np.lib.format.write_array_header_1_0(member, header)
+        member.write(b"\x80\x04K\x01.")
+    with pytest.raises(InputError, match="damaged or was changed .*allow_pickle"):
+        read(out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"class": "LoRe"', '"class": "Foo"', "must hold one of"),
+        ('"recalibrator"', '"calculator"', "kinds of values this version knows; got 'calc"),
+        ('"LinearMap"', '"Curve"', "kinds of values this version knows; got 'Curve'"),
+        ('"settings"', '"sets"', "must hold all its parts; KeyError: 'settings'"),
+        ('"gamma"', '"gnome"', "must hold all its parts; TypeError: .*'gnome'"),
+    ],
+)
+def test_unknown_parts_under_a_right_digest(read, content, old, new, message):
+    header, arrays = KIND.unpack(content)
+    text = json.dumps(header)
+    assert old in text
+    with pytest.raises(InputError, match=message):
+        read(KIND.pack(json.loads(text.replace(old, new)), arrays))

@@ -2,27 +2,17 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    Dataset,
-    GroupWise,
-    InputError,
-    LoRe,
-    PlattScaling,
-    Predictor,
-    TemperatureScaling,
-    embed,
-    load,
-    load_recalibrator,
-    recalibrate_file,
-)
+import lore_core as lore
 from lore_core.cli import main
 from lore_core.comparison import confidence_difference
 from lore_core.shipping import describe
+from lore_core.shipping.files import recalibrate_file, recalibrate_files
 
 CLASSES = ["p_ash", "p_birch", "p_cedar"]
 KINDS = ["parquet", "csv"]
@@ -59,8 +49,8 @@ def read(path):
 
 @pytest.fixture(scope="module")
 def model(calibration):
-    local = embed(calibration.features, "pca", 2)
-    return GroupWise(LoRe(0.3, 5), "region").fit(calibration, local)
+    local = lore.embed(calibration.features, "pca", 2)
+    return lore.GroupWise(lore.LoRe(0.3, 5), "region").fit(calibration, local)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,21 +61,15 @@ def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
     source = write(frame, tmp_path / f"new.{kind}")
     before = source.read_bytes()
     shares = []
-    done = recalibrate_file(
-        model,
-        source,
-        tmp_path / f"out.{kind}",
-        chunk_rows=chunk_rows,
-        progress=lambda share, message: shares.append(share),
-    )
-    assert done == len(rows)
+    target, options = tmp_path / f"out.{kind}", {"progress": lambda share, _: shares.append(share)}
+    assert recalibrate_file(model, source, target, chunk_rows=chunk_rows, **options) == len(rows)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    out = read(tmp_path / f"out.{kind}")
+    out = read(target)
     assert list(out) == [*frame, "confidence", "prediction"]
     untouched = [name for name in frame if name not in CLASSES]
     pd.testing.assert_frame_equal(out[untouched], read(source)[untouched])
-    expected = Predictor.load(model.to_bytes()).predict(
+    expected = lore.Predictor.load(model.to_bytes()).predict(
         rows.probabilities, rows.features, rows.groups
     )
     np.testing.assert_allclose(out[CLASSES].to_numpy(), expected, rtol=0, atol=1e-13)
@@ -94,41 +78,34 @@ def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
     np.testing.assert_allclose(out["confidence"], expected[np.arange(len(top)), top], atol=1e-13)
     assert source.read_bytes() == before
     assert sorted(item.name for item in tmp_path.iterdir()) == [f"new.{kind}", f"out.{kind}"]
+    if chunk_rows == 250:
+        recalibrate_file(model, source, target, suffix="_lore")
+        out = read(target)
+        added = [*(f"{name}_lore" for name in CLASSES), "confidence_lore", "prediction"]
+        assert list(out) == [*frame, *added]
+        np.testing.assert_array_equal(out["p_ash"], read(source)["p_ash"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_suffix(kind, model, new, tmp_path):
-    frame = table_of(new)
-    source = write(frame, tmp_path / f"new.{kind}")
-    recalibrate_file(model, source, tmp_path / f"out.{kind}", suffix="_lore")
-    out = read(tmp_path / f"out.{kind}")
-    added = [*(f"{name}_lore" for name in CLASSES), "confidence_lore", "prediction"]
-    assert list(out) == [*frame, *added]
-    np.testing.assert_array_equal(out["p_ash"], read(source)["p_ash"])
-
-
-@pytest.mark.parametrize(("kind", "name"), [("csv", "p_yes"), ("parquet", "p_yes"), ("csv", "p")])
-def test_one_column_of_two_classes(kind, name, new, tmp_path):
-    two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
-    model = PlattScaling().fit(two)
-    source = write(pd.DataFrame({name: new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
-    recalibrate_file(model, source, tmp_path / f"b.{kind}")
-    out = read(tmp_path / f"b.{kind}")
-    expected = model.recalibrate(two)
-    np.testing.assert_allclose(out[name], expected.probabilities[:, 1], atol=1e-13)
-    assert list(out) == [name, "confidence", "prediction"]
-
-
-def test_a_lone_probability_beside_a_prediction_may_be_that_ones(new, tmp_path):
-    two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
+def test_one_column_of_two_classes(new, tmp_path):
+    two = lore.Dataset(
+        new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"]
+    )
+    model = lore.PlattScaling().fit(two)
+    expected = model.recalibrate(two).probabilities[:, 1]
+    for kind, name in (("csv", "p_yes"), ("parquet", "p_yes"), ("csv", "p")):
+        source = write(pd.DataFrame({name: new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
+        recalibrate_file(model, source, tmp_path / f"b.{kind}")
+        out = read(tmp_path / f"b.{kind}")
+        np.testing.assert_allclose(out[name], expected, atol=1e-13)
+        assert list(out) == [name, "confidence", "prediction"]
+    # Beside a prediction a lone probability may be that one's.
     frame = pd.DataFrame({"p": two.confidence, "prediction": np.repeat(["no"], len(two))})
-    source = write(frame, tmp_path / "a.csv")
-    with pytest.raises(InputError, match="p_<class>"):
-        recalibrate_file(PlattScaling().fit(two), source, tmp_path / "b.csv")
+    with pytest.raises(lore.InputError, match="p_<class>"):
+        recalibrate_file(model, write(frame, tmp_path / "a.csv"), tmp_path / "b.csv")
 
 
 def test_confidence_and_prediction(calibration, new, tmp_path):
-    model = PlattScaling().fit(calibration)
+    model = lore.PlattScaling().fit(calibration)
     names = np.array(new.class_names)[new.predictions]
     frame = pd.DataFrame({"confidence": new.confidence, "prediction": names, "note": "x"})
     source = write(frame, tmp_path / "a.parquet")
@@ -156,14 +133,14 @@ def test_bad_rows_are_told_by_number(kind, change, message, model, new, tmp_path
     source = write(change(table_of(new)), tmp_path / f"new.{kind}")
     target = tmp_path / f"out.{kind}"
     target.write_bytes(b"what was there")
-    with pytest.raises(InputError, match=rf"'new.{kind}': .*{message}.*row 777\b"):
+    with pytest.raises(lore.InputError, match=rf"'new.{kind}': .*{message}.*row 777\b"):
         recalibrate_file(model, source, target, chunk_rows=100)
     assert target.read_bytes() == b"what was there"
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_semicolons_and_a_byte_order_mark(calibration, new, tmp_path):
-    model = TemperatureScaling().fit(calibration)
+    model = lore.TemperatureScaling().fit(calibration)
     source, target = tmp_path / "new.csv", tmp_path / "out.csv"
     frame = table_of(new)[["id", *CLASSES, "remark"]]
     frame.to_csv(source, index=False, sep=";", encoding="utf-8-sig")
@@ -175,26 +152,21 @@ def test_semicolons_and_a_byte_order_mark(calibration, new, tmp_path):
     np.testing.assert_allclose(out[CLASSES].to_numpy(), expected, atol=1e-13)
 
 
-def test_text_for_a_number(model, new, tmp_path):
-    frame = table_of(new).astype({"f_2": object})
-    frame.loc[555, "f_2"] = "n/a"
-    source = write(frame, tmp_path / "new.csv")
-    with pytest.raises(InputError, match="column 'f_2' must hold numbers; got 'n/a' at row 555"):
-        recalibrate_file(model, source, tmp_path / "out.csv", chunk_rows=100)
-
-
 def test_bad_files(model, new, tmp_path):
     frame = table_of(new)
     fewer = write(frame.drop(columns=["f_1", "f_4"]), tmp_path / "fewer.csv")
     other = write(frame.rename(columns={"p_cedar": "p_oak"}), tmp_path / "other.parquet")
     alone = write(frame.drop(columns="region"), tmp_path / "alone.csv")
     good = write(frame, tmp_path / "good.csv")
+    texts = frame["f_2"].astype(object).where(frame.index != 555, "n/a")
+    text = write(frame.assign(f_2=texts), tmp_path / "text.csv")
     (tmp_path / "empty.csv").write_text(",".join(frame) + "\n")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 but not really")
     cases = [
         (fewer, "out.csv", "the 5 features .* no 'f_1', 'f_4'"),
         (other, "out.parquet", "for every class of the fit .* no 'p_cedar'"),
         (alone, "out.csv", "must have the group columns of the fit; no 'region'"),
+        (text, "out.csv", "column 'f_2' must hold numbers; got 'n/a' at row 555"),
         (good, "out.parquet", "'target' must be a .csv file like the source"),
         (good, "good.csv", "'target' must be another file"),
         (good, "no/out.csv", "the directory of .* must exist"),
@@ -204,8 +176,8 @@ def test_bad_files(model, new, tmp_path):
         (tmp_path / "x.npz", "out.npz", "must be a .parquet or .csv file"),
     ]
     for source, target, message in cases:
-        with pytest.raises(InputError, match=message):
-            recalibrate_file(model, source, tmp_path / target)
+        with pytest.raises(lore.InputError, match=message):
+            recalibrate_file(model, source, tmp_path / target, chunk_rows=100)
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -222,19 +194,7 @@ recalibrate_file(*sys.argv[1:4], chunk_rows=100, progress=progress)
 """
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_killed_half_way(kind, how, model, new, tmp_path):
-    source = write(table_of(new), tmp_path / f"new.{kind}")
-    target = tmp_path / f"out.{kind}"
-    target.write_bytes(b"what was there")
-    model.save(tmp_path / "m.lore")
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(tmp_path / "m.lore"), str(source), str(target)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+def killed(process, how):
     try:
         assert process.stdout.readline() == "ready\n"
         assert process.stdout.readline() == "100 rows recalibrated\n"
@@ -242,13 +202,28 @@ def test_killed_half_way(kind, how, model, new, tmp_path):
         assert process.wait(10) != 0
     finally:
         process.kill()
-        process.stdout.close()
-        process.wait()
-    assert target.read_bytes() == b"what was there"
-    left = {item.name for item in tmp_path.iterdir()} - {f"new.{kind}", f"out.{kind}", "m.lore"}
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_killed_half_way(how, model, new, tmp_path):
+    model.save(tmp_path / "m.lore")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    known, targets = {"m.lore"}, [tmp_path / f"out.{kind}" for kind in KINDS]
+    with ExitStack() as processes:
+        started = []
+        for target in targets:
+            source = write(table_of(new), tmp_path / f"new{target.suffix}")
+            target.write_bytes(b"what was there")
+            command = [sys.executable, "-c", SLOW, str(tmp_path / "m.lore"), source, target]
+            started.append(processes.enter_context(subprocess.Popen(command, **pipes)))
+            known |= {source.name, target.name}
+        for process in started:
+            killed(process, how)
+    assert [target.read_bytes() for target in targets] == [b"what was there"] * 2
+    left = {item.name for item in tmp_path.iterdir()} - known
     # (Elsewhere nobody can tidy up after these; what stays is hidden and not the target.)
     stays = how != signal.SIGINT and not hasattr(os, "O_TMPFILE")
-    assert [name[0] for name in left] == ["."] * stays
+    assert [name[0] for name in left] == ["."] * 2 * stays
 
 
 def test_the_command(calibration, new, tmp_path, capsys):
@@ -261,10 +236,10 @@ def test_the_command(calibration, new, tmp_path, capsys):
         fit = ["recalibrate", "--fit", str(fit_on), "--method", method, *options]
         assert main([*fit, "--save", str(saved)]) == 0
         assert main(["recalibrate", "--model", str(saved), str(source), "-o", str(out)]) == 0
-        local = embed(calibration.features, "pca", 2)
-        by_hand = LoRe(0.3, 5).fit(calibration, local)
+        local = lore.embed(calibration.features, "pca", 2)
+        by_hand = lore.LoRe(0.3, 5).fit(calibration, local)
         if method == "temperature":
-            by_hand = TemperatureScaling().fit(calibration)
+            by_hand = lore.TemperatureScaling().fit(calibration)
         expected = by_hand.recalibrate(new, local.transform(new.features)).probabilities
         # The file's probabilities were divided by their sums once more; T is found to 1e-6.
         np.testing.assert_allclose(read(out)[CLASSES].to_numpy(), expected, atol=1e-6)
@@ -286,9 +261,11 @@ def test_the_command_without_rows(calibration, new, tmp_path, capsys):
     assert not contents.single_rows
     out = capsys.readouterr().out
     assert contents.sentence in out
-    data = load(source)
-    method = LoRe(0.3, 5).fit(data.calibration, embed(data.calibration.features, "pca", 2))
-    off = confidence_difference(method, load_recalibrator(saved), data.evaluation)
+    data = lore.load(source)
+    method = lore.LoRe(0.3, 5).fit(
+        data.calibration, lore.embed(data.calibration.features, "pca", 2)
+    )
+    off = confidence_difference(method, lore.load_recalibrator(saved), data.evaluation)
     assert f"the confidences of 900 evaluation rows differ by {off.mean * 100:.1f} points" in out
     assert main(["recalibrate", "--describe", str(saved)]) == 0
     said = capsys.readouterr().out
@@ -313,3 +290,49 @@ def test_the_command_misused(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["recalibrate", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def sources(tmp_path):
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for k in range(3):
+        p = rng.uniform(0.05, 0.95, 120)
+        frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": rng.normal(size=120)})
+        frame["label"] = np.where(rng.random(120) < p**2, "yes", "no")
+        frame.to_parquet(folder / f"part-{k}.parquet")
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture
+def saved(sources, tmp_path):
+    path = tmp_path / "m.lore"
+    lore.TemperatureScaling().fit(lore.load(sources[0])).save(path)
+    return path
+
+
+def test_each_of_many_files_is_what_it_is_alone(sources, saved, tmp_path):
+    alone, out = tmp_path / "alone.parquet", tmp_path / "out"
+    recalibrate_file(saved, sources[1], alone)
+    done = recalibrate_files(saved, sources, out, chunk_rows=50)
+    assert (done.n_rows, done.n_written, done.n_kept) == (360, 3, 0)
+    pd.testing.assert_frame_equal(pd.read_parquet(out / "part-1.parquet"), pd.read_parquet(alone))
+    assert recalibrate_files(saved, sources, out).n_kept == 3
+    os.utime(sources[0], (0, 0))
+    assert recalibrate_files(saved, sources, out).n_written == 1
+    assert recalibrate_files(saved, sources, out, suffix="_new").n_written == 3
+    pd.read_parquet(sources[2]).to_parquet(out / "part-2.parquet")
+    assert recalibrate_files(saved, sources, out, suffix="_new").n_written == 1
+
+
+def test_a_bad_file_is_named_and_the_others_kept(sources, saved, tmp_path):
+    frame = pd.read_parquet(sources[1])
+    frame.loc[3, "p_yes"] = np.nan
+    frame.to_parquet(sources[1])
+    out = tmp_path / "out"
+    with pytest.raises(lore.InputError, match=r"part-1\.parquet.*row 3"):
+        recalibrate_files(saved, sources, out)
+    assert [path.name for path in out.iterdir()] == ["part-0.parquet"]
+    with pytest.raises(lore.InputError, match="two of the files"):
+        recalibrate_files(saved, [sources[0], sources[0]], out)

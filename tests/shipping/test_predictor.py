@@ -107,9 +107,6 @@ def test_misuse(fitted, new):
     for act, message in cases:
         with pytest.raises(InputError, match=message):
             act()
-
-
-def test_what_it_needs_is_said(fitted):
     lore, _, by_group = (Predictor.load(method.to_bytes()) for method in fitted)
     assert (lore.needs_features, lore.needs_groups) == (True, False)
     assert (by_group.needs_features, by_group.needs_groups) == (True, True)

@@ -5,6 +5,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.comparison.effects import compare_rewards
+from lore_core.regions import Field
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View
 from lore_core.view.inference import chance_band_of, chance_errors_of
@@ -15,6 +16,7 @@ from lore_core.view.methods import (
     recalibrators_of,
     simulating_of,
 )
+from lore_core.view.preview import RESOLUTION, preview_rows
 from lore_core.view.where import (
     calibration_rows_of,
     errors_of,
@@ -37,15 +39,9 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     errors = errors_of(view)
     own = field_of(view, errors, bin_index=2, resolution=8)
     assert own.exact
-    expected = lore.error_field(
-        view.target_rows.confidence,
-        view.target_rows.outcome,
-        view.points(),
-        gamma=0.5,
-        rows=errors.bin_index == 2,
-        resolution=8,
-        min_effective_size=10,
-    )
+    known = view.target_rows.confidence, view.target_rows.outcome, view.points()
+    options = {"gamma": 0.5, "resolution": 8, "min_effective_size": 10}
+    expected = lore.error_field(*known, rows=errors.bin_index == 2, **options)
     np.testing.assert_array_equal(own.signed, expected.signed)
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
@@ -89,24 +85,13 @@ def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
 def test_evidence_from_either_rows(view):
     sources = [evidence_of(view, 5, by_calibration=given).source for given in (False, True)]
     assert sources == ["evaluation", "calibration"]
-
-
-def test_chance_where_simulations_are_not_wanted(view):
     assert chance_errors_of(view, n_draws=0) is None
     assert chance_band_of(view, n_draws=0) is None
     found = chance_errors_of(view, n_draws=40)
     assert found is not None
-    np.testing.assert_array_equal(
-        found.mlce,
-        lore.null_errors(
-            view.target_rows.confidence,
-            view.points(),
-            gamma=0.5,
-            n_bins=3,
-            n_draws=40,
-            random_state=1,
-        ).mlce,
-    )
+    options = {"gamma": 0.5, "n_bins": 3, "n_draws": 40, "random_state": 1}
+    drawn = lore.null_errors(view.target_rows.confidence, view.points(), **options)
+    np.testing.assert_array_equal(found.mlce, drawn.mlce)
 
 
 def test_no_suggestion_without_pairs_of_calibration_rows(view):
@@ -118,36 +103,19 @@ def test_no_suggestion_without_pairs_of_calibration_rows(view):
     assert suggestion_of(View(lonely), (1, 5)) is None
 
 
-def test_methods_without_a_map_are_global(view):
+def test_methods_of_a_view(view):
     assert "LoRe" in recalibrators_of(view)
     assert all(item.is_global for item in recalibrators_of(view.with_(maps={})).values())
-
-
-def test_fitted_maps_place_new_rows_by_themselves(view):
     methods = [recalibrators_of(view)["LoRe"]]
     result = comparison_of(view, methods, {"n_draws": 0})
     rows = view.evaluation
     placed = result.recalibrators["LoRe"].recalibrate(rows, view.points())
     np.testing.assert_array_equal(result.datasets["LoRe"].confidence, placed.confidence)
     assert methods[0].to_bytes()
-
-
-def test_nothing_to_fit_on(view):
     alone = view.with_(dataset=view.evaluation, maps={})
     alone = alone.with_(dataset=dataclasses.replace(alone.dataset, split=None))
     with pytest.raises(lore.InputError, match="must have calibration rows to fit on"):
         comparison_of(alone, [], {})
-
-
-def test_the_largest_group_counts_where_all_are_small(view):
-    groups = np.array([["a", "x"], ["b", "x"]])[np.arange(len(view.dataset)) % 2]
-    dataset = dataclasses.replace(view.dataset, groups=groups)
-    assert grouping_of(dataset) == Grouping("group_0", 30)
-    few = dataset.rows(np.arange(8))
-    few = dataclasses.replace(few, split=None)
-    assert grouping_of(few, "group_1") == Grouping("group_1", 8)
-    assert grouping_of(few, min_group_size=3) == Grouping("group_0", 3)
-    assert grouping_of(view.dataset) is None or view.dataset.groups is not None
 
 
 def test_simulating_is_for_the_map_that_is_measured_on(view):
@@ -156,6 +124,14 @@ def test_simulating_is_for_the_map_that_is_measured_on(view):
     assert simulating_of(view) == lore.inference.affordable_intervals(n, 2)
     assert simulating_of(view, on=on) == lore.inference.affordable_intervals(n, 4)
     assert simulating_of(view.with_(maps={})) == lore.inference.affordable_intervals(n, None)
+    groups = np.array([["a", "x"], ["b", "x"]])[np.arange(len(view.dataset)) % 2]
+    dataset = dataclasses.replace(view.dataset, groups=groups)
+    assert grouping_of(dataset) == Grouping("group_0", 30)
+    few = dataset.rows(np.arange(8))
+    few = dataclasses.replace(few, split=None)
+    assert grouping_of(few, "group_1") == Grouping("group_1", 8)
+    assert grouping_of(few, min_group_size=3) == Grouping("group_0", 3)
+    assert grouping_of(view.dataset) is None or view.dataset.groups is not None
 
 
 def test_rewards_are_held_against_the_first(view):
@@ -179,5 +155,44 @@ def test_chance_is_drawn_in_cells_where_single_rows_would_take_too_long(view, mo
     )
     assert chance_errors_of(view, n_draws=30).n_draws == 30  # as many as were asked for
     # Rows with weights are not summed in cells.
-    weighted = dataclasses.replace(view.dataset, weights=np.ones(len(view.dataset)))
+    weighted = dataclasses.replace(view.dataset, weights=1.0 + np.arange(len(view.dataset)) % 3)
     assert chance_errors_of(view.with_(dataset=weighted), n_draws=30).n_cells is None
+
+
+@pytest.fixture(scope="module")
+def large():
+    dataset = lore.demo.synthetic(12_000).dataset
+    return View(dataset, gamma=0.3, maps={"map": lore.embed(dataset.features, "identity")})
+
+
+@pytest.mark.parametrize("bin_index", [None, 12])
+def test_of_few_rows_it_is_the_field_itself(large, bin_index):
+    moving = preview_rows(large, bin_index=bin_index, on=large.embedding)
+    found = moving.at_gamma(large.gamma)
+    errors = errors_of(large)
+    exact = field_of(large, errors, bin_index=bin_index, resolution=RESOLUTION)
+    np.testing.assert_array_equal(moving.field(large.gamma).signed, exact.signed)
+    assert isinstance(found.field, Field)
+    np.testing.assert_array_equal(found.field.signed, exact.signed)
+    lce = errors.absolute[(errors.bin_index == bin_index) | (bin_index is None)]
+    assert found.lce is not None
+    np.testing.assert_allclose(found.lce[[0, -1]], [lce.min(), lce.max()])
+    np.testing.assert_allclose(found.lce[21], np.quantile(lce, 1 / 3))
+
+
+def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(large):
+    rows = (preview_rows(large, on=large.embedding, max_rows=n) for n in (4_000, 12_000))
+    few, all_ = (of.field(large.gamma) for of in rows)
+    np.testing.assert_array_equal([few.x, few.y], [all_.x, all_.y])
+    both = np.isfinite(few.signed) & np.isfinite(all_.signed)
+    assert both.sum() > 0.6 * np.isfinite(all_.signed).sum()
+    assert np.quantile(np.abs(few.signed - all_.signed)[both], 0.9) < 0.08
+    space = lore.embed(np.random.default_rng(0).normal(size=(12_000, 3)), "identity")
+    few, all_ = (preview_rows(large, on=space, max_rows=n) for n in (4_000, 12_000))
+    errors = errors_of(large)
+    expected = np.where(errors.effective_size >= 10, errors.signed, np.nan)
+    np.testing.assert_array_equal(all_.at_gamma(large.gamma).field, expected)
+    assert all_.rows is None
+    assert few.rows is not None
+    np.testing.assert_array_equal(few.view.points(on=few.on), large.points(on=space)[few.rows])
+    assert np.shape(few.at_gamma(large.gamma).field) == few.rows.shape

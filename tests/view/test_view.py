@@ -24,25 +24,19 @@ def maps(dataset):
     }
 
 
-def test_of_the_evaluation_rows(dataset, maps):
+def test_rows_and_the_kernel(dataset, maps):
     view = View(dataset, target=1, maps=maps)
     np.testing.assert_array_equal(view.target_rows.confidence, [0.1, 0.4, 0.7])
     np.testing.assert_array_equal(view.target_rows.outcome, [0, 1, 1])
     assert view.rows == "3 evaluation rows, target class dog"
     assert View(dataset).rows == "3 evaluation rows"
     assert View(dataset).target_name == "top-label"
-
-
-def test_the_kernel_works_on_the_first_map(dataset, maps):
     view = View(dataset, gamma=0.5, maps=maps)
     assert (view.is_local, view.map_name, view.embedding) == (True, "PCA 2-D", maps["PCA 2-D"])
     assert view.kernel_in_words == "γ = 0.5 on PCA 2-D"
     np.testing.assert_array_equal(view.points(), maps["PCA 2-D"].coordinates[[0, 2, 3]])
     other = maps["All features"]
     np.testing.assert_array_equal(view.points("calibration", on=other), other.coordinates[[1]])
-
-
-def test_without_a_map(dataset):
     view = View(dataset)
     assert (view.is_local, view.map_name, view.points_if_any) == (False, "", None)
     assert view.settings()["gamma"] is None
@@ -59,30 +53,12 @@ def test_options_are_those_of_the_functions(dataset, maps):
         lore.data.confidence_bins(c, **view.bins).n_bins,
     )
     assert view.bins_in_words == "4 equal-mass bins"
+    expected = {"data": "data", "evaluation_rows": 3, "calibration_rows": 1, "target": "class cat"}
+    expected |= {"map": "PCA 2-D", "gamma": 0.2, "bins": 15, "binning": "equal-width", "seed": 3}
+    assert View(dataset, target=0, maps=maps, seed=3).settings() == expected
 
 
-def test_settings_for_files(dataset, maps):
-    assert View(dataset, target=0, maps=maps, seed=3).settings() == {
-        "data": "data",
-        "evaluation_rows": 3,
-        "calibration_rows": 1,
-        "target": "class cat",
-        "map": "PCA 2-D",
-        "gamma": 0.2,
-        "bins": 15,
-        "binning": "equal-width",
-        "seed": 3,
-    }
-
-
-CHANGES = {
-    "target": 1,
-    "gamma": 0.3,
-    "n_bins": 4,
-    "binning": "equal-mass",
-    "maps": {},
-    "seed": 1,
-}
+CHANGES = {"target": 1, "gamma": 0.3, "n_bins": 4, "binning": "equal-mass", "maps": {}, "seed": 1}
 
 
 @pytest.mark.parametrize("part", ALL_PARTS)
@@ -93,16 +69,6 @@ def test_the_key_changes_with_what_is_asked_of_it(dataset, maps, part):
     assert changed.key() != view.key()
     assert changed.key(part) != view.key(part)
     assert changed.key(*others) == view.key(*others)
-
-
-def test_the_key_is_that_of_the_numbers(dataset, maps):
-    view = View(dataset, maps=maps)
-    again = View(dataclasses.replace(dataset), maps=dict(maps))
-    assert again is not view
-    assert again.key() == view.key()
-    assert hash(again.key()) == hash(view.key())
-    renamed = dataclasses.replace(dataset, name="other")
-    assert View(renamed, maps=maps).key("gamma") != view.key("gamma")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +83,14 @@ def test_settings_are_checked_first(dataset, change, message):
         View(dataset, **change)
 
 
-def test_a_map_of_other_rows(dataset):
+def test_a_map_of_other_rows(dataset, maps):
     few = lore.embed(np.eye(3), "pca", 2)
     with pytest.raises(lore.InputError, match="must hold all 4 rows of the dataset; got 3"):
         View(dataset, maps={"PCA 2-D": few})
+    view = View(dataset, maps=maps)
+    again = View(dataclasses.replace(dataset), maps=dict(maps))
+    assert again is not view
+    assert again.key() == view.key()
+    assert hash(again.key()) == hash(view.key())
+    renamed = dataclasses.replace(dataset, name="other")
+    assert View(renamed, maps=maps).key("gamma") != view.key("gamma")

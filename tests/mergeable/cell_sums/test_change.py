@@ -47,6 +47,9 @@ def test_a_planted_change_is_found_where_it_is():
     parts = [LocalErrorSums.of(*(v[k::2] for v in _rows(2, 3000, planted=0.3))) for k in (0, 1)]
     again = change_between(before, parts[1] + parts[0], n_draws=199)
     np.testing.assert_array_equal(again.places["z"], found.places["z"])
+    rows = _rows(0, 100)
+    with pytest.raises(InputError, match="share map"):
+        change_between(LocalErrorSums.of(*rows), LocalErrorSums.of(*rows, map_digest="other"))
 
 
 def test_more_rows_in_a_bad_place_are_no_change():
@@ -63,9 +66,3 @@ def test_more_rows_in_a_bad_place_are_no_change():
         p.append(change_between(*sums, n_draws=99, random_state=seed).p_value)
     # 60 draws from a share of 10 %: more than 13 in one of a hundred cases.
     assert np.sum(np.array(p) <= 0.1) <= 13
-
-
-def test_other_maps_are_refused():
-    rows = _rows(0, 100)
-    with pytest.raises(InputError, match="share map"):
-        change_between(LocalErrorSums.of(*rows), LocalErrorSums.of(*rows, map_digest="other"))

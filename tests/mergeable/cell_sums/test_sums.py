@@ -59,6 +59,9 @@ def test_global_metrics_are_exact():
     assert numbers.loc["ECE", "value"] == pytest.approx(table.expected_calibration_error, abs=1e-9)
     assert numbers.loc["ALCE", "at_least"] <= numbers.loc["ALCE", "value"]
     assert "NLL" not in numbers.index
+    sums = LocalErrorSums.of([0.95], [1], [[0.0, 0.0]])
+    values = sums.local_values([0.2], [[0.0, 0.0]])
+    assert np.isnan(values.signed.value).all()
 
 
 def test_a_file_holds_the_sums_to_the_last_bit(tmp_path):
@@ -91,10 +94,7 @@ def test_a_bad_file_is_said_in_one_sentence(tmp_path, harm):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"n_bins": 10}, {"max_cells": 99}, {"map_digest": "elsewhere"}],
-)
+@pytest.mark.parametrize("change", [{"n_bins": 10}, {"max_cells": 99}, {"map_digest": "elsewhere"}])
 def test_only_like_sums_are_added(change):
     c, a, z = _rows(30)
     with pytest.raises(InputError, match="share"):
@@ -119,7 +119,20 @@ def test_what_cannot_be_summed_is_refused():
         full + full
 
 
-def test_bins_of_equal_mass_and_cells_joined_where_gamma_is_large():
+def test_numbers_of_sums_are_near_the_exact_ones():
+    c, a, z = _rows(3000)
+    values = LocalErrorSums.of(c, a, z).local_values(c, z, gamma=0.5)
+    exact = local_significance(c, a, z, gamma=0.5)
+    np.testing.assert_allclose(values.standard_error, exact.standard_error, rtol=2e-3)
+    c, a, z = _rows(3000)
+    sums = LocalErrorSums.of(c, a, z)
+    curve = bandwidth_curve_of_sums(sums, [0.1, 0.5, 100.0])
+    table = curve.frame()
+    assert (table["alce_at_least"] <= table["alce"]).all()
+    assert (table["alce"] <= table["alce_at_most"]).all()
+    for gamma, alce in zip(table["gamma"], table["alce"], strict=True):
+        assert alce == pytest.approx(local_errors(c, a, z, gamma=gamma).average, abs=2e-4)
+    assert curve.alce[-1] == pytest.approx(curve.alce_infinity, rel=0.05)
     c, a, z = _rows(4000)
     bins = confidence_bins(c, 6, "equal-mass")
     sums = LocalErrorSums.of(c, a, z, bins=bins)
@@ -128,19 +141,6 @@ def test_bins_of_equal_mass_and_cells_joined_where_gamma_is_large():
     assert len(wide.cells) < len(sums.cells)
     values = wide.local_values(c, z, gamma=3.0)
     np.testing.assert_allclose(values.signed.value, exact.signed, atol=5e-5)
-
-
-def test_an_empty_bin_has_no_local_error():
-    sums = LocalErrorSums.of([0.95], [1], [[0.0, 0.0]])
-    values = sums.local_values([0.2], [[0.0, 0.0]])
-    assert np.isnan(values.signed.value).all()
-
-
-def test_the_standard_error_is_that_of_the_null_model():
-    c, a, z = _rows(3000)
-    values = LocalErrorSums.of(c, a, z).local_values(c, z, gamma=0.5)
-    exact = local_significance(c, a, z, gamma=0.5)
-    np.testing.assert_allclose(values.standard_error, exact.standard_error, rtol=2e-3)
 
 
 def test_chance_is_what_simulated_rows_make_of_it():
@@ -158,9 +158,6 @@ def test_chance_is_what_simulated_rows_make_of_it():
     # Rows that are alone are drawn as they are: their gap comes again, but for its rounding.
     observed = float(rows.mlce[0])
     assert drawn.p_value("mlce", observed) == drawn.p_value("mlce", observed + 1e-9)
-
-
-def test_the_cdf_of_one_bin_by_chance():
     c, a, z = _rows(3000)
     within = confidence_bins(c).assign(c) == 12
     drawn = null_errors_of_sums(LocalErrorSums.of(c, a, z), gamma=0.5, n_draws=150, bin_index=12)
@@ -168,15 +165,3 @@ def test_the_cdf_of_one_bin_by_chance():
     middle, two = drawn.lce.mean(axis=0)[50], rows.lce.mean(axis=0)[50]
     assert middle == pytest.approx(two, abs=4 * rows.lce[:, 50].std() / np.sqrt(75))
     assert drawn.ece.mean() == pytest.approx(rows.ece.mean(), rel=0.1)
-
-
-def test_a_curve_between_its_bounds():
-    c, a, z = _rows(3000)
-    sums = LocalErrorSums.of(c, a, z)
-    curve = bandwidth_curve_of_sums(sums, [0.1, 0.5, 100.0])
-    table = curve.frame()
-    assert (table["alce_at_least"] <= table["alce"]).all()
-    assert (table["alce"] <= table["alce_at_most"]).all()
-    for gamma, alce in zip(table["gamma"], table["alce"], strict=True):
-        assert alce == pytest.approx(local_errors(c, a, z, gamma=gamma).average, abs=2e-4)
-    assert curve.alce[-1] == pytest.approx(curve.alce_infinity, rel=0.05)

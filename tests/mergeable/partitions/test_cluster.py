@@ -46,7 +46,7 @@ SERVING = """
 import sys, distributed
 if __name__ == "__main__":
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
     ) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()

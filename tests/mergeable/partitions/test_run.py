@@ -39,13 +39,16 @@ def test_sums_of_files_are_those_of_their_rows(files, tmp_path):
     )
 
 
-def test_processes_make_no_difference(files):
+def test_processes_make_no_difference(files, tmp_path, watched_part):
+    """Nor does a worker that is killed: it costs its part alone."""
     parts = partitions_of(files)
     plan = make_plan(parts, feature_map=MapName("identity", None), n_bins=5)
-    one = sum_files(parts, plan)
-    two = sum_files(parts[::-1], plan, n_workers=2)
-    assert one.sums.digest == two.sums.digest
-    assert two.n_files == 3
+    once = [parts[2], watched_part(parts[1], flag=tmp_path / "flag"), parts[0]]
+    run = sum_files(once, plan, n_workers=2)
+    assert run.sums.digest == sum_files(parts, plan).sums.digest
+    assert run.n_files == 3
+    with pytest.raises(MemoryError, match="ended from outside"):
+        sum_files([parts[0], watched_part(parts[1])], plan, n_workers=2)
 
 
 def test_a_run_that_was_stopped_goes_on(files, tmp_path):
@@ -70,17 +73,6 @@ def test_a_run_that_was_stopped_goes_on(files, tmp_path):
     pd.read_parquet(files[0]).iloc[:-1].to_parquet(files[0])
     run = sum_files(partitions_of(files), again, directory=kept)
     assert (run.n_kept, run.sums.n_rows) == (2, 1199)
-
-
-def test_an_unreadable_file_is_named_and_the_others_kept(files, tmp_path, spoil):
-    parts = partitions_of(files)
-    plan = make_plan(parts)
-    spoil(files[1])
-    with pytest.raises(InputError, match="part-1.parquet"):
-        sum_files(parts, plan, directory=tmp_path / "sums")
-    assert len(list((tmp_path / "sums").iterdir())) == 2
-    with pytest.raises(InputError, match="fits no file"):
-        parquet_files([str(tmp_path / "none-*.parquet")])
 
 
 def of_row_groups(files):
@@ -120,16 +112,6 @@ def test_files_that_are_called_alike_are_told_apart_by_their_folders(files, tmp_
         read_whole(found, ColumnMapping())
 
 
-def test_a_word_that_is_no_split_is_told_with_its_row(files):
-    for path in files:
-        frame = pd.read_parquet(path).assign(split="test")
-        if path == files[1]:
-            frame.loc[160, "split"] = "other"
-        frame.to_parquet(path, row_group_size=150)
-    with pytest.raises(InputError, match=r"'part-1.parquet' must hold.*got 'other' at row 160 "):
-        sample_rows(of_row_groups(files), 20, split="evaluation")
-
-
 def test_columns_are_matched_by_their_names(files):
     parts = partitions_of(files)
     expected = read_whole(files, ColumnMapping())
@@ -156,6 +138,16 @@ def test_columns_of_several_kinds(files):
             work(parts)
 
 
+def test_a_word_that_is_no_split_is_told_with_its_row(files):
+    for path in files:
+        frame = pd.read_parquet(path).assign(split="test")
+        if path == files[1]:
+            frame.loc[160, "split"] = "other"
+        frame.to_parquet(path, row_group_size=150)
+    with pytest.raises(InputError, match=r"'part-1.parquet' must hold.*got 'other' at row 160 "):
+        sample_rows(of_row_groups(files), 20, split="evaluation")
+
+
 def test_a_column_of_numbered_values_in_one_file(files):
     """A pandas category beside text is the same column, written otherwise."""
 
@@ -172,13 +164,21 @@ def test_a_column_of_numbered_values_in_one_file(files):
     np.testing.assert_array_equal(cells(), expected)
 
 
-def test_a_footer_that_names_fewer_rows_or_row_groups(files):
-    content = files[1].read_bytes()
+def test_unreadable_files_are_named_and_the_others_kept(files, tmp_path, spoil):
+    parts, content = partitions_of(files), files[1].read_bytes()
+    plan = make_plan(parts)
     said = content.rindex(b"\x16\xd8\x04")  # its 300 rows, among the last that it says
     files[1].write_bytes(content[:said] + b"\x16\x94\x02" + content[said + 3 :])
     assert pq.read_metadata(files[1]).num_rows == 138
     with pytest.raises(InputError, match=r"'part-1.parquet'.*parts of 300 of its 138 rows"):
         partitions_of(files)
+    files[1].write_bytes(content)
+    spoil(files[1])
+    with pytest.raises(InputError, match="part-1.parquet"):
+        sum_files(parts, plan, directory=tmp_path / "sums")
+    assert len(list((tmp_path / "sums").iterdir())) == 2
+    with pytest.raises(InputError, match="fits no file"):
+        parquet_files([str(tmp_path / "none-*.parquet")])
 
 
 def test_parts_that_file_names_count(files, tmp_path):
@@ -217,11 +217,35 @@ def test_what_cannot_be_planned_is_refused(files):
             work(files)
 
 
-def test_a_worker_that_is_killed_costs_its_part_alone(files, tmp_path, watched_part):
+def test_every_row_is_as_likely(files):
+    every = pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)
+    place = {value: row for row, value in enumerate(every["f_a"])}
     parts = partitions_of(files)
-    plan = make_plan(parts)
-    once = [parts[0], watched_part(parts[1], flag=tmp_path / "flag"), parts[2]]
-    run = sum_files(once, plan, n_workers=2)
-    assert run.sums.digest == sum_files(parts, plan).sums.digest
-    with pytest.raises(MemoryError, match="ended from outside"):
-        sum_files([parts[0], watched_part(parts[1])], plan, n_workers=2)
+    drawn = np.zeros(len(every))
+    for seed in range(40):
+        rows = sample_rows(parts, 300, random_state=seed).rows
+        at = [place[value] for value in rows.features[:, 0]]
+        assert len(set(at)) == 300
+        assert at == sorted(at)
+        drawn[at] += 1
+    # 40 draws of a quarter: 10 each, and between files no more than chance (4 standard errors).
+    for part in np.split(drawn, [400, 700]):
+        assert abs(part.mean() - 10) < 4 * np.sqrt(7.5 / len(part))
+    whole = sample_rows(parts, 5000)
+    assert whole.is_all
+    np.testing.assert_array_equal(whole.rows.features[:, 0], every["f_a"])
+
+
+def test_rows_of_one_half(files):
+    for path in files:
+        frame = pd.read_parquet(path)
+        frame["split"] = np.where(np.arange(len(frame)) % 3 == 0, "cal", "test")
+        frame.to_parquet(path, row_group_size=130)
+    parts = partitions_of(files)
+    sample = sample_rows(parts, 200, split="calibration")
+    assert (len(sample.rows), sample.n_total) == (200, 134 + 100 + 167)
+    assert set(sample.rows.split) == {"calibration"}
+    frame["split"] = "test"
+    frame.to_parquet(files[2])
+    with pytest.raises(InputError, match="calibration rows"):
+        sample_rows(partitions_of(files[2:]), 10, split="calibration")

@@ -9,11 +9,7 @@ from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.held_out import Held, Tried
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.slices import region_label
-from lore_core.regions.subgroups.verdict import (
-    conclude,
-    detectable_gap,
-    evidence_of,
-)
+from lore_core.regions.subgroups.verdict import conclude, detectable_gap, evidence_of
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import cut
 
@@ -29,13 +25,9 @@ def _data(seed, n=2000, *, gap=None, shift=0.0):
     predicted = rng.integers(0, 2, n)
     right = rng.random(n) < np.clip(c - off, 0, 1)
     p = np.where(predicted[:, None] == np.arange(2), c[:, None], 1 - c[:, None])
-    return lore.Dataset(
-        p,
-        np.where(right, predicted, 1 - predicted),
-        features=z,
-        groups={"place": site},
-        metadata={"age": age, "row_id": rng.permutation(n)},
-    )
+    labels = np.where(right, predicted, 1 - predicted)
+    more = {"groups": {"place": site}, "metadata": {"age": age, "row_id": rng.permutation(n)}}
+    return lore.Dataset(p, labels, features=z, **more)
 
 
 def _verdict(data):
@@ -52,6 +44,13 @@ def test_a_planted_value_is_the_headline():
     assert said.sentence.startswith("Rows with place east: promised")
     assert (np.asarray(data.groups["place"])[search.subgroups[0].rows] == "east").all()
     assert search.subgroups[0].held.gap == pytest.approx(0.3, abs=0.12)
+    data = _data(20, 2500, gap=lambda site, age, z: 0.3 * (age > 60))
+    verdict, search = _verdict(data)
+    row, first = search.frame().iloc[0], search.subgroups[0]
+    assert verdict.subgroup is first
+    assert (row["confidence"], row["accuracy"]) == (first.confidence, first.accuracy)
+    assert row["rows"] == first.n_rows == len(first.rows)
+    assert (row["held_out_n_rows"], row["held_out_gap"]) == (first.held.n_rows, first.held.gap)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -64,7 +63,7 @@ def test_many_rows_that_are_off_come_before_few_that_are_further_off(seed):
     assert any(Predicate("place", "east") in subgroup.conditions for subgroup in subgroups[1:])
 
 
-def test_a_planted_range_is_named_by_its_ends():
+def test_planted_ranges_blobs_and_pairs_are_found():
     data = _data(1, 3000, gap=lambda site, age, z: 0.3 * (age < 28))
     (subgroup, *_) = _verdict(data)[1].subgroups
     (part,) = subgroup.conditions
@@ -72,21 +71,13 @@ def test_a_planted_range_is_named_by_its_ends():
     assert 23 <= float(part.value.removeprefix("< ")) == part.high <= 33
     for rows in (data, data.rows(np.arange(0, len(data), 7))):
         np.testing.assert_array_equal(subgroup.holds(rows), rows.metadata["age"] < part.high)
-
-
-def test_a_planted_blob_is_a_region():
     data = _data(2, 6000, gap=lambda site, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
     subgroup = _verdict(data)[1].subgroups[0]
     planted = np.abs(data.features - 1).sum(axis=1) < 0.7
     assert planted[subgroup.rows].mean() > 0.6
     assert planted[subgroup.rows].sum() > 0.6 * planted.sum()
-
-
-def test_a_pair_is_found_where_neither_column_tells_it():
     data = _data(
-        3,
-        6000,
-        gap=lambda site, age, z: np.where((site == "south") == (age > 50), 0.12, -0.03),
+        3, 6000, gap=lambda site, age, z: np.where((site == "south") == (age > 50), 0.12, -0.03)
     )
     found = {
         frozenset(part.column for part in subgroup.conditions)
@@ -101,6 +92,8 @@ def test_underconfidence_has_the_other_sign():
     assert subgroup.sign == -1
     assert subgroup.held.gap_high < 0
     assert "too unsure" in evidence_of(subgroup, _verdict(data)[1])
+    levels = [_verdict(_data(100 + seed, 600))[0].level for seed in range(12)]
+    assert levels.count("good") >= 11
 
 
 def test_a_region_is_named_by_what_most_of_its_rows_hold():
@@ -131,20 +124,12 @@ def test_halves_are_drawn_and_alike_in_confidence():
     assert 5 <= together <= 25
 
 
-def test_right_confidences_are_left_alone():
-    levels = [_verdict(_data(100 + seed, 600))[0].level for seed in range(12)]
-    assert levels.count("good") >= 11
-
-
 def test_a_gap_everywhere_is_said_once_and_is_no_place():
     said, search = _verdict(_data(5, 3000, shift=0.15))
     assert said.level == "global"
     assert search.against == "average"
     assert search.subgroups == []
     assert "15" in said.sentence or "14" in said.sentence or "16" in said.sentence
-
-
-def test_what_is_left_over_an_average_gap_is_found():
     data = _data(6, 3000, shift=0.06, gap=lambda site, age, z: 0.25 * (site == "east"))
     said, search = _verdict(data)
     assert search.subgroups[0].conditions == (Predicate("place", "east"),)
@@ -155,24 +140,10 @@ def test_what_is_left_over_an_average_gap_is_found():
 def test_identifiers_and_the_truth_are_no_places():
     data = _data(7, 3000, gap=lambda site, age, z: 0.3 * (site == "east"))
     truth = data.labels
-    told = lore.Dataset(
-        data.probabilities,
-        truth,
-        features=data.features,
-        groups={"truth": truth.astype(str), "finer": [f"{k}{i % 3}" for i, k in enumerate(truth)]},
-        metadata={"row_id": data.metadata["row_id"], "right": data.outcome},
-    )
-    assert find_subgroups(told).subgroups == []
-
-
-def test_the_table_is_of_the_subgroups():
-    data = _data(20, 2500, gap=lambda site, age, z: 0.3 * (age > 60))
-    verdict, search = _verdict(data)
-    row, first = search.frame().iloc[0], search.subgroups[0]
-    assert verdict.subgroup is first
-    assert (row["confidence"], row["accuracy"]) == (first.confidence, first.accuracy)
-    assert row["rows"] == first.n_rows == len(first.rows)
-    assert (row["held_out_n_rows"], row["held_out_gap"]) == (first.held.n_rows, first.held.gap)
+    finer = [f"{k}{i % 3}" for i, k in enumerate(truth)]
+    names = {"groups": {"truth": truth.astype(str), "finer": finer}}
+    names["metadata"] = {"row_id": data.metadata["row_id"], "right": data.outcome}
+    assert find_subgroups(dataclasses.replace(data, **names)).subgroups == []
 
 
 def test_what_could_have_been_found_gets_smaller_with_rows():
@@ -181,9 +152,6 @@ def test_what_could_have_been_found_gets_smaller_with_rows():
         data = _data(8, n).target("top-label")
         gaps.append(detectable_gap(overall_gap(data.confidence, data.outcome), 0.04))
     assert gaps[0] > 1.8 * gaps[1] > 3.2 * gaps[2]
-
-
-def test_bad_arguments_are_named():
     data = _data(9, 200)
     with pytest.raises(lore.InputError, match="'against' must be auto, zero"):
         find_subgroups(data, against="nothing")

@@ -17,6 +17,14 @@ def test_names_by_hand():
     assert table["gap_low"].tolist() == pytest.approx(list([0.7, 0.8, 0.5] - high))
     assert table["gap_high"].tolist() == pytest.approx(list([0.7, 0.8, 0.5] - low))
     assert (table["border"] == "").all()
+    n = 5000
+    rng = np.random.default_rng(0)
+    names = np.where(rng.random(n) < 0.5, "big", [f"n{i}" for i in range(n)])
+    table = gap_along(np.full(n, 0.7), np.ones(n), names, max_names=4)
+    assert len(table) == 4
+    assert table["value"].iloc[-1].startswith("other (")
+    assert table["rows"].sum() == n
+    assert table.loc[table["value"] == "big", "rows"].item() == (names == "big").sum()
 
 
 def test_parts_of_a_number_by_brute_force(sample):
@@ -29,17 +37,6 @@ def test_parts_of_a_number_by_brute_force(sample):
         assert row.rows == len(inside)
         assert row.gap == pytest.approx(np.mean(c[inside]) - np.mean(a[inside]))
     assert table["rows"].sum() == len(c)
-
-
-def test_many_names_are_put_together():
-    n = 5000
-    rng = np.random.default_rng(0)
-    names = np.where(rng.random(n) < 0.5, "big", [f"n{i}" for i in range(n)])
-    table = gap_along(np.full(n, 0.7), np.ones(n), names, max_names=4)
-    assert len(table) == 4
-    assert table["value"].iloc[-1].startswith("other (")
-    assert table["rows"].sum() == n
-    assert table.loc[table["value"] == "big", "rows"].item() == (names == "big").sum()
 
 
 def test_grid_by_brute_force(sample):
@@ -59,10 +56,24 @@ def test_grid_by_brute_force(sample):
     assert grid["x"].cat.categories.tolist() == cut["value"].tolist()
 
 
-def test_combinations_without_rows_are_there_but_not_shown():
+def test_nothing_to_rank_or_to_smooth():
     grid = gap_grid([0.5, 0.6], [1, 0], ["a", "b"], ["u", "v"], min_rows=1)
     assert grid["rows"].tolist() == [1, 0, 0, 1]
     assert grid["shown"].tolist() == [True, False, False, True]
+    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, 1.0]).empty
+    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, np.nan]).empty
+    with pytest.raises(InputError, match="must hold numbers only to be smoothed"):
+        smooth_gap([0.5, 0.5], [1, 0], ["a", "b"])
+    data = Dataset([0.3, 0.6], [0, 1])
+    ranking = rank_variables(data)
+    assert ranking.empty
+    assert {"variable", "p_adjusted", "spread", "worst_value"} <= set(ranking.columns)
+    table = gap_along(data.confidence, data.outcome, ["a", "b"])
+    assert describe_variable("site", table, ranking).endswith("rows).")
+    with pytest.raises(InputError, match="'n_bins' must be a whole number"):
+        gap_along([0.5], [1], ["a"], n_bins=1)
+    with pytest.raises(InputError, match="as many rows"):
+        gap_along([0.5], [1], ["a", "b"])
 
 
 @pytest.mark.parametrize("bandwidth", [0.03, 0.5])
@@ -77,13 +88,6 @@ def test_smooth_gap_by_brute_force(sample, bandwidth):
         assert point.n_eff == pytest.approx(k.sum() ** 2 / (k**2).sum())
         assert point.low < point.gap < point.high
     assert curve["value"].is_monotonic_increasing
-
-
-def test_smooth_gap_without_enough_numbers():
-    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, 1.0]).empty
-    assert smooth_gap([0.5, 0.5], [1, 0], [1.0, np.nan]).empty
-    with pytest.raises(InputError, match="must hold numbers only to be smoothed"):
-        smooth_gap([0.5, 0.5], [1, 0], ["a", "b"])
 
 
 def test_the_intervals_cover():
@@ -159,26 +163,9 @@ def test_furthest_off_is_sure_and_large_not_only_one_of_them():
 
 
 def test_the_test_keeps_its_level():
-    p = np.concatenate(
-        [
-            rank_variables(classifier(seed), n_bins=6)["p_value"].to_numpy()
-            for seed in range(100, 250)
-        ]
-    )
+    ranked = (rank_variables(classifier(seed), n_bins=6) for seed in range(100, 250))
+    p = np.concatenate([item["p_value"].to_numpy() for item in ranked])
     assert len(p) > 400
     assert np.mean(p < 0.05) < 0.075
     assert np.mean(p < 0.01) < 0.025
     assert 0.4 < np.mean(p < 0.5) < 0.6
-
-
-def test_nothing_to_rank():
-    data = Dataset([0.3, 0.6], [0, 1])
-    ranking = rank_variables(data)
-    assert ranking.empty
-    assert {"variable", "p_adjusted", "spread", "worst_value"} <= set(ranking.columns)
-    table = gap_along(data.confidence, data.outcome, ["a", "b"])
-    assert describe_variable("site", table, ranking).endswith("rows).")
-    with pytest.raises(InputError, match="'n_bins' must be a whole number"):
-        gap_along([0.5], [1], ["a"], n_bins=1)
-    with pytest.raises(InputError, match="as many rows"):
-        gap_along([0.5], [1], ["a", "b"])

@@ -29,6 +29,10 @@ def test_what_is_text():
     assert not is_prose(pd.Series([f"name {k}" for k in range(50)]))  # names
     assert not is_prose(pd.Series(range(50)))
     assert not is_prose(pd.Series([None, *sentences[1:], 3.0]))  # texts and numbers
+    data = Dataset([[0.2, 0.8]] * 30, [1] * 30, metadata={"name": [f"row {k}" for k in range(30)]})
+    assert word_attributes(data) == []
+    rare = {"text": [f"of {k}x there is no{k} second wor{k}d" for k in range(30)]}
+    assert word_attributes(Dataset([[0.2, 0.8]] * 30, [1] * 30, metadata=rare)) == []
 
 
 def test_words_are_held_as_they_stand(log):
@@ -42,10 +46,7 @@ def test_words_are_held_as_they_stand(log):
     for one in [*known[:20], *groups]:
         held = [len(words & set(one.words)) >= one.least for words in texts]
         np.testing.assert_array_equal(one.codes == 1, held, err_msg=one.values[1])
-
-
-def test_groups_are_of_one_topic(log):
-    """Words of a topic stand together; of a group nearly all are of one topic."""
+    # Words of a topic stand together; of a group nearly all are of one topic.
     groups = [one.words for one in word_attributes(as_dataset(log)) if len(one.words) > 4]
     of_topic = [{*words} for words in TOPICS.values()]
     pure = [max(len(topic & {*group}) for topic in of_topic) / len(group) for group in groups]
@@ -100,10 +101,3 @@ def test_words_must_be_surer_than_columns():
         assert 0 < p < 0.2
         assert halves.search(alpha=1.01 * part * p).subgroups
         assert not halves.search(alpha=0.99 * part * p).subgroups
-
-
-def test_without_texts_there_are_no_words():
-    data = Dataset([[0.2, 0.8]] * 30, [1] * 30, metadata={"name": [f"row {k}" for k in range(30)]})
-    assert word_attributes(data) == []
-    rare = {"text": [f"of {k}x there is no{k} second wor{k}d" for k in range(30)]}
-    assert word_attributes(Dataset([[0.2, 0.8]] * 30, [1] * 30, metadata=rare)) == []

@@ -2,28 +2,108 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from lore_core import Dataset, negative_log_likelihood
+from lore_core import Dataset, InputError, PlattScaling, negative_log_likelihood
 from lore_core.data.progress import Cancelled
 from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration, boosting
 from lore_core.recalibration.boosting import as_codes, cuts_of, fewest_as_good, joined, sum_of_trees
+from lore_core.recalibration.logistic_regression import LogisticProblem
 
 
-def rows(n, seed, effect=2.0, k=3):
-    """Confidences that are too high in one square of the first two features, by ``effect``."""
+def rows_with(n, seed, scale, odds_of):
+    """Rows whose predicted class is right with odds that depend on confidence and features."""
     rng = np.random.default_rng(seed)
-    vectors = rng.dirichlet(np.full(k, 0.6), n)
-    x = rng.normal(size=(n, 4)) * [1, 10, 1, 5] + 7
+    vectors = rng.dirichlet(np.full(3, 0.6), n)
+    x = rng.normal(size=(n, 4)) * scale + 7
     top, c = vectors.argmax(axis=1), vectors.max(axis=1)
-    wrong = (x[:, 0] > 7) & (x[:, 1] > 7)
-    odds = np.log(c / (1 - c)) - effect * wrong
-    right = rng.random(n) < 1 / (1 + np.exp(-odds))
-    return Dataset(vectors, np.where(right, top, (top + 1) % k), features=x)
+    right = rng.random(n) < 1 / (1 + np.exp(-odds_of(np.log(c / (1 - c)), x, top)))
+    return Dataset(vectors, np.where(right, top, (top + 1) % 3), features=x)
+
+
+def rows_along_a_feature(n, seed, effect=1.0):
+    """Confidences that are wrong along the second feature and where class 1 is predicted."""
+
+    def odds(told, x, top):
+        return 0.7 * told + effect * ((x[:, 1] - 7) / 10 - (top == 1)) + 0.3
+
+    return rows_with(n, seed, [1, 10, 0, 5], odds)
+
+
+def rows_in_a_square(n, seed, effect=2.0):
+    """Confidences that are too high in one square of the first two features, by ``effect``."""
+
+    def odds(told, x, top):
+        return told - effect * ((x[:, 0] > 7) & (x[:, 1] > 7))
+
+    return rows_with(n, seed, [1, 10, 1, 5], odds)
 
 
 def nll(data):
     return negative_log_likelihood(data.probabilities, data.labels)
+
+
+def test_gradient_of_the_regression():
+    rng = np.random.default_rng(0)
+    problem = LogisticProblem(rng.normal(size=(25, 3)), rng.integers(0, 4, 25), rng.random(25), 4)
+    at = rng.normal(size=8)
+    value, gradient = problem.penalised(at, 0.6)
+    numeric = approx_fprime(at, lambda p: problem.penalised(p, 0.6)[0], 1e-7)
+    np.testing.assert_allclose(gradient, numeric, atol=1e-4)
+    assert value == pytest.approx(problem.loss(at) + 0.3 * (at[1:-1] ** 2).sum())
+    data = rows_along_a_feature(4000, 1)
+    method = LogisticRecalibration(strength=1e-9).fit(data)
+    c = data.confidence
+    design = np.column_stack(
+        [np.log(c / (1 - c)), data.features, *(data.predictions == k for k in (1, 2))]
+    )
+    deviation = design.std(axis=0)
+    design = (design - design.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(design, data.outcome)
+    theirs = model.predict_proba(design)[:, 1]
+    np.testing.assert_allclose(method.recalibrate(data).confidence, theirs, atol=2e-3)
+
+
+def test_the_regression_finds_the_feature_and_the_class():
+    calibration, evaluation = rows_along_a_feature(3000, 2), rows_along_a_feature(3000, 3)
+    method = LogisticRecalibration().fit(calibration)
+    assert method.slope_ == pytest.approx(0.7, abs=0.1)
+    np.testing.assert_allclose(method.weights_, [0, 1, 0, 0], atol=0.12)
+    assert method.of_class_[1] - method.of_class_[0] == pytest.approx(-1, abs=0.25)
+    platt = PlattScaling().fit(calibration).recalibrate(evaluation)
+    assert nll(method.recalibrate(evaluation)) < nll(platt) - 0.05
+    calibration, evaluation = (
+        rows_along_a_feature(1000, 4, effect=0),
+        rows_along_a_feature(1000, 5, effect=0),
+    )
+    method = LogisticRecalibration().fit(calibration)
+    platt = PlattScaling().fit(calibration).recalibrate(evaluation).confidence
+    np.testing.assert_allclose(method.recalibrate(evaluation).confidence, platt, atol=0.03)
+
+
+METHODS = [LogisticRecalibration(), BoostingRecalibration()]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("n", [1, 2, 5, 60, 81])
+def test_few_rows(method, n):
+    after = method.clone().fit(rows_along_a_feature(n, 6)).recalibrate(rows_along_a_feature(50, 7))
+    assert ((after.confidence > 0) & (after.confidence < 1)).all()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_it_needs_the_features_of_the_fit(method):
+    data = rows_along_a_feature(50, 8)
+    fitted = method.clone().fit(data)
+    bare = Dataset(data.probabilities, data.labels)
+    for act in (method.clone().fit, fitted.recalibrate):
+        with pytest.raises(InputError, match="must have the features of every row; 'data' has"):
+            act(bare)
+    fewer = Dataset(data.probabilities, data.labels, features=data.features[:, :2])
+    with pytest.raises(InputError, match=f"must have the 4 features {method.label} was"):
+        fitted.recalibrate(fewer)
 
 
 def test_trees_are_scikit_learns():
@@ -71,18 +151,15 @@ def test_a_stump_by_hand():
     assert made["threshold"][0] == 0.5
 
 
-def test_it_finds_what_is_wrong_in_one_place():
-    calibration, evaluation = rows(3000, 1), rows(3000, 2)
+def test_trees_find_what_is_wrong_in_one_place_or_say_that_nothing_is():
+    calibration, evaluation = rows_in_a_square(3000, 1), rows_in_a_square(3000, 2)
     method = BoostingRecalibration().fit(calibration)
     assert method.remark == ""
     logistic = LogisticRecalibration().fit(calibration).recalibrate(evaluation)
     after = method.recalibrate(evaluation)
     assert nll(after) < nll(logistic) - 0.01
     assert np.array_equal(after.predictions, evaluation.predictions)
-
-
-def test_where_nothing_is_left_it_is_the_regression_and_says_so():
-    calibration, evaluation = rows(1000, 4, effect=0), rows(200, 5)
+    calibration, evaluation = rows_in_a_square(1000, 4, effect=0), rows_in_a_square(200, 5)
     method = BoostingRecalibration().fit(calibration)
     assert method.remark == "no trees: logistic regression alone"
     expected = LogisticRecalibration().fit(calibration).recalibrate(evaluation).probabilities
@@ -97,16 +174,21 @@ def test_the_fewest_within_a_standard_error():
     little = much - 0.001 + rng.permutation(np.repeat([-0.1, 0.1], 200))
     assert fewest_as_good(np.array([start, much, little])) == 1
     assert fewest_as_good(np.array([start, start, start])) == 0
+    odd = np.arange(400) % 2
+    x = odd[:, None] + np.random.default_rng(0).normal(size=(400, 1)) * 0.01
+    data = Dataset(np.tile([1.0, 0.0], (400, 1)), odd, features=x)
+    method = BoostingRecalibration(n_trees=40).fit(data)
+    assert abs(method.step_).max() <= 0.1 * 4
+    assert np.isfinite(nll(method.recalibrate(data)))
 
 
 def test_leaves_of_weighted_rows():
-    data = rows(300, 6)
+    data = rows_in_a_square(300, 6)
     w = np.random.default_rng(7).lognormal(size=300)
     w /= w.mean()
     heavy = dataclasses.replace(data, weights=w)
-    growing = boosting.GrowingTrees.of(
-        heavy, LogisticRecalibration(strength=10.0).fit(heavy).state()
-    )
+    start = LogisticRecalibration(strength=10.0).fit(heavy).state()
+    growing = boosting.GrowingTrees.of(heavy, start)
     before, a = growing.odds, growing.targets
     tree, step = growing.add()
     leaf = tree.apply(growing.codes)
@@ -121,20 +203,8 @@ def test_leaves_of_weighted_rows():
         np.testing.assert_allclose(growing.odds[leaf == one] - before[leaf == one], step[one])
 
 
-def test_sure_rows_that_are_wrong_stay_finite():
-    n = 400
-    data = Dataset(
-        np.tile([1.0, 0.0], (n, 1)),
-        (np.arange(n) % 2).astype(int),
-        features=(np.arange(n) % 2)[:, None] + np.random.default_rng(0).normal(size=(n, 1)) * 0.01,
-    )
-    method = BoostingRecalibration(n_trees=40).fit(data)
-    assert abs(method.step_).max() <= 0.1 * 4
-    assert np.isfinite(nll(method.recalibrate(data)))
-
-
 def test_progress_and_cancelling():
-    data, shares = rows(400, 9), []
+    data, shares = rows_in_a_square(400, 9), []
     BoostingRecalibration().fit(data, progress=lambda share, message: shares.append(share))
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
