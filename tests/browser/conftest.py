@@ -22,6 +22,10 @@ import lore_core as lore
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Milliseconds an effect may take on a slow machine.
 PATIENCE = 120_000
+SETTLED = """() => document.querySelector("[data-test-script-state=notRunning]")
+    && !document.querySelector("[data-testid=stSkeleton], [data-stale=true]")"""
+#: Streamlit's own: a section without a role of its own that has a name.
+NOT_OURS = {"exclude": [["[data-testid=stFileUploaderDropzone]"]]}
 
 
 @pytest.fixture(scope="session")
@@ -131,10 +135,8 @@ class App:
 
     def settle(self) -> App:
         """Wait until the script has run and everything it sent is drawn."""
-        done = self.page.locator('[data-test-script-state="notRunning"]')
-        expect(done).to_be_attached()
-        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
-        expect(self.page.locator("[data-stale=true]")).to_have_count(0)
+        # (An expectation is looked at once a second, after the first.)
+        self.page.wait_for_function(SETTLED, polling=30)
         return self
 
     def check(self) -> App:
@@ -147,14 +149,20 @@ class App:
         assert "Traceback" not in said, said[-4000:]
         return self
 
-    def broken_rules(self, context: dict, options: dict | None = None) -> list[str]:
+    def keeps_rules(self, what: str, context: dict = NOT_OURS, options: dict | None = None) -> None:
+        """Nothing in ``context`` breaks a rule of axe-core, in shadow trees neither."""
         asked = {"resultTypes": ["violations"], **(options or {})}
-        found = Axe().run(self.page, context=context, options=asked).response["violations"]
-        return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
+        def broken() -> list[str]:
+            found = Axe().run(self.page, context=context, options=asked).response["violations"]
+            return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
+        # (A theme comes bit by bit, and what is out of date is pale: the page at rest counts.)
+        self.until(lambda: not broken(), lambda: f"{what}, without {broken()}")
 
     def sees(self, text: str | re.Pattern) -> Locator:
         found = self.page.get_by_test_id("stMain").get_by_text(text).first
-        expect(found).to_be_visible()
+        self.until(found.is_visible, f"{text} on {self.page.url}")
         return found
 
     def query(self) -> dict[str, str]:
@@ -197,6 +205,11 @@ class App:
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name)
 
+    def save(self, button: Locator) -> tuple[str, bytes]:
+        with self.page.expect_download() as waiting:
+            button.click()
+        return waiting.value.suggested_filename, waiting.value.path().read_bytes()
+
     def next_picture(self) -> None:
         """Wait until the browser has painted what it was asked for, and told of what scrolled."""
         frame = "requestAnimationFrame"
@@ -212,7 +225,7 @@ class App:
         )
 
     def map_drawn(self) -> None:
-        expect(self.map).to_be_visible()
+        self.until(self.map.is_visible, "a map")
         self.seen("m.scene !== null && (m.rows !== null || !m.scene.rows)")
         self.settle()
 
@@ -241,7 +254,7 @@ class App:
         if key in ("landscape", "swipe"):
             self.map_drawn()
             return
-        expect(self.chart(key)).to_be_visible()
+        self.until(self.chart(key).is_visible, f"chart {key}")
         self.until(
             lambda: self.chart(key).evaluate("gd => !!gd._fullData && gd._fullData.length > 0"),
             f"chart {key}",
@@ -307,6 +320,23 @@ def open_app(light, server) -> Iterator:
 
 
 # Importing from a conftest is unreliable: what tests need besides fixtures comes as one.
+
+
+@pytest.fixture(scope="module")
+def reopen(light, server) -> Iterator:
+    """Open a page in the module's tab, unless the test before left that page as it was opened."""
+    opened = []
+    with tab(light, server) as app:
+
+        def reopen(path: str, *figures: str, **settings: object) -> App:
+            if opened != [path, settings, app.page.url]:
+                app.open(path, **settings)
+                for key in figures:
+                    app.drawn(key)
+                opened[:] = path, settings, app.page.url
+            return app.check()
+
+        yield reopen
 
 
 @pytest.fixture(scope="session")

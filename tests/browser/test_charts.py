@@ -12,10 +12,10 @@ ENDS = "gd => gd._fullLayout.xaxis.range"
 
 
 @pytest.fixture
-def curve(open_app):
-    app = open_app("bandwidth", gamma=0.5)
-    app.drawn("curve")
-    return app
+def curve(reopen):
+    app = reopen("bandwidth", "curve", gamma=0.5)
+    yield app
+    app.check()
 
 
 def drag(app):
@@ -26,42 +26,13 @@ def drag(app):
 
 def exported(app) -> dict:
     app.page.locator(".st-key-export_curve").get_by_role("button").click()
-    with app.page.expect_download() as waiting:
-        app.button("Interactive HTML").click()
+    page = app.save(app.button("Interactive HTML"))[1].decode()
     app.page.keyboard.press("Escape")
-    page = waiting.value.path().read_text("utf-8")
     said = page[page.rindex("Plotly.newPlot(") :]
     decode = json.JSONDecoder().raw_decode
     traces, end = decode(said, said.index("["))
     layout, _ = decode(said, said.index("{", end))
     return {"traces": traces, "layout": layout}
-
-
-def test_zoom_and_element_stay_whatever_changes(curve):
-    app = curve
-    app.chart("curve").evaluate("gd => { window.before = gd; }")
-    whole = app.read("curve", ENDS)
-    drag(app)
-    app.until(lambda: app.read("curve", ENDS) != whole, "the curve is pulled")
-    seen = app.read("curve", ENDS)
-    assert seen[1] - seen[0] == pytest.approx(whole[1] - whole[0])
-    app.bins.focus()
-    app.page.keyboard.press("ArrowLeft")
-    app.until_query("bins", "14")
-    app.until(lambda: "14 equal-width" in app.chart("curve").inner_text(), "the curve of 14 bins")
-    app.gamma.focus()
-    app.page.keyboard.press("ArrowRight")
-    app.until_query("gamma", "0.6")
-    app.page.emulate_media(color_scheme="dark")
-    ground = "gd => gd._fullLayout.paper_bgcolor"
-    app.until(lambda: app.read("curve", ground) == PAPER["dark"], "the dark curve, with no click")
-    assert app.read("curve", ENDS) == pytest.approx(seen, abs=1e-6)
-    assert app.chart("curve").evaluate("gd => gd === window.before")
-    height = "gd => gd._fullLayout.yaxis.range"
-    app.page.get_by_test_id("stMain").get_by_role("radio", name="ALCE", exact=True).click()
-    app.until(lambda: "ALCE against" in app.chart("curve").inner_text(), "the curve of ALCE")
-    app.until(lambda: app.read("curve", ENDS) == pytest.approx(whole), "all of it")
-    assert app.read("curve", height)[1] > 0
 
 
 def test_a_chart_is_saved_as_it_is_seen_and_fills_the_screen(curve):
@@ -90,3 +61,30 @@ def test_a_chart_is_saved_as_it_is_seen_and_fills_the_screen(curve):
     app.page.evaluate("document.exitFullscreen()")
     app.until(lambda: app.read("curve", "gd => gd._fullLayout.height") == wide, "as it was")
     expect(app.chart("curve")).to_have_attribute("aria-label", re.compile("bandwidth", re.I))
+
+
+def test_zoom_and_element_stay_whatever_changes(curve):
+    app = curve
+    app.chart("curve").evaluate("gd => { window.before = gd; }")
+    whole = app.read("curve", ENDS)
+    drag(app)
+    app.until(lambda: app.read("curve", ENDS) != whole, "the curve is pulled")
+    seen = app.read("curve", ENDS)
+    assert seen[1] - seen[0] == pytest.approx(whole[1] - whole[0])
+    app.bins.focus()
+    app.page.keyboard.press("ArrowLeft")
+    app.until_query("bins", "14")
+    app.until(lambda: "14 equal-width" in app.chart("curve").inner_text(), "the curve of 14 bins")
+    app.gamma.focus()
+    app.page.keyboard.press("ArrowRight")
+    app.until_query("gamma", "0.6")
+    app.page.emulate_media(color_scheme="dark")
+    ground = "gd => gd._fullLayout.paper_bgcolor"
+    app.until(lambda: app.read("curve", ground) == PAPER["dark"], "the dark curve, with no click")
+    assert app.read("curve", ENDS) == pytest.approx(seen, abs=1e-6)
+    assert app.chart("curve").evaluate("gd => gd === window.before")
+    height = "gd => gd._fullLayout.yaxis.range"
+    app.page.get_by_test_id("stMain").get_by_role("radio", name="ALCE", exact=True).click()
+    app.until(lambda: "ALCE against" in app.chart("curve").inner_text(), "the curve of ALCE")
+    app.until(lambda: app.read("curve", ENDS) == pytest.approx(whole), "all of it")
+    assert app.read("curve", height)[1] > 0

@@ -16,58 +16,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
 
 
 @pytest.fixture
-def app(open_app):
-    app = open_app("landscape", gamma=0.5)
-    app.drawn("landscape")
-    return app
-
-
-def test_gamma_moves_redraw_the_map_and_the_link(app):
-    before = app.map_ink()
-    app.gamma.focus()
-    app.page.keyboard.press("ArrowRight")
-    app.until(lambda: app.map_ink() != before, "another picture")
-    app.until_query("gamma", "0.6")
-    expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
-    second = app.map_ink()
-    app.page.keyboard.press("ArrowLeft")
-    app.until_query("gamma", "0.5")
-    app.until(lambda: app.map_ink() == before, "the first picture again")
-    assert second != before
-    for _ in range(8):
-        app.page.keyboard.press("ArrowRight")
-    app.until_query("gamma", "3.0")
-    app.sees(re.compile(r"^Confidence|^All confidences"))
-    app.until(lambda: "γ = 3 " in app.seen("m.scene.alt"), "the picture of γ = 3")
-
-
-def bins_of(rows):
-    return np.minimum((rows.confidence * 15).astype(int), 14)
-
-
-def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset):
-    for name, position, axes in (("accuracy", -4, ""), ("rows", -5, "2")):
-        bars = app.trace("chooser", name)
-        x, y, index = (bars[of][position] for of in ("x", "y", "customdata"))
-        app.page.mouse.click(*app.place("chooser", x, y / 2, axes))
-        label = f"{100 * index / 15:.0f}–{100 * (index + 1) / 15:.0f} %"
-        app.until_query("bin", label)
-        assert app.chosen("Confidence bin") == label
-        n = (bins_of(dataset.evaluation) == index).sum()
-        app.sees(f"Confidence {label}: {n:,} rows")
-    app.choose("Confidence bin", "all")
-    app.until_query("bin", None)
-    whole = app.map_ink()
-    app.choose("Confidence bin", "worst")
-    app.until_query("bin", "worst")
-    app.until(lambda: app.map_ink() != whole, "the picture of one bin")
-    app.sees(re.compile(r"Confidence \d+–\d+\s%: \d+ rows, promised"))
-    before = len(app.trace("chooser", "accuracy")["x"])
-    app.bins.focus()
-    for _ in range(5):
-        app.page.keyboard.press("ArrowLeft")
-    app.until_query("bins", "10")
-    app.until(lambda: len(app.trace("chooser", "accuracy")["x"]) < before, "fewer bars")
+def app(reopen):
+    app = reopen("landscape", "landscape", gamma=0.5)
+    yield app
+    app.check()
 
 
 def winding(polygon, points):
@@ -90,6 +42,10 @@ def selected(app):
     return int(re.search(r"([\d,]+) rows", text)[1].replace(",", "")), text
 
 
+def bins_of(rows):
+    return np.minimum((rows.confidence * 15).astype(int), 14)
+
+
 def test_a_lasso_reports_on_the_rows_inside_and_marks_them_in_the_charts(app, dataset, points):
     low, high = np.quantile(points, [0.2, 0.8], axis=0)
     corners = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0] * 0.5, high[1])]
@@ -109,170 +65,6 @@ def test_a_lasso_reports_on_the_rows_inside_and_marks_them_in_the_charts(app, da
     assert app.trace("cdf", "all")["x"][-1] >= app.trace("cdf", "selected rows")["x"][-1]
     app.button("Clear").click()
     expect(app.page.get_by_text("Selected region")).to_have_count(0)
-
-
-def test_shift_adds_and_alt_takes_away_and_a_bin_counts_its_rows_alone(app, dataset, points):
-    low, high = np.quantile(points, [0.1, 0.9], axis=0)
-    middle = (low + high) / 2
-    app.lasso([low, middle], "Box")
-    selected(app)
-    for key, one, other in (("Shift", middle, high), ("Alt", (low * 3 + middle) / 4, middle)):
-        app.page.keyboard.down(key)
-        app.drag([app.map_place(*one), app.map_place(*other)])
-        app.page.keyboard.up(key)
-    app.until(lambda: [sign for sign, _ in parts(app)] == [1, 1, -1], "three parts")
-    inside = np.zeros(len(points), dtype=bool)
-    for sign, corners in parts(app):
-        inside[winding(corners, points)] = sign > 0
-    app.until(lambda: selected(app)[0] == inside.sum(), "all three counted")
-    assert app.seen("m.selected.count") == inside.sum()
-    app.map.focus()
-    app.page.keyboard.press("Escape")
-    expect(app.page.get_by_text("Selected region")).to_have_count(0)
-    app.choose("Confidence bin", "worst")
-    app.until_query("bin", "worst")
-    app.lasso([np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)], "Box")
-    n, _ = selected(app)
-    app.settle()
-    ((_, box),) = parts(app)
-    inside = ((points > box.min(axis=0)) & (points < box.max(axis=0))).all(axis=1)
-    name = app.sees(re.compile(r"Confidence \d+–\d+\s%: ")).inner_text()
-    low, high = (int(end) / 100 for end in re.search(r"(\d+)–(\d+)\s%", name).groups())
-    in_bin = bins_of(dataset.evaluation) == round(low * 15)
-    assert round(high * 15) == round(low * 15) + 1
-    assert n == (inside & in_bin).sum() > 0
-
-
-def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
-    app = open_app("landscape", features="PCA 3-D")
-    app.drawn("landscape")
-    app.until(lambda: app.seen("m.rows !== null"), "rows")
-    made = lore.embed(dataset.features, "pca", 3, random_state=0)
-    space = made.coordinates[dataset.in_split("evaluation")].astype(np.float32).astype(float)
-    before = app.seen("m.view.axes")
-    left, top, wide, high = (app.map.bounding_box()[k] for k in ("x", "y", "width", "height"))
-    at = lambda x, y: (left + x * wide, top + y * high)  # noqa: E731
-    app.drag([at(0.2, 0.8), at(0.35, 0.7)])
-    app.until(lambda: app.seen("m.view.axes") != before, "turned")
-    app.until(lambda: len(app.query().get("view", "").split(",")) == 5, "a view in the link")
-    app.button("Lasso").click()
-    app.drag([at(0.3, 0.2), at(0.6, 0.25), at(0.55, 0.7), at(0.45, 0.5)])
-    n, _ = selected(app)
-    axes = np.array(app.seen("m.selection.at(-1).axes"))
-    np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=2e-6)
-    inside = winding(parts(app)[-1][1], space @ axes.T)
-    assert n == app.seen("m.selected.count") == inside.sum()
-    assert 20 < n < len(space) - 20
-    app.map.focus()
-    app.page.keyboard.press("ArrowUp")
-    app.until(lambda: not np.array_equal(app.seen("m.view.axes"), axes), "turned by a key")
-    app.page.reload()
-    app.drawn("landscape")
-    app.until(lambda: app.seen("m.selected?.count") == n, "the selection of the link")
-    assert selected(app)[0] == n
-    shown = np.array(app.seen("[...m.view.axes, m.view.toward]"))
-    row = int((space @ shown[2]).argmax())
-    x, y = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")
-    app.page.mouse.click(left + x, app.map.bounding_box()["y"] + y)
-    app.sees(f"Row {row}")
-
-
-def test_outlines_follow_the_slider(open_app, dataset):
-    app = open_app("landscape", gamma=0.2)
-    app.drawn("landscape")
-    app.until(lambda: app.seen("m.known?.places.size === m.scene.gammas.length"), "outlines")
-    made = lore.embed(dataset.features, "pca", 2, random_state=0)
-    view = View(dataset, maps={"PCA 2-D": made})
-    shown = app.seen("m.places.map(p => p.name)")
-    for number in (0, 12, len(GAMMAS) - 1):
-        move = "(node, k) => { node.value = k; node.dispatchEvent(new Event('input')); }"
-        app.gamma.evaluate(move, number + 0.2)
-        search = subgroups_of(replace(view, gamma=GAMMAS[number]))
-        expected = outlines_of(search, view.points())
-        assert app.seen("m.places.map(p => p.name)") == [name for name, _ in expected]
-        lines = [len(outlined_region(*found).lines) for found in expected]
-        assert app.seen("m.places.map(p => p.lines.length / 4)") == lines
-        assert app.seen("m.places") != app.seen("m.scene.regions") or not expected
-    app.gamma.evaluate("node => node.dispatchEvent(new Event('change'))")
-    app.until_query("gamma", str(GAMMAS[-1]))
-    app.until(lambda: app.seen("m.places === m.scene.regions"), "those of the page")
-    assert shown
-
-
-#: Rounds of five changes: γ, bins, bin, colour, theme; each is made in every way it can be.
-ROUNDS = 4
-
-
-def test_twenty_changes_move_nothing_and_the_view_is_in_the_link(app):
-    app.map.focus()
-    for key in ("+", "+", "+", "ArrowLeft", "ArrowUp"):
-        app.page.keyboard.press(key)
-    app.until(lambda: app.query().get("view"), "a view in the link")
-    app.settle()
-    looked = lambda: app.seen("[m.view.x, m.view.y, m.view.zoom]")  # noqa: E731
-    view = looked()
-    app.map.evaluate(
-        """node => {
-            window.before = node;
-            window.shifts = [];
-            window.charts = [...document.querySelectorAll(".js-plotly-plot")];
-            // What moves as the hand is on it is no shift: the browser says so itself, but of a
-            // slider's thumb it does not where the hand was on it half a second ago.
-            const around = ({ node }) => node?.parentElement ?? node;
-            const isThumb = source => around(source)?.closest("[data-testid=stSlider]");
-            new PerformanceObserver(list => list.getEntries().forEach(entry =>
-                entry.hadRecentInput || entry.sources.every(isThumb) || window.shifts.push(
-                    `${entry.value}: ${entry.sources.map(s => around(s)?.outerHTML.slice(0, 300))}`
-                )
-            )).observe({ type: "layout-shift" });
-        }"""
-    )
-    for k in range(ROUNDS):
-        way = "ArrowRight" if k % 4 < 2 else "ArrowLeft"
-        for slider in (app.gamma, app.bins):
-            slider.focus()
-            app.page.keyboard.press(way)
-        app.choose("Confidence bin", ("worst", "best", "all")[k % 3])
-        color = ("absolute", "signed")[k % 2]
-        app.page.get_by_test_id("stMain").get_by_role("radio", name=color).click()
-        app.page.emulate_media(color_scheme=("dark", "light")[k % 2])
-        app.until_query("error", (color, None)[k % 2])
-        assert looked() == pytest.approx(view, abs=1e-6), f"round {k}"
-    assert app.map.evaluate("node => node === window.before")
-    assert app.page.evaluate("window.shifts") == []
-    charts = app.page.evaluate("window.charts.map(chart => chart.isConnected)")
-    assert charts == [True, True]
-    for there in (lambda: (app.go("Overview"), app.go("Landscape")), app.page.reload):
-        there()
-        app.map_drawn()
-        assert looked() == pytest.approx(view, abs=1e-6)
-    app.map.focus()
-    app.page.keyboard.press("0")
-    app.until_query("view", None)
-
-
-def test_a_bandwidth_is_seen_before_it_is_taken(app):
-    app.until(lambda: app.seen("m.known ? m.known.fields.size : 1") == 34, "every field")
-    app.until(lambda: app.seen("!!m.known.band"), "what chance shows")
-    before, link = app.map_ink(), app.query()
-    app.gamma.scroll_into_view_if_needed()
-    box = app.gamma.bounding_box()
-    y = box["y"] + box["height"] / 2
-    app.page.mouse.move(box["x"] + box["width"] * 0.3, y)
-    app.page.mouse.down()
-    app.page.mouse.move(box["x"] + box["width"] * 0.4, y, steps=4)
-    app.until(lambda: app.map_ink() != before, "the field between two bandwidths")
-    assert app.seen("m.field !== m.exact")
-    shown, exact = app.seen("[Array.from(m.field.lce), Array.from(m.known.fields.get(0).lce)]")
-    assert len(shown) == 64
-    assert (np.diff(shown) >= 0).all()
-    assert shown != exact
-    assert app.query() == link
-    app.page.mouse.up()
-    app.until(lambda: app.query().get("gamma") != link["gamma"], "the bandwidth in the link")
-    app.until(lambda: app.seen("m.field === m.exact"), "the exact field")
-    app.settle()
-    assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
 def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
@@ -310,6 +102,92 @@ def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):
     expect(app.map.locator(".hover b")).to_contain_text(f"row {one['row']}:")
     app.page.keyboard.press("0")
     expect(app.map.locator(".glimpse")).to_have_count(0)
+
+
+def test_shift_adds_and_alt_takes_away(app, points):
+    low, high = np.quantile(points, [0.1, 0.9], axis=0)
+    middle = (low + high) / 2
+    app.lasso([low, middle], "Box")
+    selected(app)
+    for key, one, other in (("Shift", middle, high), ("Alt", (low * 3 + middle) / 4, middle)):
+        app.page.keyboard.down(key)
+        app.drag([app.map_place(*one), app.map_place(*other)])
+        app.page.keyboard.up(key)
+    app.until(lambda: [sign for sign, _ in parts(app)] == [1, 1, -1], "three parts")
+    inside = np.zeros(len(points), dtype=bool)
+    for sign, corners in parts(app):
+        inside[winding(corners, points)] = sign > 0
+    app.until(lambda: selected(app)[0] == inside.sum(), "all three counted")
+    assert app.seen("m.selected.count") == inside.sum()
+    app.map.focus()
+    app.page.keyboard.press("Escape")
+    expect(app.page.get_by_text("Selected region")).to_have_count(0)
+    app.settle()
+
+
+def test_gamma_moves_redraw_the_map_and_the_link(app):
+    before = app.map_ink()
+    app.gamma.focus()
+    app.page.keyboard.press("ArrowRight")
+    app.until(lambda: app.map_ink() != before, "another picture")
+    app.until_query("gamma", "0.6")
+    expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
+    for _ in range(7):
+        app.page.keyboard.press("ArrowRight")
+    app.until_query("gamma", "3.0")
+    app.sees(re.compile(r"^Confidence|^All confidences"))
+    app.until(lambda: "γ = 3 " in app.seen("m.scene.alt"), "the picture of γ = 3")
+    for _ in range(8):
+        app.page.keyboard.press("ArrowLeft")
+    app.until_query("gamma", "0.5")
+    app.until(lambda: app.map_ink() == before, "the first picture again")
+
+
+def test_outlines_follow_the_slider(app, dataset):
+    app.until(lambda: app.seen("m.known?.places.size === m.scene.gammas.length"), "outlines")
+    made = lore.embed(dataset.features, "pca", 2, random_state=0)
+    view = View(dataset, maps={"PCA 2-D": made})
+    move = "(node, k) => { node.value = k; node.dispatchEvent(new Event('input')); }"
+    for number in (0, 12, len(GAMMAS) - 1):
+        app.gamma.evaluate(move, number + 0.2)
+        search = subgroups_of(replace(view, gamma=GAMMAS[number]))
+        expected = outlines_of(search, view.points())
+        assert app.seen("m.places.map(p => p.name)") == [name for name, _ in expected]
+        lines = [len(outlined_region(*found).lines) for found in expected]
+        assert app.seen("m.places.map(p => p.lines.length / 4)") == lines
+        assert app.seen("m.places") != app.seen("m.scene.regions") or not expected
+    for gamma in (GAMMAS[-1], 0.5):
+        app.gamma.evaluate(move, GAMMAS.index(gamma))
+        app.gamma.evaluate("node => node.dispatchEvent(new Event('change'))")
+        app.until_query("gamma", str(gamma))
+        app.until(lambda: app.seen("m.places === m.scene.regions"), "those of the page")
+    assert app.seen("m.places.length > 0")
+
+
+def test_only_the_page_can_ask_and_only_what_it_shows_and_other_pictures(app):
+    post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
+    address, fields, rows = app.seen("[m.scene.address, m.scene.fields, m.scene.rows]")
+    address, fields = (urljoin(app.page.url, path) for path in (address, fields))
+    assert post(fields, {"part": 0}) == 200
+    for part in (10**9, -1, "x", None, [0]):
+        assert post(fields, {"part": part}) == 204
+    assert post(fields, {}) == 204
+    assert post(address, {"rows": rows, "row": 3}) == 200
+    assert post(address, {"rows": rows, "all": True}) == 200
+    assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
+    others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
+    for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
+        assert post(address, nonsense) == 204
+    assert post(address, [1]) == post(address, "{") == 400
+    assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
+    for picture in ("rows", "both", "3-D"):
+        app.page.get_by_test_id("stMain").get_by_role("radio", name=picture).click()
+        app.until_query("picture", picture)
+        if picture != "3-D":
+            app.until(lambda shown=picture: app.seen("m.scene.layer") == shown, f"{picture} drawn")
+    app.drawn("landscape_height")
+    kinds = "gd => (gd._fullData || []).map(t => t.type)"
+    app.until(lambda: "surface" in app.chart("landscape_height").evaluate(kinds), "a surface")
 
 
 def pick_line(app, key, line):
@@ -352,27 +230,225 @@ def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(ap
     assert app.seen("m.scene.row") == alone
 
 
-def test_only_the_page_can_ask_and_only_what_it_shows_and_other_pictures(app):
-    post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
-    address, fields, rows = app.seen("[m.scene.address, m.scene.fields, m.scene.rows]")
-    address, fields = (urljoin(app.page.url, path) for path in (address, fields))
-    assert post(fields, {"part": 0}) == 200
-    for part in (10**9, -1, "x", None, [0]):
-        assert post(fields, {"part": part}) == 204
-    assert post(fields, {}) == 204
-    assert post(address, {"rows": rows, "row": 3}) == 200
-    assert post(address, {"rows": rows, "all": True}) == 200
-    assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
-    others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
-    for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
-        assert post(address, nonsense) == 204
-    assert post(address, [1]) == post(address, "{") == 400
-    assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
-    for picture in ("rows", "both", "3-D"):
-        app.page.get_by_test_id("stMain").get_by_role("radio", name=picture).click()
-        app.until_query("picture", picture)
-        if picture != "3-D":
-            app.until(lambda shown=picture: app.seen("m.scene.layer") == shown, f"{picture} drawn")
-    app.drawn("landscape_height")
-    kinds = "gd => (gd._fullData || []).map(t => t.type)"
-    app.until(lambda: "surface" in app.chart("landscape_height").evaluate(kinds), "a surface")
+def test_a_bandwidth_is_seen_before_it_is_taken(app):
+    app.until(lambda: app.seen("m.known ? m.known.fields.size : 1") == 34, "every field")
+    app.until(lambda: app.seen("!!m.known.band"), "what chance shows")
+    before, link = app.map_ink(), app.query()
+    app.gamma.scroll_into_view_if_needed()
+    box = app.gamma.bounding_box()
+    y = box["y"] + box["height"] / 2
+    app.page.mouse.move(box["x"] + box["width"] * 0.3, y)
+    app.page.mouse.down()
+    app.page.mouse.move(box["x"] + box["width"] * 0.4, y, steps=4)
+    app.until(lambda: app.map_ink() != before, "the field between two bandwidths")
+    assert app.seen("m.field !== m.exact")
+    shown, exact = app.seen("[Array.from(m.field.lce), Array.from(m.known.fields.get(0).lce)]")
+    assert len(shown) == 64
+    assert (np.diff(shown) >= 0).all()
+    assert shown != exact
+    assert app.query() == link
+    app.page.mouse.up()
+    app.until(lambda: app.query().get("gamma") != link["gamma"], "the bandwidth in the link")
+    app.until(lambda: app.seen("m.field === m.exact"), "the exact field")
+    app.settle()
+    assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
+
+
+def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset, points):
+    for name, position, axes in (("accuracy", -4, ""), ("rows", -5, "2")):
+        bars = app.trace("chooser", name)
+        x, y, index = (bars[of][position] for of in ("x", "y", "customdata"))
+        app.page.mouse.click(*app.place("chooser", x, y / 2, axes))
+        label = f"{100 * index / 15:.0f}–{100 * (index + 1) / 15:.0f} %"
+        app.until_query("bin", label)
+        assert app.chosen("Confidence bin") == label
+        n = (bins_of(dataset.evaluation) == index).sum()
+        app.sees(f"Confidence {label}: {n:,} rows")
+    app.choose("Confidence bin", "all")
+    app.until_query("bin", None)
+    whole = app.map_ink()
+    app.choose("Confidence bin", "worst")
+    app.until_query("bin", "worst")
+    app.until(lambda: app.map_ink() != whole, "the picture of one bin")
+    name = app.sees(re.compile(r"Confidence \d+–\d+\s%: \d+ rows, promised")).inner_text()
+    app.lasso([np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)], "Box")
+    n, _ = selected(app)
+    app.settle()
+    ((_, box),) = parts(app)
+    inside = ((points > box.min(axis=0)) & (points < box.max(axis=0))).all(axis=1)
+    low, high = (round(int(end) * 0.15) for end in re.search(r"(\d+)–(\d+)\s%", name).groups())
+    assert high == low + 1
+    assert n == (inside & (bins_of(dataset.evaluation) == low)).sum() > 0
+    before = len(app.trace("chooser", "accuracy")["x"])
+    app.bins.focus()
+    for _ in range(5):
+        app.page.keyboard.press("ArrowLeft")
+    app.until_query("bins", "10")
+    app.until(lambda: len(app.trace("chooser", "accuracy")["x"]) < before, "fewer bars")
+
+
+CONTROLS = """() => {
+    const deep = root => [...root.querySelectorAll("*")].flatMap(
+        node => [node, ...(node.shadowRoot ? deep(node.shadowRoot) : [])]);
+    const kinds = "button, a[href], input, select, textarea, [tabindex]";
+    const seen = node => node.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+        && node.getBoundingClientRect().width > 1;
+    // Of radios and tabs the keys go to one, and arrows from there on; charts and tables have keys
+    // of their own, and each says in a table or a list what it shows.
+    const group = node => node.closest("[role=radiogroup], [role=tablist]");
+    const own = ".js-plotly-plot, [data-testid=stDataFrame]";
+    const wanted = deep(document).filter(node =>
+        node.matches(kinds) && seen(node) && !node.disabled && !node.closest(own)
+        && (node.tabIndex >= 0 || group(node)));
+    const came = wanted.filter(node => node.dataset.came).map(group).filter(Boolean);
+    return wanted.filter(node => !node.dataset.came && !came.includes(group(node)))
+        .map(node => node.outerHTML.slice(0, 200));
+}"""
+COME = """() => {
+    let node = document.activeElement;
+    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    node.dataset.came = "1";
+}"""
+
+
+def test_every_control_is_reached_and_used_by_keys(app):
+    assert len(app.page.evaluate(CONTROLS)) > 20
+    for _ in range(15):
+        for _ in range(10):
+            app.page.keyboard.press("Tab")
+            app.page.evaluate(COME)
+        if not app.page.evaluate(CONTROLS):
+            break
+    assert app.page.evaluate(CONTROLS) == []
+    press = app.page.keyboard.press
+    app.map.get_by_role("button", name="Nearer").focus()
+    for _ in range(4):
+        press("Enter")
+    app.until(lambda: app.seen("m.view.zoom") > 5, "nearer")
+    app.map.focus()
+    press("ArrowLeft")
+    press("Enter")
+    text = app.sees("Selected region").locator("xpath=ancestor-or-self::p").first.inner_text()
+    count = app.seen("m.selected.count")
+    assert 0 < count < app.seen("m.rows.x.length")
+    assert f"{count:,} row" in text.replace("\xa0", " ")
+    press("Escape")
+    expect(app.page.get_by_text("Selected region")).to_have_count(0)
+    press("0")
+    app.until(lambda: app.seen("m.view.zoom") == 1, "all of the map")
+    place = app.map.locator(".place").first
+    # (From near it was out of sight, and what is hidden takes no focus.)
+    expect(place).to_be_visible()
+    place.focus()
+    press("Enter")
+    expect(place).to_have_attribute("aria-pressed", "true")
+    expect(place).to_be_focused()
+    app.settle()  # (a list that is open closes when the page is drawn anew)
+    app.page.get_by_role("combobox", name="Confidence bin").focus()
+    press("ArrowDown")
+    press("ArrowDown")
+    press("Enter")
+    app.until(lambda: app.query().get("bin"), "one bin")
+    app.settle()
+    app.page.get_by_role("tab", name="Places").focus()
+    press("ArrowRight")
+    app.sees(re.compile("rows with the largest local error"))
+    play = app.page.get_by_role("button", name="Play through γ")
+    play.focus()
+    press("Enter")
+    app.until(lambda: app.seen("m.field !== m.exact"), "γ moves")
+
+
+#: Rounds of five changes: γ, bins, bin, colour, theme; each is made in every way it can be.
+ROUNDS = 3
+
+
+def test_changes_move_nothing_and_a_link_keeps_all(app):
+    app.map.focus()
+    for key in ("+", "+", "+", "ArrowLeft", "ArrowUp"):
+        app.page.keyboard.press(key)
+    app.until(lambda: app.query().get("view"), "a view in the link")
+    app.settle()
+    looked = lambda: app.seen("[m.view.x, m.view.y, m.view.zoom]")  # noqa: E731
+    view = looked()
+    app.map.evaluate(
+        """node => {
+            window.before = node;
+            window.shifts = [];
+            window.charts = [...document.querySelectorAll(".js-plotly-plot")];
+            // What moves as the hand is on it is no shift: the browser says so itself, but of a
+            // slider's thumb it does not where the hand was on it half a second ago.
+            const around = ({ node }) => node?.parentElement ?? node;
+            const isThumb = source => around(source)?.closest("[data-testid=stSlider]");
+            new PerformanceObserver(list => list.getEntries().forEach(entry =>
+                entry.hadRecentInput || entry.sources.every(isThumb) || window.shifts.push(
+                    `${entry.value}: ${entry.sources.map(s => around(s)?.outerHTML.slice(0, 300))}`
+                )
+            )).observe({ type: "layout-shift" });
+        }"""
+    )
+    for k in range(ROUNDS):
+        way = "ArrowLeft" if k == 1 else "ArrowRight"
+        for slider in (app.gamma, app.bins):
+            slider.focus()
+            app.page.keyboard.press(way)
+        app.choose("Confidence bin", ("best", "all", "worst")[k])
+        color = ("absolute", "signed")[k % 2]
+        app.page.get_by_test_id("stMain").get_by_role("radio", name=color).click()
+        app.page.emulate_media(color_scheme=("dark", "light")[k % 2])
+        app.until_query("error", (color, None)[k % 2])
+        assert looked() == pytest.approx(view, abs=1e-6), f"round {k}"
+    assert app.map.evaluate("node => node === window.before")
+    assert app.page.evaluate("window.shifts") == []
+    charts = app.page.evaluate("window.charts.map(chart => chart.isConnected)")
+    assert charts == [True, True]
+    link = app.query()
+    shown = {"gamma": "0.6", "bins": "16", "bin": "worst", "error": "absolute"}
+    assert {key: link[key] for key in shown} == shown
+    for there in (lambda: (app.go("Overview"), app.go("Landscape")), app.page.reload):
+        there()
+        app.map_drawn()
+        assert app.query() == link
+        assert looked() == pytest.approx(view, abs=1e-6)
+        expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
+        expect(app.bins).to_have_attribute("aria-valuetext", "16")
+        assert app.chosen("Confidence bin") == "worst"
+    app.page.emulate_media(color_scheme="light")
+    app.map.focus()
+    app.page.keyboard.press("0")
+    app.until_query("view", None)
+
+
+def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
+    app = open_app("landscape", features="PCA 3-D")
+    app.drawn("landscape")
+    app.until(lambda: app.seen("m.rows !== null"), "rows")
+    app.keeps_rules("a map in space", {"include": [[".st-key-landscape"]]})
+    made = lore.embed(dataset.features, "pca", 3, random_state=0)
+    space = made.coordinates[dataset.in_split("evaluation")].astype(np.float32).astype(float)
+    before = app.seen("m.view.axes")
+    left, top, wide, high = (app.map.bounding_box()[k] for k in ("x", "y", "width", "height"))
+    at = lambda x, y: (left + x * wide, top + y * high)  # noqa: E731
+    app.drag([at(0.2, 0.8), at(0.35, 0.7)])
+    app.until(lambda: app.seen("m.view.axes") != before, "turned")
+    app.until(lambda: len(app.query().get("view", "").split(",")) == 5, "a view in the link")
+    app.button("Lasso").click()
+    app.drag([at(0.3, 0.2), at(0.6, 0.25), at(0.55, 0.7), at(0.45, 0.5)])
+    n, _ = selected(app)
+    axes = np.array(app.seen("m.selection.at(-1).axes"))
+    np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=2e-6)
+    inside = winding(parts(app)[-1][1], space @ axes.T)
+    assert n == app.seen("m.selected.count") == inside.sum()
+    assert 20 < n < len(space) - 20
+    app.map.focus()
+    app.page.keyboard.press("ArrowUp")
+    app.until(lambda: not np.array_equal(app.seen("m.view.axes"), axes), "turned by a key")
+    app.page.reload()
+    app.drawn("landscape")
+    app.until(lambda: app.seen("m.selected?.count") == n, "the selection of the link")
+    assert selected(app)[0] == n
+    shown = np.array(app.seen("[...m.view.axes, m.view.toward]"))
+    row = int((space @ shown[2]).argmax())
+    x, y = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")
+    app.page.mouse.click(left + x, app.map.bounding_box()["y"] + y)
+    app.sees(f"Row {row}")

@@ -61,7 +61,7 @@ def test_it_opens_no_connection_and_reads_nothing(light, server, open_tab, other
     pages = [f"{here}/", f"{server.url}/", f"{server.url}/_stcore/host-config", server.link]
     streams = [f"{here}/_stcore/stream", f"{server.url}/_stcore/stream"]
     with open_tab(light, server) as app:
-        app.open("overview", gamma=0.5)
+        app.open("runs")
         own = app.page.evaluate(ASK, [pages[1:2], streams[1:]])
         assert own[f"frame {server.url}/"] == "read"
         assert "<title>" in own[f"GET {server.url}/"]

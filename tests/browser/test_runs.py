@@ -29,7 +29,7 @@ def type_path(app, path):
     box.press("Enter")
 
 
-def test_from_nothing_to_numbers_and_back_by_the_link(open_app, runs):
+def test_from_nothing_to_cancelled_to_numbers_and_back_by_the_link(open_app, runs):
     app = open_app("runs", bins=5, gamma=1.0)
     app.sees("Does it hold over many trainings?")
     app.sees("seed00_cal.npz")
@@ -39,13 +39,20 @@ def test_from_nothing_to_numbers_and_back_by_the_link(open_app, runs):
     type_path(app, runs)
     app.sees(re.compile("300 calibration \\+ 300 evaluation rows"))
     app.settle()
+    app.choose("Similar by", "t-SNE")
+    app.settle()
+    app.button("Compare").click()
+    app.button("Cancel").click()
+    app.sees(re.compile("was cancelled; nothing else changed"))
+    app.until(lambda: "runs" not in app.query(), "a link without the comparison")
+    expect(app.button("Compare")).to_be_enabled()
+    app.choose("Similar by", "PCA")
+    app.settle()
     app.button("Compare").click()
     app.drawn("runs_strip")
     app.sees("3 runs of three_runs")
     expect(app.page.get_by_role("button", name="Cancel")).to_have_count(0)
-    with app.page.expect_download() as waiting:
-        app.button("Every run as CSV").click()
-    saved = pd.read_csv(io.BytesIO(waiting.value.path().read_bytes()))
+    saved = pd.read_csv(io.BytesIO(app.save(app.button("Every run as CSV"))[1]))
     assert saved["run"].unique().tolist() == ["seed0", "seed1", "seed2"]
     settings = {"feature_map": "pca-4", "gamma": 1.0, "n_bins": 5, "group_column": "site"}
     expected = lore.compare_runs(runs, [lore.NoRecalibration()], n_jobs=1, **settings).runs
@@ -64,17 +71,3 @@ def test_from_nothing_to_numbers_and_back_by_the_link(open_app, runs):
     app.drawn("runs_strip")
     app.sees("3 runs of three_runs")
     assert "NLL" in app.read("runs_strip", TITLE)
-
-
-def test_it_can_be_cancelled(open_app, runs):
-    app = open_app("runs", bins=7, gamma=1.5)
-    type_path(app, runs)
-    app.sees(re.compile("300 calibration"))
-    app.settle()
-    app.choose("Similar by", "t-SNE")
-    app.settle()
-    app.button("Compare").click()
-    app.button("Cancel").click()
-    app.sees(re.compile("was cancelled; nothing else changed"))
-    app.until(lambda: "runs" not in app.query(), "a link without the comparison")
-    expect(app.button("Compare")).to_be_enabled()

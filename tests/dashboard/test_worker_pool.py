@@ -140,7 +140,7 @@ def test_a_learned_map_is_the_same_and_its_process_ends(pool):
 @only_linux
 def test_large_arrays_come_in_a_file(pool, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    large = View(lore.demo.synthetic(700_000).dataset.with_split(0.2))
+    large = View(lore.demo.synthetic(350_000).dataset.with_split(0.2))
     labels = ["No recalibration", "Platt scaling"]
     task = done(pool, fit_methods, view=large, labels=labels, grouping=None, measured_on=None)
     told = task.result()

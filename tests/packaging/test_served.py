@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from watched_server import ROOT, UPGRADE, answer, serving
+from watched_server import ROOT, UPGRADE, Server, answer, serving
 
 from benchmarks.attack.reader import Reader
 from lore_core.dashboard.access import TOKEN, base_path
@@ -32,10 +32,36 @@ needs_two_accounts = pytest.mark.skipif(
 of_posix = pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")
 
 
+BROWSER = """#!{python}
+import json, os, pathlib, sys, urllib.parse
+page = pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path))
+modes = oct(page.stat().st_mode), oct(page.parent.stat().st_mode)
+part = pathlib.Path({out!r} + ".part")
+part.write_text(json.dumps((sys.argv, str(page), modes, page.read_text())))
+part.rename({out!r})
+"""
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("access") / "log.txt") as server:
+    """A server that has opened a browser, which notes what it was given; it ends cleanly."""
+    folder = tmp_path_factory.mktemp("access")
+    browser = folder / "browser"
+    browser.write_text(BROWSER.format(python=sys.executable, out=str(folder / "opened")))
+    browser.chmod(0o700)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BROWSER", f"{browser} %s")
+        server = Server(folder / "log.txt", options=[])
+    try:
+        server.wait()
         yield server
+        server.process.send_signal(signal.SIGINT)  # others: test_shutdown.py
+        assert server.process.wait(20) == 0
+        assert "Traceback" not in server.said
+        _, page, *_ = json.loads((folder / "opened").read_text())
+        assert not Path(page).parent.exists()
+    finally:
+        server.stop()
 
 
 #: What a path needs to be asked for, and the status that answers who knows the secret.
@@ -99,6 +125,20 @@ def test_no_program_drives_the_pages(served):
         assert "does not serve the agent API" in said
 
 
+def test_a_refused_page_of_another_site_makes_the_server_ask_nobody(served, tmp_path):
+    """Streamlit would ask an outside server for its own address, two seconds long."""
+    for page in range(3):
+        origin = {"Origin": f"https://{page}.example"}
+        path = served.url.removeprefix(local_url(served.port)) + "/_stcore/stream"
+        assert answer(served.port, path, UPGRADE | origin)[0] == 403
+    assert not served.outgoing.exists()
+    outgoing = tmp_path / "outgoing"
+    code = "import socket as s; s.socket(type=s.SOCK_DGRAM).connect(('192.0.2.1', 9))"
+    environment = os.environ | served.watched | {"LORE_TEST_OUTGOING": str(outgoing)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert outgoing.read_text() == "socket.connect ('192.0.2.1', 9)\n"
+
+
 def test_a_proxy_proves_itself_with_every_request(tmp_path):
     options = ["--headless", "--host-name", "lens.example.com"]
     with serving(tmp_path / "log.txt", options=options, prefix="/tools/lens") as server:
@@ -145,46 +185,28 @@ def test_a_program_that_takes_the_port_first_is_not_given_the_link():
     assert "is not available" in done.stderr
 
 
-BROWSER = """#!{python}
-import json, os, pathlib, sys, urllib.parse
-page = pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path))
-modes = oct(page.stat().st_mode), oct(page.parent.stat().st_mode)
-part = pathlib.Path({out!r} + ".part")
-part.write_text(json.dumps((sys.argv, str(page), modes, page.read_text())))
-part.rename({out!r})
-"""
-
-
-@of_posix
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
-def test_no_argument_of_any_process_has_the_secret_and_it_ends_cleanly(tmp_path, monkeypatch):
-    out, browser = tmp_path / "opened", tmp_path / "browser"
-    browser.write_text(BROWSER.format(python=sys.executable, out=str(out)))
-    browser.chmod(0o700)
-    monkeypatch.setenv("BROWSER", f"{browser} %s")
-    with serving(tmp_path / "log.txt", options=[]) as server:
-        server.until(out.exists)
-        said = f"LoRe Lens is open at {server.link} (Ctrl-C closes it).\n"
-        server.until(lambda: said in server.said)
-        words = [word for one in psutil.process_iter() for word in cmdline(one)]
-        assert any(str(server.port) in word for word in words)
-        arguments, page, modes, text = json.loads(out.read_text())
-        secrets = (server.token, base_path(server.token).strip("/"))
-        assert not [word for word in [*words, *arguments] if any(s in word for s in secrets)]
-        assert modes == ["0o100600", "0o40700"]
-        assert f"url={server.link}" in text
-        assert Path(page).exists()
-        server.process.send_signal(signal.SIGINT)  # others: test_shutdown.py
-        assert server.process.wait(20) == 0
-        assert "Traceback" not in server.said
-    assert not Path(page).parent.exists()
-
-
 def cmdline(process):
     try:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+@of_posix
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+def test_no_argument_of_any_process_has_the_secret(served):
+    out = served.log.with_name("opened")
+    served.until(out.exists)
+    said = f"LoRe Lens is open at {served.link} (Ctrl-C closes it).\n"
+    served.until(lambda: said in served.said)
+    words = [word for one in psutil.process_iter() for word in cmdline(one)]
+    assert any(str(served.port) in word for word in words)
+    arguments, page, modes, text = json.loads(out.read_text())
+    secrets = (served.token, base_path(served.token).strip("/"))
+    assert not [word for word in [*words, *arguments] if any(s in word for s in secrets)]
+    assert modes == ["0o100600", "0o40700"]
+    assert f"url={served.link}" in text
+    assert Path(page).exists()
 
 
 def test_streamlit_run_prints_a_link_with_a_token_of_its_own(monkeypatch):

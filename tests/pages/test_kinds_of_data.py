@@ -29,6 +29,18 @@ FIGURES = {
 GROUP_FIGURES = ["group_chart", "group_before", "group_after", "place_before", "place_after"]
 
 
+#: Where the last link of each page leads, where it has all it needs.
+NEXT = {
+    "data": "overview",
+    "overview": "landscape",
+    "landscape": "recalibrate",
+    "variables": "recalibrate",
+    "bandwidth": "recalibrate",
+    "recalibrate": "fairness",
+    "fairness": "decisions",
+    "decisions": "report",
+    "report": "landscape",
+}
 SET = ("overview", "landscape", "bandwidth", "recalibrate")
 
 
@@ -51,6 +63,9 @@ def test_the_demo_and_a_small_classifier(pages_on, made, is_demo):
         grouped = is_demo and name == "fairness"
         assert page.figures == (GROUP_FIGURES if grouped else FIGURES[name]), name
         assert page.title
+        if is_demo:
+            link = page.app.get("page_link")[-1].proto
+            assert (link.page, link.label[:6]) == (NEXT[name], "Next: "), name
 
 
 def test_without_features(pages_on, made):
@@ -128,13 +143,17 @@ def test_rows_that_tell_nothing_apart(pages_on, made, kind):
         assert page.errors == [], name
 
 
-@pytest.mark.parametrize("target", [0, 1, 2])
-def test_awkward_names(pages_on, made, target):
+# The element and the Markdown as target of every page; what HTML writes otherwise on one.
+@pytest.mark.parametrize(("target", "names"), [(0, PAGES), (1, ["overview"]), (2, PAGES)])
+def test_awkward_names_and_images(pages_on, made, target, names):
+    pictures = np.random.default_rng(0).integers(0, 255, (200, 8, 8), dtype=np.uint8)
     values = np.array(NASTY)[np.arange(200) % 3]
-    frame = pd.DataFrame({"<i>site</i> *k*": values, "note": values})
-    dataset = made(n=200, class_names=NASTY, metadata=frame, groups=frame[["<i>site</i> *k*"]])
+    frame = pd.DataFrame({"<i>site</i> *k*": values, "note": values, "row": 1, "lce": 2})
+    frame["image"] = [f"{i}.png" for i in range(200)]
+    groups = frame[["<i>site</i> *k*"]]
+    dataset = made(n=200, class_names=NASTY, metadata=frame, groups=groups, images=pictures)
     dataset = dataclasses.replace(dataset, name="`<b>x</b>` **file**.npz")
-    for name, page in pages_on(dataset, target=NASTY[target]):
+    for name, page in pages_on(dataset, names, target=NASTY[target], gamma="2.0"):
         assert page.app.query_params["target"] == NASTY[target], name
         assert page.errors == [], name
         # Names stand as they are in a table, a list or plain text; Markdown must escape them.
@@ -146,14 +165,6 @@ def test_awkward_names(pages_on, made, target):
             drawn = json.dumps(chart["figure"])
             assert "<b>x" not in drawn
             assert "<i>" not in drawn
-
-
-def test_images_and_a_column_called_image(pages_on, made):
-    rng = np.random.default_rng(0)
-    pictures = rng.integers(0, 255, (200, 8, 8), dtype=np.uint8)
-    metadata = pd.DataFrame({"image": [f"{i}.png" for i in range(200)], "row": 1, "lce": 2})
-    for name, page in pages_on(made(n=200, images=pictures, metadata=metadata), gamma="2.0"):
-        assert page.errors == [], name
 
 
 #: Ends of what can be set; every two of them meet in one of the four.
@@ -180,16 +191,9 @@ def test_the_ends_of_the_settings(pages_on, made, settings):
 @pytest.mark.parametrize(
     "link",
     [
-        {"gamma": "-3"},
-        {"gamma": "abc"},
-        {"bins": "1000000"},
-        {"bins": "x"},
-        {"binning": "none"},
-        {"features": "No such map"},
-        {"map": "<script>"},
-        {"bin": "0.5–0.4"},
-        {"error": "?", "picture": "?"},
-        {"target": "7"},
+        {"gamma": "-3", "bins": "1000000", "binning": "none", "features": "No such map"},
+        {"gamma": "abc", "bins": "x", "map": "<script>", "target": "7"},
+        {"bin": "0.5–0.4", "error": "?", "picture": "?"},
         {"data": ""},
     ],
 )
@@ -197,3 +201,4 @@ def test_a_link_with_nonsense_in_it(open_page, made, link):
     page = open_page("landscape", None if "data" in link else made(), **link)
     assert page.errors == []
     assert page.figures == FIGURES["landscape"]
+    assert not set(link.values()) & set(page.app.query_params.values())

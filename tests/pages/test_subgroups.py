@@ -99,14 +99,9 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
 
 
 def test_a_link_names_a_place(open_page, planted, search):
-    page = open_page("landscape", planted)
-    page.app.query_params["place"] = "2"
-    page.run()
+    page = open_page("landscape", planted, place=2)
     assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
-    page = open_page("landscape", planted)
-    page.app.query_params["place"] = "99"
-    page.run()
-    assert "Place 99" not in page.text
+    assert "Place 99" not in open_page("landscape", planted, place=99).text
 
 
 def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):

@@ -1,13 +1,43 @@
+import io
+
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
+import lore_core as lore
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
-def test_a_handle_parts_two_methods_for_mouse_and_keys_or_they_stand_side_by_side(open_app, points):
-    app = open_app("recalibrate", gamma=0.5)
-    app.drawn("swipe")
+@pytest.fixture
+def app(reopen):
+    app = reopen("recalibrate", "swipe", gamma=0.5)
+    yield app
+    app.check()
+
+
+def test_metrics_and_confidences_are_saved(app, dataset, points):
+    app.drawn("cdf_compare")
+    name, table = app.save(app.button("Metrics as CSV"))
+    assert name == "lore-lens-metrics.csv"
+    table = pd.read_csv(io.BytesIO(table), index_col=["method", "metric"])
+    assert {"No recalibration", "Temperature scaling", "LoRe"} <= set(table.index.levels[0])
+    rows = dataset.evaluation
+    expected = lore.average_local_calibration_error(
+        rows.confidence, rows.outcome, points, gamma=0.5
+    )
+    alce = table.loc[("No recalibration", "ALCE")]
+    assert alce["value"] == pytest.approx(expected)
+    assert alce["low"] <= alce["high"]
+    name, table = app.save(app.button("Recalibrated confidences as CSV"))
+    assert name == "lore-lens-recalibrated.csv"
+    table = pd.read_csv(io.BytesIO(table))
+    np.testing.assert_allclose(table.iloc[:, 1], rows.confidence)
+    assert table["LoRe"].between(0, 1).all()
+
+
+def test_a_handle_parts_two_methods_for_mouse_and_keys_or_they_stand_side_by_side(app, points):
     grip = app.page.get_by_role("slider", name="Before and after")
     names = app.seen("m.scene.against.names")
     assert names == [app.chosen("Before"), app.chosen("After")]
