@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
