@@ -33,11 +33,7 @@ PAGES = {
     "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),
     "overview": ("Overview", ":material/speed:", "Is there a problem? All metrics and a verdict."),
     "landscape": ("Landscape", ":material/map:", "Where is the confidence wrong? The error map."),
-    "variables": (
-        "Variables",
-        ":material/bar_chart:",
-        "Along which column is it wrong?",
-    ),
+    "variables": ("Variables", ":material/bar_chart:", "Along which column is it wrong?"),
     "bandwidth": ("Bandwidth", ":material/show_chart:", "Which γ? MLCE and ALCE over bandwidths."),
     "recalibrate": ("Recalibrate", ":material/tune:", "Does recalibration help? Before and after."),
     "fairness": ("Fairness", ":material/groups:", "For whom? Every group under every method."),

@@ -104,11 +104,7 @@ _HAND: tuple[tuple[str, str, Callable[[Measurement], str]], ...] = (
         "≤ 1 s, 15 s at 10⁶",
         lambda m: milliseconds(m.fields - m.first_picture),
     ),
-    (
-        "Link opened, idle server: first picture",
-        "≤ 1.5 s, 3 s at 10⁶",
-        lambda m: spread(m.picture),
-    ),
+    ("Link opened, idle server: first picture", "≤ 1.5 s, 3 s at 10⁶", lambda m: spread(m.picture)),
     ("… longest task of the browser", "≤ 100 ms", lambda m: milliseconds(max(m.mount_task))),
     ("γ moved by a key: until the exact field is there", "", lambda m: spread(m.exact)),
     ("… over the wire", "≤ 300 kB", lambda m: f"{np.median(m.bytes) / 1000:,.0f} kB"),

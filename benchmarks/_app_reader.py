@@ -124,8 +124,7 @@ def chromium() -> Iterator[Browser]:
     """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=find_browser(),
-            args=["--no-sandbox", "--enable-unsafe-swiftshader"],
+            executable_path=find_browser(), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
         )
         yield browser
         browser.close()

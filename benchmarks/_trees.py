@@ -169,12 +169,7 @@ def tree_sums(points: np.ndarray, weights: np.ndarray, bandwidth: float) -> np.n
     order = np.argsort(points[:, 0], kind="stable")
     index = order.astype(np.int32)
     sums = np.zeros((m, n))
-    grid = (
-        rates(np.array([bandwidth])),
-        np.zeros(1, np.bool_),
-        np.array([0, m]),
-        np.arange(m),
-    )
+    grid = (rates(np.array([bandwidth])), np.zeros(1, np.bool_), np.array([0, m]), np.arange(m))
     coordinates = np.ascontiguousarray(points[order].T)
     _tree(d)(
         coordinates,

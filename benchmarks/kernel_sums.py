@@ -15,15 +15,7 @@ from pathlib import Path
 import numpy as np
 from _measure import load, machine, measure
 from _methods import OURS, Floats, Method, available
-from _report import (
-    Row,
-    growth_table,
-    limits_table,
-    markdown_table,
-    picture,
-    results_table,
-    seconds,
-)
+from _report import Row, growth_table, limits_table, markdown_table, picture, results_table, seconds
 from _targets import Target, local_error_targets, other_targets
 from _trees import tree_section
 

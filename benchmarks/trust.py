@@ -19,23 +19,9 @@ from _differences import coverage_section
 from _improvements import improvement_section
 from _report import markdown_table
 from _retraining import retraining_section
-from _trials import (
-    ALPHAS,
-    RATES,
-    Trial,
-    discoveries,
-    intervals,
-    percent,
-    row_tests,
-    summary_tests,
-)
+from _trials import ALPHAS, RATES, Trial, discoveries, intervals, percent, row_tests, summary_tests
 from _vectors import class_section, vector_section
-from _verdict_sections import (
-    detectable_section,
-    power_section,
-    topic_section,
-    verdict_section,
-)
+from _verdict_sections import detectable_section, power_section, topic_section, verdict_section
 from _weighted import weighted_section
 from _worlds import CONFIDENCES, calibrated
 from scipy import stats

@@ -18,18 +18,10 @@ from . import (
     shipping as shipping,
     view as view,
 )
-from .comparison.groups import (
-    compare_groups as compare_groups,
-    group_report as group_report,
-)
-from .comparison.methods import (
-    Comparison as Comparison,
-    compare as compare,
-)
+from .comparison.groups import compare_groups as compare_groups, group_report as group_report
+from .comparison.methods import Comparison as Comparison, compare as compare
 from .comparison.runs import compare_runs as compare_runs
-from .comparison.summary import (
-    summarize as summarize,
-)
+from .comparison.summary import summarize as summarize
 from .dashboard.launch import launch as launch
 from .dashboard.notebook import landscape as landscape
 from .data.dataset import Dataset as Dataset
@@ -37,10 +29,7 @@ from .data.dataset_files import save_npz as save_npz
 from .data.estimator import from_estimator as from_estimator
 from .data.progress import Cancelled as Cancelled
 from .data.validation import InputError as InputError
-from .embedding import (
-    Embedding as Embedding,
-    embed as embed,
-)
+from .embedding import Embedding as Embedding, embed as embed
 from .inference.intervals import calibration_intervals as calibration_intervals
 from .inference.significance import local_significance as local_significance
 from .inference.simulation import (
@@ -71,10 +60,7 @@ from .metrics.proper_scores import (
     negative_log_likelihood as negative_log_likelihood,
 )
 from .metrics.rewards import reward_curve as reward_curve
-from .reading import (
-    load as load,
-    load_runs as load_runs,
-)
+from .reading import load as load, load_runs as load_runs
 from .recalibration.base import NoRecalibration as NoRecalibration, Recalibrator as Recalibrator
 from .recalibration.beta_calibration import BetaCalibration as BetaCalibration
 from .recalibration.classifier import LoReClassifier as LoReClassifier
@@ -97,15 +83,9 @@ from .regions.enrichment import (
 )
 from .regions.evidence import row_evidence as row_evidence
 from .regions.field import error_field as error_field
-from .regions.selection import (
-    Region as Region,
-    region_report as region_report,
-)
+from .regions.selection import Region as Region, region_report as region_report
 from .regions.subgroups.find import find_subgroups as find_subgroups
-from .regions.variables.gaps import (
-    gap_along as gap_along,
-    rank_variables as rank_variables,
-)
+from .regions.variables.gaps import gap_along as gap_along, rank_variables as rank_variables
 from .report import write_report as write_report
 from .shipping import Predictor as Predictor
 from .shipping.files import recalibrate_file as recalibrate_file

@@ -15,12 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from lore_core.dashboard.access import TOKEN, base_path, new_token
-from lore_core.dashboard.server import (
-    ServerSettings,
-    find_app,
-    local_url,
-    wait_until_served,
-)
+from lore_core.dashboard.server import ServerSettings, find_app, local_url, wait_until_served
 
 _CLASSES, _FEATURES = 5, 16
 _MEGABYTE = 2**20

@@ -70,15 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     except lore.InputError as error:
         print(f"make paper: {error}", file=sys.stderr)
         return 2
-    content = Content(
-        results,
-        table,
-        setting,
-        pictures,
-        images,
-        single,
-        COMPAS,
-    )
+    content = Content(results, table, setting, pictures, images, single, COMPAS)
     (options.out / "paper.md").write_text(page.write(content), encoding="utf-8")
     say(f"wrote {options.out / 'paper.md'}")
     return 0

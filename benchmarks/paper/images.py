@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 
 import lore_core as lore
 from benchmarks.paper import published as pub
-from benchmarks.paper.measure import (
-    GAMMA,
-    RunResult,
-    Setting,
-    measure_run,
-    place,
-    recalibrated,
-)
+from benchmarks.paper.measure import GAMMA, RunResult, Setting, measure_run, place, recalibrated
 from benchmarks.paper.pictures import GLOBAL_METHODS, Gallery, draw_curves
 from lore_core.figures import Chart, cdf_figure, landscape_figure, reward_figure, shared_limit
 
@@ -205,10 +198,7 @@ def _before_after(
     gallery: Gallery,
 ) -> dict[str, str]:
     """Landscape of the same rows under three methods, on one colour scale, and their CDFs."""
-    shown = {
-        "before": (pub.NONE, "Before"),
-        "after": (pub.LORE_TSNE, "After LoRe"),
-    }
+    shown = {"before": (pub.NONE, "Before"), "after": (pub.LORE_TSNE, "After LoRe")}
     known = [
         local[label].signed[rows & (local[label].effective_size >= MIN_EFFECTIVE_SIZE)]
         for label, _ in shown.values()
@@ -252,10 +242,7 @@ def _reward(
     after: dict[str, lore.Dataset], label: str, ratios: tuple[float, ...] | None = None
 ) -> lore.metrics.RewardCurve:
     return lore.reward_curve(
-        after[label].confidence,
-        after[label].outcome,
-        ratios,
-        baseline=after[pub.NONE].confidence,
+        after[label].confidence, after[label].outcome, ratios, baseline=after[pub.NONE].confidence
     )
 
 

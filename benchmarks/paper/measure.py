@@ -162,9 +162,7 @@ def group_tables(
     names = np.asarray(groups).astype(str)
     return {
         str(name): lore.reliability_table(
-            dataset.confidence[names == name],
-            dataset.outcome[names == name],
-            n_bins=setting.n_bins,
+            dataset.confidence[names == name], dataset.outcome[names == name], n_bins=setting.n_bins
         )
         for name in np.unique(names)
     }
@@ -237,10 +235,7 @@ def measure_run(
 
 
 def measure_runs(
-    runs: Sequence[lore.Dataset],
-    setting: Setting,
-    say: Callable[[str], None],
-    n_jobs: int = 2,
+    runs: Sequence[lore.Dataset], setting: Setting, say: Callable[[str], None], n_jobs: int = 2
 ) -> list[RunResult]:
     """Take everything from every run, a process each at a time."""
     # t-SNE takes two threads a process; two processes of it on two cores wait for each other.

@@ -13,14 +13,7 @@ import pandas as pd
 
 from benchmarks.paper import published as pub, tables
 from benchmarks.paper.images import SMALLEST_BIN, ImagesResult
-from benchmarks.paper.measure import (
-    ENOUGH_ROWS,
-    MAPS,
-    SUPPORTED,
-    RunResult,
-    Setting,
-    value,
-)
+from benchmarks.paper.measure import ENOUGH_ROWS, MAPS, SUPPORTED, RunResult, Setting, value
 from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
 from lore_core.comparison import RunsComparison
 from lore_core.metrics.metric import CurveKey

@@ -12,9 +12,7 @@ from typing import Any, TypeVar
 
 import joblib  # type: ignore[import-untyped]
 import pandas as pd
-from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped]
-    ShutdownExecutorError,
-)
+from joblib.externals.loky.process_executor import ShutdownExecutorError  # type: ignore[import-untyped]
 
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.runs_result import RunsComparison

@@ -26,11 +26,7 @@ class LandscapeWidget(anywidget.AnyWidget):
 
     @classmethod
     def of(
-        cls,
-        rows: bytes,
-        layers: Sequence[StillLayer],
-        points: NDArray[np.float64],
-        gamma: float,
+        cls, rows: bytes, layers: Sequence[StillLayer], points: NDArray[np.float64], gamma: float
     ) -> LandscapeWidget:
         """Make one of packed rows, packed layers and the rows' places, shape (n, 2)."""
         widget = cls(rows=rows, layers=[vars(layer) for layer in layers], gamma=gamma)

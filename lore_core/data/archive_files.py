@@ -185,11 +185,7 @@ class Kind:
         return stream.getvalue()
 
     def save(
-        self,
-        stream: BinaryIO,
-        header: Mapping[str, Any],
-        arrays: Arrays,
-        key: bytes | None = None,
+        self, stream: BinaryIO, header: Mapping[str, Any], arrays: Arrays, key: bytes | None = None
     ) -> None:
         """Write a header and its arrays to an open file."""
         complete = {"format": self.format, "schema": SCHEMA, **header}

@@ -109,10 +109,7 @@ def fit_tsne(
         random_state=random_state,
     ).prepare_initial(features)
     report(0)
-    phases = (
-        (0, EARLY_ITERATIONS, _EARLY_EXAGGERATION),
-        (EARLY_ITERATIONS, n_iter, exaggeration),
-    )
+    phases = ((0, EARLY_ITERATIONS, _EARLY_EXAGGERATION), (EARLY_ITERATIONS, n_iter, exaggeration))
     for before, iterations, factor in phases:
         model.optimize(
             n_iter=iterations,

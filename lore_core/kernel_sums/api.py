@@ -260,12 +260,7 @@ def means_by_bandwidth(
 
 
 def means_of_all_and_some(
-    points: Points,
-    values: Floats,
-    some: Mask,
-    *,
-    bandwidth: float,
-    groups: Ints,
+    points: Points, values: Floats, some: Mask, *, bandwidth: float, groups: Ints
 ) -> tuple[KernelMeans, KernelMeans]:
     r"""Average values over all rows at every row, and the first of them over some rows alone.
 

@@ -1,13 +1,7 @@
 """Public names of this room."""
 
-from .enrichment import (
-    composition as composition,
-    describe_composition as describe_composition,
-)
-from .evidence import (
-    RowEvidence as RowEvidence,
-    row_evidence as row_evidence,
-)
+from .enrichment import composition as composition, describe_composition as describe_composition
+from .evidence import RowEvidence as RowEvidence, row_evidence as row_evidence
 from .field import (
     Field as Field,
     Outline as Outline,
@@ -43,10 +37,7 @@ from .subgroups.find import (
     find_subgroups as find_subgroups,
 )
 from .subgroups.held_out import Held as Held
-from .subgroups.overall import (
-    Overall as Overall,
-    overall_gap as overall_gap,
-)
+from .subgroups.overall import Overall as Overall, overall_gap as overall_gap
 from .subgroups.verdict import (
     Verdict as Verdict,
     conclude as conclude,

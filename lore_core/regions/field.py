@@ -236,9 +236,7 @@ def smoothed_field(
     hidden = grid.near & ~near_good
     unknown = (support < min_effective_size) | hidden[grid.near]
     return replace(
-        field,
-        signed=np.where(hidden, np.nan, field.signed),
-        masked_share=float(unknown.mean()),
+        field, signed=np.where(hidden, np.nan, field.signed), masked_share=float(unknown.mean())
     )
 
 

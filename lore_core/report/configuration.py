@@ -18,11 +18,7 @@ _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "pl
 
 
 def configuration(
-    findings: Findings,
-    digest: str,
-    source: Source,
-    options: list[str],
-    contents: Mapping[str, str],
+    findings: Findings, digest: str, source: Source, options: list[str], contents: Mapping[str, str]
 ) -> dict[str, object]:
     """Gather settings, versions and what the data were, as ``config.json`` says it."""
     dataset, embedding = findings.view.dataset, findings.embedding

@@ -44,13 +44,7 @@ from lore_core.view.methods import (
     simulating_of,
     summary_of,
 )
-from lore_core.view.where import (
-    compositions_of,
-    curve_of,
-    ranking_of,
-    subgroups_of,
-    verdict_of,
-)
+from lore_core.view.where import compositions_of, curve_of, ranking_of, subgroups_of, verdict_of
 
 #: Compares methods by their labels, with their intervals, also by groups; may tell its progress.
 Comparing = Callable[[list[str], Grouping | None, Progress | None], Comparison]
@@ -294,10 +288,7 @@ def _group_measures(findings: Findings, progress: Progress | None) -> str | None
             findings.view, {label: item}, groups, n_draws=N_SIMULATED if simulated else 0
         )
     findings.group_table = compare_groups(
-        datasets,
-        groups,
-        **findings.view.bins,
-        min_group_size=findings.grouping.min_group_size,
+        datasets, groups, **findings.view.bins, min_group_size=findings.grouping.min_group_size
     )
     return None
 

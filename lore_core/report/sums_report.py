@@ -9,12 +9,7 @@ from markupsafe import Markup
 from lore_core import __version__
 from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of
-from lore_core.figures import (
-    Chart,
-    bandwidth_figure,
-    reliability_figure,
-    sums_landscape_figure,
-)
+from lore_core.figures import Chart, bandwidth_figure, reliability_figure, sums_landscape_figure
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import drawing
 from lore_core.figures.svg.drawing import page_rules

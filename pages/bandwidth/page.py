@@ -13,12 +13,7 @@ from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import (
-    asks_for_vector,
-    curve_metric,
-    in_session,
-    view_controls,
-)
+from pages.shared.controls import asks_for_vector, curve_metric, in_session, view_controls
 from pages.shared.header import conclude, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current

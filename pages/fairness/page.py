@@ -158,16 +158,10 @@ st.subheader("The group furthest off", anchor=False)
 comparison = compute.worst_groups(view, result, by, names, min(min_group_size, largest))
 _worst_table(comparison, min(min_group_size, largest))
 st.subheader("Every group", anchor=False)
-metric = one_of(
-    "Show",
-    ["gap", ECE.name, MCE.name],
-    **linked("group_metric"),
-)
+metric = one_of("Show", ["gap", ECE.name, MCE.name], **linked("group_metric"))
 show_chart(
     group_figure(
-        reports,
-        metric=metric.lower(),
-        rows=f"{by}, {len(view.evaluation):,} evaluation rows",
+        reports, metric=metric.lower(), rows=f"{by}, {len(view.evaluation):,} evaluation rows"
     ),
     "group_chart",
 )

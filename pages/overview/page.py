@@ -18,13 +18,7 @@ from lore_core.regions.subgroups.verdict import name_of_subgroup
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, show_tile
-from pages.shared.charts import (
-    csv_button,
-    diagram_choice,
-    end_page,
-    next_step,
-    show_reliability,
-)
+from pages.shared.charts import csv_button, diagram_choice, end_page, next_step, show_reliability
 from pages.shared.controls import asks_for_vector, view_controls
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear

@@ -101,10 +101,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
 
 
 def _rows(
-    container: DeltaGenerator,
-    result: Comparison,
-    before: str,
-    local: LocalErrors,
+    container: DeltaGenerator, result: Comparison, before: str, local: LocalErrors
 ) -> tuple[np.ndarray, str]:
     table = result.summaries[before].reliability
     about = f"The rows of this bin before (by “{before}”); the same rows are shown after."

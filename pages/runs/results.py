@@ -39,21 +39,14 @@ def show(answer: RunsAnswer) -> None:
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
     preferred = WORST_GROUP_GAP.name if WORST_GROUP_GAP.name in shown else shown[0]
     metric = left.selectbox(
-        "Metric",
-        shown,
-        index=shown.index(preferred),
-        format_func=words_of,
-        **linked("runs_metric"),
+        "Metric", shown, index=shown.index(preferred), format_func=words_of, **linked("runs_metric")
     )
     lines = right.toggle(
         "Join the dots of each run",
         **in_session("runs_lines"),
         help="A method that is better in nearly every run shows as lines that lean one way.",
     )
-    show_chart(
-        runs_figure(result, metric, rows=_rows(answer), lines=lines),
-        "runs_strip",
-    )
+    show_chart(runs_figure(result, metric, rows=_rows(answer), lines=lines), "runs_strip")
     _worst_group(answer, shown)
     st.subheader("Take it away", anchor=False)
     with st.container(horizontal=True):
@@ -163,7 +156,4 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
             "methods are mixed: part of it is that some methods are better at everything."
         )
     with right:
-        show_chart(
-            run_scatter_figure(result, metric, rows=_rows(answer)),
-            "runs_scatter",
-        )
+        show_chart(run_scatter_figure(result, metric, rows=_rows(answer)), "runs_scatter")

@@ -137,11 +137,7 @@ def subgroups(view: View, against: Against | Literal["auto"] = "auto") -> Subgro
 
 @_cached(64, "Drawing the landscape …", *_LOCAL)
 def field(
-    view: View,
-    bin_index: int | None,
-    on_map: Embedding,
-    key: Hashable,
-    _only: np.ndarray | None,
+    view: View, bin_index: int | None, on_map: Embedding, key: Hashable, _only: np.ndarray | None
 ) -> regions.Field:
     """Field of one bin, or of all rows, or only where some rows are; ``key`` names these."""
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)

@@ -294,12 +294,7 @@ def metric_map(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
 
 
 def _chosen_map(
-    view: View,
-    container: DeltaGenerator,
-    label: str,
-    names: list[str],
-    key: str,
-    **look: Any,
+    view: View, container: DeltaGenerator, label: str, names: list[str], key: str, **look: Any
 ) -> tuple[str, Embedding]:
     """Choose a map; a name that is none of these data's is the view's own."""
     name = container.selectbox(label, names, **linked(key), **look)

@@ -12,14 +12,7 @@ from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.subgroups.verdict import Verdict
-from pages.shared.session import (
-    current,
-    failure,
-    is_loaded,
-    join_names,
-    problem,
-    whole_data,
-)
+from pages.shared.session import current, failure, is_loaded, join_names, problem, whole_data
 
 
 def question(title: str, text: str, *, names_data: bool = True) -> None:
@@ -60,9 +53,7 @@ def say_nothing_is_loaded() -> None:
     """Say in place of numbers that there are none, and lead to where data are loaded."""
     st.info("Nothing is loaded: the data asked for could not be read.", icon=":material/info:")
     st.page_link(
-        "pages/data/page.py",
-        label="Data: see why, or load others",
-        icon=":material/arrow_forward:",
+        "pages/data/page.py", label="Data: see why, or load others", icon=":material/arrow_forward:"
     )
 
 

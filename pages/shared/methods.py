@@ -87,9 +87,7 @@ def preselected(offered: list[str]) -> list[str]:
 
 
 def pair_controls(
-    result: Comparison,
-    left: DeltaGenerator,
-    right: DeltaGenerator,
+    result: Comparison, left: DeltaGenerator, right: DeltaGenerator
 ) -> tuple[str, str]:
     """Choose two methods to hold against each other: before and after."""
     methods = list(result.datasets)

@@ -86,10 +86,7 @@ async def _send_script(request: Request) -> Response:
     return Response(content(), headers=headers, media_type="text/javascript")
 
 
-ROUTES = [
-    Route("/lore/ask/{name}", _ask, methods=["POST"]),
-    Route("/lore/{name}.js", _send_script),
-]
+ROUTES = [Route("/lore/ask/{name}", _ask, methods=["POST"]), Route("/lore/{name}.js", _send_script)]
 
 
 class Assets:

@@ -93,10 +93,7 @@ class Cache(Generic[Value]):
     """
 
     def __init__(
-        self,
-        limit: float,
-        weight: Callable[[Value], float] = lambda _: 1,
-        kind: str = "",
+        self, limit: float, weight: Callable[[Value], float] = lambda _: 1, kind: str = ""
     ) -> None:
         self._lock = threading.Lock()
         self._limit, self._weight, self._kind = limit, weight, kind

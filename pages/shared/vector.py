@@ -16,13 +16,7 @@ from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
 from lore_core.view.inference import classes_of, vector_chance_of
 from pages.shared import compute
-from pages.shared.cells import (
-    in_hundredths,
-    points_column,
-    share_column,
-    show_number,
-    show_tile,
-)
+from pages.shared.cells import in_hundredths, points_column, share_column, show_number, show_tile
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.header import conclude, plain
 from pages.shared.maps import plane_of

@@ -129,11 +129,7 @@ big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
         variable_figure(
-            found.table,
-            name=name,
-            rows=view.rows,
-            curve=found.curve,
-            overall=promised - got,
+            found.table, name=name, rows=view.rows, curve=found.curve, overall=promised - got
         ),
         "along",
     )

@@ -80,9 +80,7 @@ def _movement(look: Look, n_around: int) -> None:
         count = batches_words(n) if is_whole else f"{len(watched):,} of {batches_words(n)}"
         st.caption(plain(f"{n_rows} in {count} on {batches.plan.note}."))
         chart = movement_figure(
-            table,
-            level=LEVEL,
-            rows=f"{count} on {batches.plan.embedding.name.title}",
+            table, level=LEVEL, rows=f"{count} on {batches.plan.embedding.name.title}"
         )
         show_chart(chart, "watch_movement")
     else:

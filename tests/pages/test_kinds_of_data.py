@@ -16,12 +16,7 @@ FIGURES = {
     "landscape": ["chooser", "cdf"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
-    "recalibrate": [
-        "reliability_before",
-        "reliability_after",
-        "cdf_compare",
-        "method_curves",
-    ],
+    "recalibrate": ["reliability_before", "reliability_after", "cdf_compare", "method_curves"],
     "fairness": [],  # these data name no groups
     "decisions": ["reward"],
     "report": [],

@@ -7,11 +7,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.cli import main
-from lore_core.comparison import (
-    conclude_bandwidths,
-    conclude_groups,
-    conclude_recalibration,
-)
+from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_recalibration
 from lore_core.comparison.tables import metric_table
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.regions import describe_subgroup, evidence_of

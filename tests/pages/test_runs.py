@@ -7,14 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    LoRe,
-    NoRecalibration,
-    TemperatureScaling,
-    compare_runs,
-    load_runs,
-    save_npz,
-)
+from lore_core import LoRe, NoRecalibration, TemperatureScaling, compare_runs, load_runs, save_npz
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs import request
 from pages.shared.header import plain

@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.regions.subgroups.verdict import (
-    describe_subgroup,
-    evidence_of,
-    name_of_subgroup,
-)
+from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of, name_of_subgroup
 from lore_core.view import View
 from lore_core.view.where import calibration_rows_of
 from pages.shared import subgroups as shared

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import joblib  # type: ignore[import-untyped]
-from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped]
-    BrokenProcessPool,
-)
+from joblib.externals.loky.process_executor import BrokenProcessPool  # type: ignore[import-untyped]
 
 from lore_core.data.errors import InputError, as_path
 from lore_core.data.progress import Progress, part_of, tell

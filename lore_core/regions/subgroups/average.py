@@ -105,8 +105,7 @@ class Excess:
 
 def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:
     return np.stack(
-        [np.bincount(stratum, weights=moment, minlength=n_strata) for moment in moments.T],
-        axis=-1,
+        [np.bincount(stratum, weights=moment, minlength=n_strata) for moment in moments.T], axis=-1
     )
 
 

@@ -182,11 +182,7 @@ class SubgroupSearch:
                 }
                 for number, item in enumerate(self.subgroups, start=1)
             ],
-            columns=[
-                *_DESCRIBED,
-                *(f"held_out_{item.name}" for item in fields(Held)),
-                "within",
-            ],
+            columns=[*_DESCRIBED, *(f"held_out_{item.name}" for item in fields(Held)), "within"],
         )
 
 
