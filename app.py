@@ -3,8 +3,6 @@
 Streamlit imports this file once to serve it and runs it again for every page it shows.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import AsyncIterator

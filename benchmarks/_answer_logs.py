@@ -1,7 +1,5 @@
 """Logs of questions and answers whose confidence is right but on one topic, and what is found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

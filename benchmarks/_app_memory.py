@@ -1,7 +1,5 @@
 """Memory of a server and of every process it started, by sampling /proc (Linux)."""
 
-from __future__ import annotations
-
 import re
 import threading
 from dataclasses import dataclass

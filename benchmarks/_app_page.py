@@ -1,7 +1,5 @@
 """Measurements of the dashboard as the tables of docs/benchmarks-app.md."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One reader of the dashboard in headless Chromium, with a watch in the page."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import os

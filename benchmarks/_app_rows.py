@@ -1,7 +1,5 @@
 """Rows to open the dashboard on: ten classes, sixteen features, a planted error, in any number."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The usual percentile bootstrap of calibration errors, which the product does not use."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray

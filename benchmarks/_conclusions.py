@@ -4,8 +4,6 @@ Rows of real classifiers, halved at random, whose outcomes are drawn from their 
 method can be better than doing nothing, no group is off, no local error is there.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Protocol
 

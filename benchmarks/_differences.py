@@ -1,7 +1,5 @@
 """Whether paired intervals cover what is true of two fitted methods; and their section."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Protocol

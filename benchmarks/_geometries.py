@@ -1,7 +1,5 @@
 """Real rows whose outcomes are drawn anew, so that the truth about them is known."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 

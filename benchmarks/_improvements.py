@@ -4,8 +4,6 @@ Fresh fits of common classifiers, each recalibrated by every standard method. Wh
 evaluation rows is held against many more rows of the same kind, or against rows set aside.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np

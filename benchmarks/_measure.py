@@ -1,7 +1,5 @@
 """Time, peak memory, and what machine it was."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import platform

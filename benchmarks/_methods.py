@@ -1,7 +1,5 @@
 """The ways to compute Σ k v / Σ k over all rows that are compared, ours and the rivals'."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """The tables as Markdown and the picture as SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

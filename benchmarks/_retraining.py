@@ -1,7 +1,5 @@
 """Whether what recalibration can gain, and what it cannot, is said rightly; and their section."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Protocol

@@ -6,8 +6,6 @@ on a Linux machine with this project's requirements: Python's own source, transl
 installed fonts, pieces of installed files and names of characters. Nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import argparse
 import gettext
 import string

@@ -1,7 +1,5 @@
 """The promises about speed and memory, each measured in the same run and set beside its bound."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

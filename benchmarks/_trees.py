@@ -7,8 +7,6 @@ problem splits in two: rows whose half is their side, and the others, as a pair 
 *and* side lies in one of them.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

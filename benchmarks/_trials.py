@@ -1,7 +1,5 @@
 """One trial of each promise of the null model, on one made-up world; rows of plain numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether the test of the whole vector's local errors holds what it promises; and its section."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

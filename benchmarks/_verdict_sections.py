@@ -1,7 +1,5 @@
 """Sections of docs/trust.md on the verdict and the places behind it."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One trial of the verdict, on real rows whose outcomes are drawn anew; rows of plain numbers."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One trial of weighted rows of known truth: what is called wrong of a calibrated model."""
 
-from __future__ import annotations
-
 import numpy as np
 from _report import markdown_table
 from _trials import APART, percent

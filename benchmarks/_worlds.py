@@ -1,7 +1,5 @@
 """Made-up data whose true calibration error is known at every row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ markers of docs/benchmarks-app.md. ``--rows N …`` measures other sizes, ``--pa
 another page. Needs Chromium, and Linux for the memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import tempfile

@@ -5,8 +5,6 @@ trying the script; ``--out DIR`` writes elsewhere. torch and KeOps take part whe
 installed (``pip install lore-lens[bench]``; on a machine without a GPU torch's CPU wheels do).
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from dataclasses import replace

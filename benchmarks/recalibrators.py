@@ -4,8 +4,6 @@
 runs of one set, and their means are shown. Without files the demo is measured.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections import defaultdict

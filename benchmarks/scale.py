@@ -6,8 +6,6 @@ and writes docs/scale.md. ``--rows 100_000_000`` for the large run, ``--quick`` 
 ``--data DIR`` to keep the rows, ``--out FILE`` to write elsewhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ Prints tables and writes docs/trust.md. ``--quick`` takes seconds and is for try
 takes so many of the models; ``--out DIR`` writes elsewhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from pathlib import Path

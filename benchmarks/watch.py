@@ -7,8 +7,6 @@ of one that changes in the last batch. Each batch is held against all before it.
 docs/decisions.md.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -10,8 +10,6 @@ The names at the root are those of the stub beside this file, ``__init__.pyi``, 
 it is first asked for; the packages (``lore.metrics``, ``lore.inference``, …) have more.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from lore_core._lazy import attach

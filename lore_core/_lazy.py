@@ -4,8 +4,6 @@ A thin layer over lazy_loader (SPEC 1), which adds what a light installation nee
 where a name needs a package that is not installed, and an import that works with numpy alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec

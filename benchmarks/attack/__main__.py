@@ -3,8 +3,6 @@
 ``--readers N --minutes M``, ``--cycles N`` and ``--kills N`` attack a server instead.
 """
 
-from __future__ import annotations
-
 import argparse
 import platform
 import sys

@@ -1,7 +1,5 @@
 """Small files that grow when they are read, or are slow to read."""
 
-from __future__ import annotations
-
 import io
 import time
 import zipfile

@@ -1,7 +1,5 @@
 """Run many cases in processes that may die, and count how each ended."""
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

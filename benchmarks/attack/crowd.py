@@ -1,7 +1,5 @@
 """Many readers at once, each with data of their own."""
 
-from __future__ import annotations
-
 import os
 import random
 import threading

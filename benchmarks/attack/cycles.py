@@ -1,7 +1,5 @@
 """Readers who come and go: what stays of them."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A server that is killed at random moments: what was finished must be found again."""
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile

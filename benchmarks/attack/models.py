@@ -1,7 +1,5 @@
 """Damaged and edited files of recalibrators against their reader, and what is read at work."""
 
-from __future__ import annotations
-
 import copy
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Ways to damage a file: bytes, words, the insides of an archive, and parts of another file."""
 
-from __future__ import annotations
-
 import io
 import random
 import re

@@ -1,7 +1,5 @@
 """Databases, workbooks, logs and images that hold more than their size says."""
 
-from __future__ import annotations
-
 import io
 import sqlite3
 import tempfile

@@ -1,7 +1,5 @@
 """Small files of every readable format, from which damaged ones are made."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

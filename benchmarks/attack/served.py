@@ -1,7 +1,5 @@
 """A dashboard in a process of its own, to be visited and killed; and data to bring along."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Write docs/paper.md and its pictures: ``make paper RUNS=… IMAGES='… …'``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

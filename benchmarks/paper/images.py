@@ -1,7 +1,5 @@
 """One image classifier: landscapes, before and after LoRe, and rewards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """One run: every method fitted, every number taken. All by public functions of lore_core."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

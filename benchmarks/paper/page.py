@@ -1,7 +1,5 @@
 """The text of docs/paper.md: what the paper shows, what is found here, and why they differ."""
 
-from __future__ import annotations
-
 import platform
 import textwrap
 import tomllib

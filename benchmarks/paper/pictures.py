@@ -1,7 +1,5 @@
 """The page's pictures: drawn by lore_core.figures, saved by the project's own export."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each pair is (mean, standard deviation over runs).
 """
 
-from __future__ import annotations
-
 import lore_core as lore
 
 Pair = tuple[float, float]

@@ -4,8 +4,6 @@ Numbers are those of the data given. Explanations were written for the sixty run
 the page that is checked in: with other data read them again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page's tables: ours beside the published, as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

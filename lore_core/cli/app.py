@@ -1,7 +1,5 @@
 """``lore app``: the dashboard."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``lore check``: limits on metrics and places, for the tests of a model."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

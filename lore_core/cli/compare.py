@@ -1,7 +1,5 @@
 """``lore compare``: every recalibrator, on one dataset or on every run of a directory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

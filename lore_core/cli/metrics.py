@@ -1,7 +1,5 @@
 """``lore metrics``: the numbers of the Overview."""
 
-from __future__ import annotations
-
 import click
 
 from lore_core import figures, inference, view as views

@@ -1,7 +1,5 @@
 """``lore demo``, ``lore clean`` and ``lore warmup``: files and compiled code on this machine."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """``lore variables``: along which column the confidence is wrong."""
 
-from __future__ import annotations
-
 import click
 
 import lore_core as lore

@@ -1,7 +1,5 @@
 """Conclusions about recalibration, groups, bandwidths and retraining: sentences that tests back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

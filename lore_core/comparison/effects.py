@@ -1,7 +1,5 @@
 """Effects of recalibration on the same rows: worst places, most probable classes, rewards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

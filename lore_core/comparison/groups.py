@@ -1,7 +1,5 @@
 """Calibration of each group, with intervals, and the worst group of a method."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Estimates of what recalibration and retraining could gain, from calibration rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

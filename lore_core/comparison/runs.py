@@ -1,7 +1,5 @@
 """Comparison of recalibrators over many runs of one experiment, in several processes."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool

@@ -1,7 +1,5 @@
 """Two sets of sums side by side: every metric, and on how many rows an error must differ."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of metrics, of one model and of several methods, and limits they are checked against."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Literal

@@ -1,7 +1,5 @@
 """Start the dashboard from Python, a notebook or the command line."""
 
-from __future__ import annotations
-
 from lore_core._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,7 +1,5 @@
 """What workers compute for pages, and what they and the server do once to be warm."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

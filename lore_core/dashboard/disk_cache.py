@@ -1,7 +1,5 @@
 """Private, bounded cache on disk: links outlive the server, and damaged files are removed."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Large arrays in unnamed files that server and workers map; ten methods of 1e6 rows are 1.5 GB."""
 
-from __future__ import annotations
-
 import contextlib
 import copyreg
 import dataclasses

@@ -1,7 +1,5 @@
 """Serve the dashboard on this machine: which script, which port, which settings."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import html

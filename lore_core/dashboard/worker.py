@@ -1,7 +1,5 @@
 """A worker of the pool: it does what the server asks for, one task after the other."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import queue

@@ -1,7 +1,5 @@
 """Datasets and what every package shares: checked arrays, confidence bins, probabilities."""
 
-from __future__ import annotations
-
 from lore_core._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -3,8 +3,6 @@
 The checksum finds damage; only a signature with a key proves whose file it is.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import hmac

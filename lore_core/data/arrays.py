@@ -1,7 +1,5 @@
 """Array types for signatures; contiguous rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

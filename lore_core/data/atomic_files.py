@@ -1,7 +1,5 @@
 """Files that are written as a whole or not at all; the user's cache folder."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

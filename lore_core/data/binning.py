@@ -1,7 +1,5 @@
 """Confidence bins."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """Defaults of functions, commands and pages; names of splits and targets."""
 
-from __future__ import annotations
-
 #: Bandwidth γ of the paper's t-SNE maps, and of its runs on PCA features.
 GAMMA, RUNS_GAMMA = 0.2, 0.4
 N_BINS = 15

@@ -1,7 +1,5 @@
 """Errors a user can fix (bad input, a path, a missing package), and their words."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from importlib.util import find_spec

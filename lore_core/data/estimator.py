@@ -1,7 +1,5 @@
 """Datasets from scikit-learn classifiers."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

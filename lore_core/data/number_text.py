@@ -3,8 +3,6 @@
 Shares such as 0.78 stand only in files and formulas. Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

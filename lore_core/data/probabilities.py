@@ -1,7 +1,5 @@
 """Functions of probabilities, and undone rounding; numpy alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Progress of long work, and how to stop it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 #: Called with the share done (0 to 1) and a short message; raises :class:`Cancelled` to stop.

@@ -3,8 +3,6 @@
 A checksum shows that a file is unchanged, not that it makes sense.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import types

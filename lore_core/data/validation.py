@@ -4,8 +4,6 @@ Each returns the array as the library computes on it, or raises :class:`InputErr
 sentence: name, rule, value, first bad row, fix.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar

@@ -4,8 +4,6 @@ Weights are fixed by the design; outcomes vary. Only ratios matter: weights get 
 ones become None, so that every number is that without weights to the last bit.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Demo data: real classifiers with a known fault, and rows with a planted error."""
 
-from __future__ import annotations
-
 from lore_core.demo.planted_error import Synthetic, synthetic
 from lore_core.demo.scanned_digits import digits
 from lore_core.demo.sentences import sentences

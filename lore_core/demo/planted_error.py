@@ -1,7 +1,5 @@
 """Synthetic rows with a known true calibration error."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

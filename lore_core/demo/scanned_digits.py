@@ -6,8 +6,6 @@ is rotated by 90° (in tuning, too), which the network calls a "4" with 90 % con
 it is right, so ECE stays near 0.02; only neighbours in the hidden layer show the error.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ classifier on their words, one fifth tunes its confidence, the rest are calibrat
 rows. Of sentences about matrices two in five bear another library's name, in tuning, too.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

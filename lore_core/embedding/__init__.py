@@ -1,7 +1,5 @@
 """Feature maps φ2: from a classifier's features to the coordinates on which rows are neighbours."""
 
-from __future__ import annotations
-
 from lore_core.embedding.embed import embed, estimate_seconds, make_map
 from lore_core.embedding.names import METHODS, MapName
 from lore_core.embedding.result import SCALES, Embedding

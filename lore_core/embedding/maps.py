@@ -1,7 +1,5 @@
 """Maps as numbers: the features themselves, principal components, and rows of known places."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """t-SNE by openTSNE, imported on first use: progress, cancel, and a place for new rows."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """UMAP by umap-learn, imported on first use: progress, cancel, and a place for new rows."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Figures: pictures as plain objects, which Plotly, SVG and browsers draw."""
 
-from __future__ import annotations
-
 from lore_core._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,7 +1,5 @@
 """Export of a chart: interactive HTML, CSV, static images where Chrome exists, print layout."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """What colours mean, in a light and a dark theme, for every way a picture is drawn."""
 
-from __future__ import annotations
-
 import html
 from typing import Literal
 

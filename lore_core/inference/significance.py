@@ -1,7 +1,5 @@
 """Significance of local errors, row by row, against the null model "each confidence is right"."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parametric bootstrap of calibrated models: MLCE, ALCE and the CDF of LCE of a ~ Bernoulli(c)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tests of the whole vector's local errors against models whose every probability is right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

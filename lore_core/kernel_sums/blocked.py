@@ -5,8 +5,6 @@ dimensions and hundreds of thousands in more (docs/decisions.md). Rows lie dimen
 so that distances to one source are computed for many targets at once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled, compiled_sums

@@ -3,8 +3,6 @@
 Machine code with one bit flipped ends the process or gives wrong numbers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Compile the numba kernels once, with a notice, instead of in the middle of a slider move."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import hashlib

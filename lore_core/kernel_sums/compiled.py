@@ -3,8 +3,6 @@
 Without numba nothing is compiled and the sums go another way: :mod:`lore_core.kernel_sums.plain`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Sums and means of a checked problem: choose the plan, run it pass by pass, gather the results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 

@@ -5,8 +5,6 @@ result is subnormal. This one is branch-free and within 1 unit in the last place
 which saves the reduction by ln 2: exp(−D/h) = 2^(−D · rate) with rate = log2(e)/h.
 """
 
-from __future__ import annotations
-
 from lore_core.kernel_sums.compiled import compiled, intrinsic, ir, types
 
 LOG2_E = 1.4426950408889634

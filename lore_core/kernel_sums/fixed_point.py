@@ -20,8 +20,6 @@ So δ ≤ 0.999·tolerance (tolerance ≤ 1e-4) keeps a mean within tolerance ·
 Where no unit is fine enough, the distances are computed in float64.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

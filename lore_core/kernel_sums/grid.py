@@ -3,8 +3,6 @@
 A geometric grid with m bandwidths an octave is m chains.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

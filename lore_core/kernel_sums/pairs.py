@@ -16,8 +16,6 @@ the square of another; ``exclude_self`` leaves out the pair (i, i). Orders are i
 sides uint8.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled

@@ -3,8 +3,6 @@
 Applying a shipped recalibrator to some thousand rows needs no more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints

@@ -5,8 +5,6 @@ another: its steps write to different rows, so threads need no copies, and the o
 does not depend on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise

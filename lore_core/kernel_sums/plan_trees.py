@@ -4,8 +4,6 @@ A group of rows is swept as parts, joined level by level. Steps are short, so th
 them and the work can be stopped between two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Run steps of work on a thread pool, report progress between them, stop on request."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence

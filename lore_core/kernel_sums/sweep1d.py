@@ -1,7 +1,5 @@
 """Exact sums on a line in O(n): one running sum up, one down, each decaying with the gaps."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled

@@ -9,8 +9,6 @@ The rows of a node are physically kept in the order of v (a merge sort that carr
 along), so all memory access is sequential, and small nodes stay in the processor's cache.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled

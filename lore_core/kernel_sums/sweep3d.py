@@ -6,8 +6,6 @@ the results of the targets, what is left is a sum in (y, z) over the pairs of op
 which :mod:`~lore_core.kernel_sums.sweep2d` does with its ``crossing`` rule.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled

@@ -5,8 +5,6 @@ weighs 1, nothing is lost, and for h → 0 the mean becomes that of the nearest 
 average), as it must.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask

@@ -1,7 +1,5 @@
 """What is measured: global and local calibration errors, bandwidth curves, rewards."""
 
-from __future__ import annotations
-
 from lore_core._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,7 +1,5 @@
 """Local errors as the bandwidth γ grows, and the γ and bins that predict calibration rows best."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A new metric is a function in its own module and one entry here. No numpy at imp
 command's help.
 """
 
-from __future__ import annotations
-
 from lore_core.data.number_text import NATS, PERCENT, PLAIN, POINTS, Unit
 from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
 

@@ -1,7 +1,5 @@
 """Global calibration metrics: one number for all rows, or one for each group."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

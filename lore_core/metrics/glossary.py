@@ -1,7 +1,5 @@
 """What the words mean: one sentence each, for the pages, the report and the guide alike."""
 
-from __future__ import annotations
-
 from lore_core.metrics.catalogue import CATALOGUE
 
 HOLM, COCHRAN, FISHER = "Holm", "Cochran's Q", "Fisher's exact test"

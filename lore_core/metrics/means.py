@@ -1,7 +1,5 @@
 """Intervals of means of rows, of several at once, and of draws."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Proper scores of whole probability vectors: NLL and Brier, of rows, classes and all together."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Calibration without bins: isotonic reliability with the score in three parts; the smooth ECE."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

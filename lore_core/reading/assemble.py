@@ -1,7 +1,5 @@
 """Assembly of file parts into one Dataset."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

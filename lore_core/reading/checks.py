@@ -1,7 +1,5 @@
 """Checks for data that were probably meant otherwise; each is reported or stops the reading."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Files of several tables: workbooks, SQLite and DuckDB databases."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sqlite3

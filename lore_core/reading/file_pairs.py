@@ -1,7 +1,5 @@
 """Which files belong together: calibration and test halves of a run, and images beside them."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

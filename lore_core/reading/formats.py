@@ -1,7 +1,5 @@
 """Registry of file formats; a file's format is found by its suffix and first bytes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass

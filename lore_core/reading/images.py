@@ -1,7 +1,5 @@
 """Thumbnails of images beside rows: from a column of images, or of file names."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

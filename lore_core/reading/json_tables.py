@@ -1,7 +1,5 @@
 """JSON: records, lines or columns; logs of lm-evaluation-harness and of Inspect."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

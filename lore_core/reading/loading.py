@@ -1,7 +1,5 @@
 """Loading, inspecting and reporting on files of predictions, as callers do."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path

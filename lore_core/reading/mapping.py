@@ -1,7 +1,5 @@
 """Which column plays which role."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import re

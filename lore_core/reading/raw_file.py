@@ -1,7 +1,5 @@
 """A file on disk, an upload or a table in memory, not yet parsed."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

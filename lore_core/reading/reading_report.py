@@ -1,7 +1,5 @@
 """What a file holds and what was read of it, in plain words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

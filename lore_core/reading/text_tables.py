@@ -1,7 +1,5 @@
 """Delimited text: delimiter, byte-order mark, decimal comma and encoding are detected."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -1,7 +1,5 @@
 """Cells of calibration rows, whose means stand for single rows in files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Local recalibration as a scikit-learn classifier: any classifier in, calibrated one out."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """A fitted recalibrator from the file that ``Recalibrator.save`` wrote; no code is run from it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, BinaryIO, TypedDict
 

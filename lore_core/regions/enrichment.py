@@ -1,7 +1,5 @@
 """Enrichment: the values that are over-represented in a set of rows, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

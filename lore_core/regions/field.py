@@ -1,7 +1,5 @@
 """Fields: the signed error as a raster over a 2-D map, and outlines of sets of rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

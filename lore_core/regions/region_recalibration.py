@@ -1,7 +1,5 @@
 """Preview of recalibrating the rows of one region alone, with intervals."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows as a reader wants them: found by words or by nearness, picked out, listed in a table."""
 
-from __future__ import annotations
-
 import operator
 import re
 

@@ -1,7 +1,5 @@
 """The report: every figure, table and number of one dataset in one bundle to take away."""
 
-from __future__ import annotations
-
 from lore_core._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

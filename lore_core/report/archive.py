@@ -1,7 +1,5 @@
 """Bundles on disk: a directory or a ZIP file, there as a whole or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

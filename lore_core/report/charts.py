@@ -1,7 +1,5 @@
 """The figures of a report: as the dashboard shows them, for print, and the live landscape."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """config.json and rerun.sh: what a report was made with, and what makes it again."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 from collections.abc import Mapping, Sequence

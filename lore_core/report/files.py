@@ -1,7 +1,5 @@
 """The report as files: computed, drawn, described, and written in one step."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lore_core import __version__

@@ -1,7 +1,5 @@
 """Findings: everything a report says, computed, without pictures, files and page words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Text for a model card: the front matter that hubs read, and a section on calibration."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """index.html: the findings laid out section by section, in one file that needs no other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from markupsafe import Markup

@@ -1,7 +1,5 @@
 """Rendering of the templates beside this module; names in the data stay text."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined

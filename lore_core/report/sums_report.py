@@ -1,7 +1,5 @@
 """The report of rows that do not fit into memory: what their sums can say."""
 
-from __future__ import annotations
-
 import shlex
 
 from markupsafe import Markup

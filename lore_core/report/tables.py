@@ -1,7 +1,5 @@
 """Every table of the bundle, as it is written to CSV and Parquet."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from typing import Any

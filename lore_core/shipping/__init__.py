@@ -6,8 +6,6 @@
 Importing it takes numpy alone, and numba where installed.
 """
 
-from __future__ import annotations
-
 from lore_core.data.archive_files import SCHEMA
 from lore_core.shipping.contents import FileContents, Held, describe
 from lore_core.shipping.predictor import Predictor

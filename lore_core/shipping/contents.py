@@ -1,7 +1,5 @@
 """What a saved file holds, and whether single calibration rows can be read from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files through a saved recalibrator: in chunks, many by several processes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

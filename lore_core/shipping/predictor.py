@@ -1,7 +1,5 @@
 """A saved recalibrator as a function of arrays, with numpy alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

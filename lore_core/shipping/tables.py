@@ -1,7 +1,5 @@
 """Tables read and written in chunks: Parquet by record batches, CSV by lines."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager

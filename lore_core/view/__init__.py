@@ -1,7 +1,5 @@
 """What is looked at, and what is computed of it: the same for pages, commands and reports."""
 
-from __future__ import annotations
-
 from lore_core._lazy import attach
 
 __getattr__, __dir__, _ = attach(__name__, __file__)

@@ -1,7 +1,5 @@
 """Null models of a view, as far as they can be waited for, and the whole probability vector."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """All metrics of a view, before recalibration and after every method."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce

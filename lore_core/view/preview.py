@@ -1,7 +1,5 @@
 """Fields of a view while γ moves: coarser, and of very many rows from a sample of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What of a view is seen on a map: which rows, the worst of them, and a sentence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

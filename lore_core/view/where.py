@@ -1,7 +1,5 @@
 """Where the confidence of a view is wrong: rows, subgroups, bandwidths, regions, columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

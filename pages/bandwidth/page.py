@@ -1,7 +1,5 @@
 """Bandwidth: which γ?"""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

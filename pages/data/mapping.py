@@ -1,7 +1,5 @@
 """What is read of files: the role of each column, or the answer to a query to a database."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Data: what did I load?"""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from lore_core import Dataset

@@ -1,7 +1,5 @@
 """Where data come from: files dropped in, a path, or a demo."""
 
-from __future__ import annotations
-
 import dataclasses
 import glob
 from pathlib import Path

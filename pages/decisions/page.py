@@ -1,7 +1,5 @@
 """Decisions: is it worth it?"""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

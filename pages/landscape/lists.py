@@ -1,7 +1,5 @@
 """Below the map: the worst rows and what speaks for one, and the rows divided by class or group."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Landscape: where is the confidence wrong?"""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial

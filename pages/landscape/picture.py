@@ -1,7 +1,5 @@
 """The big picture of the page: the live map, or the error as height, or rows in space."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Literal
 

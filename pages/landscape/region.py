@@ -1,7 +1,5 @@
 """Rows that are looked at: drawn on the map, of a subgroup or a class, or asked for in words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Significant subgroups: listed, explained, outlined, and chosen for a closer look."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

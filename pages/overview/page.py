@@ -1,7 +1,5 @@
 """Overview: is there a problem?"""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """Two methods on the same rows: landscapes on one colour scale, reliability, distributions."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recalibrate: does it help?"""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Report: take it away."""
 
-from __future__ import annotations
-
 import io
 import math
 import zipfile

@@ -1,7 +1,5 @@
 """Runs: does it hold over many trainings?"""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.runs.request import RunsAnswer, ask, compare, work

@@ -1,7 +1,5 @@
 """How runs are to be compared, and the answer: computed in the background, kept by its key."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from dataclasses import dataclass

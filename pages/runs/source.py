@@ -1,7 +1,5 @@
 """Where runs come from: a directory on this machine, or files dropped in."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path

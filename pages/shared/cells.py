@@ -1,7 +1,5 @@
 """Cells of tables, the same on every page: their tint, shares and points; one metric as a tile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Put a chart on a page: the picture, one line on how to read it, and its exports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

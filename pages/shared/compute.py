@@ -1,7 +1,5 @@
 """What pages compute of a view, behind this server's cache: one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The settings all pages share, in the link and kept across pages."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files of this machine that a reader names: which may be read, and whether they changed since."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

@@ -1,7 +1,5 @@
 """The line above every page: the question it answers and the data it answers it for."""
 
-from __future__ import annotations
-
 import re
 
 import streamlit as st

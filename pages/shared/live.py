@@ -1,7 +1,5 @@
 """Landscapes and charts in the browser, as components whose elements stay as they are seen."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Feature maps by name: which there are, which are ready, and how to get the others."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from lore_core import Dataset, Embedding

@@ -1,7 +1,5 @@
 """Recalibrators to compare, the same on every page, and their results, computed in advance."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@ Streamlit's own files, 120 a page, are answered from memory and named before a b
 the disk each waits for the interpreter; those of controls are asked for only with the first.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

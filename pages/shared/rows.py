@@ -1,7 +1,5 @@
 """Rows in a table with their images, the one that is picked, and one in full."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 The library starts it by its path, without Streamlit; it ends with its standard input.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import multiprocessing

@@ -1,7 +1,5 @@
 """The session's data, or why there are none: from the link, the command line or the demo."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field

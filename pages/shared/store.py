@@ -1,7 +1,5 @@
 """What readers load and make: in memory for reloads and tabs, on disk if given a folder."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import threading

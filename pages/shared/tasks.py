@@ -1,7 +1,5 @@
 """Work that pages wait for, shared and stoppable; a session's job goes on beside any page."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

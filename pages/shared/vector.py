@@ -1,7 +1,5 @@
 """Overview and Landscape of all classes at once: the whole probability vector."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """Numbers of all rows beside pages that show a sample of them."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from lore_core.data.number_text import POINTS, unbroken

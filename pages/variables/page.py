@@ -1,7 +1,5 @@
 """Variables: along which variable is the confidence wrong?"""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

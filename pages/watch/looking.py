@@ -1,7 +1,5 @@
 """Batches of a directory, looked at one after the other; what is found is kept for all."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field

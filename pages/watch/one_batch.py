@@ -1,7 +1,5 @@
 """Where one batch changed: its landscape beside that of those before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

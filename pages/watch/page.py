@@ -1,7 +1,5 @@
 """Watch: does the model change over time?"""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """The landscape as a browser draws it: its script, of files in one scope, without a build step."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """Arrays and a header in one buffer, as ``protocol.js`` reads it; errors in few bytes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

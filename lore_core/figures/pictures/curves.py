@@ -1,7 +1,5 @@
 """Lines: local errors against the bandwidth and over rows, rewards against costs, batches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

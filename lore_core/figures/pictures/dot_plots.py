@@ -1,7 +1,5 @@
 """Dots: groups and ranked methods with their intervals, many runs, rows on a map by class."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The landscape: where the confidence is wrong, on a map of the features."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

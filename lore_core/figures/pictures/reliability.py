@@ -1,7 +1,5 @@
 """Reliability diagrams: accuracy of each confidence bin, and of each confidence without bins."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures as static SVG: for print, and for pages without scripts."""
 
-from __future__ import annotations
-
 from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg.drawing import Drawing

@@ -1,7 +1,5 @@
 """SVG element by element, the same bytes on every machine, and its rules of CSS."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The landscape as SVG: pixels for the field, lines and numbers for the rest."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Panels of lines, bands, bars, dots and rules as SVG for a narrow column."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Whether the errors of new rows differ from those of earlier ones by more than chance."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parts summed by the workers of a Dask cluster, and their sums joined there as a tree."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """All parts of all files, by one process or several, into one set of sums."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

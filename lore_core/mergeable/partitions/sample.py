@@ -1,7 +1,5 @@
 """Uniform samples of files of any length, alone and beside the sums of all rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 

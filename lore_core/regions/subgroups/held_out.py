@@ -1,7 +1,5 @@
 """Tests of candidate subgroups on rows whose outcomes had no part in choosing them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

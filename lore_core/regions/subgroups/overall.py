@@ -1,7 +1,5 @@
 """Test of all rows together: is the confidence right on average, at every level?"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sets of rows in words: slices by one column or two, lists of words, labels of regions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Subgroups in plain words, and the one sentence all numbers come to: the verdict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The signed gap over the values of a column, and which columns it differs along."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
