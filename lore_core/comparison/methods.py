@@ -99,6 +99,11 @@ class Comparison:
         with ThreadPoolExecutor(thread_count(None)) as threads:
             return joint_intervals(apart, list(threads.map(range_to, others)))
 
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """The table with estimates of the true errors in place of those observed, where known."""
+        return _bound(self.summaries, "estimate").reindex_like(self.table).fillna(self.table)
+
     def with_simulated(self, simulated: Mapping[str, pd.DataFrame]) -> Comparison:
         """Return the same with simulated intervals of calibration errors, by method."""
         summaries = {

@@ -22,6 +22,8 @@ from lore_core.metrics.local_error import LocalErrors, describe_gaps, known_mean
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured, WorstPart, worst_parts
 
+_INTERVAL = ("low", "high", "estimate")
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -34,9 +36,9 @@ class Summary:
     reliability: ReliabilityTable  #: The bins behind ECE and MCE
     local: LocalErrors | None  #: The rows behind MLCE and ALCE
     n_rows: int  #: Rows measured
-    #: 95 % intervals, ``low`` and ``high`` by metric: Student's of means of rows, Wilson's of the
-    #: accuracy, the joint ones of the worst group's gap; where simulated, those of
-    #: :func:`~lore_core.inference.intervals.calibration_intervals`.
+    #: 95 % intervals, ``low`` and ``high`` by metric, and the ``estimate`` they are around:
+    #: Student's of means of rows, Wilson's of the accuracy, the joint ones of the worst group's
+    #: gap; where simulated, those of :func:`~lore_core.inference.intervals.calibration_intervals`.
     intervals: pd.DataFrame
     #: Metrics that are means of rows, row by row (:func:`~lore_core.data.weights.linearised`), for
     #: paired differences. None after :meth:`without_row_values`.
@@ -46,7 +48,7 @@ class Summary:
 
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
         """Return the same with simulated intervals of calibration errors."""
-        limits = pd.concat([self.intervals, simulated[["low", "high"]]])
+        limits = pd.concat([self.intervals, simulated[list(_INTERVAL)]])
         known = [metric.name for metric in COMPARED if metric.name in limits.index]
         return dataclasses.replace(self, intervals=limits.loc[known])
 
@@ -127,7 +129,9 @@ def summarize(
         reliability=rows.reliability,
         local=None if embedding is None else rows.local_errors,
         n_rows=len(dataset),
-        intervals=pd.DataFrame([limits[name] for name in known], known, ["low", "high"]),
+        intervals=pd.DataFrame(
+            [(*limits[name], values[name]) for name in known], known, list(_INTERVAL)
+        ),
         row_values=row_values,
         worst_parts=worst_parts(rows),
     )

@@ -20,7 +20,7 @@ _COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 
 def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataFrame:
     """List every metric of one model: :func:`~lore_core.metrics.tables.table_of_metrics`."""
-    intervals = {str(name): (low, high) for name, low, high in summary.intervals.itertuples()}
+    intervals = {str(name): tuple(ends) for name, *ends in summary.intervals.itertuples()}
     values = {**summary.values, **summary.details}
     return table_of_metrics(values, summary.n_rows, intervals=intervals, chance=chance)
 

@@ -59,9 +59,14 @@ def interval_words(low: float, high: float, digits: int = 0) -> str:
     return " to ".join(decimal(end * HUNDREDTHS, digits) for end in (low, high))
 
 
+def interval_95(low: float, high: float, digits: int = 0) -> str:
+    """Write a 95 % interval of a gap: ``"95 % CI 7 to 15"``."""
+    return f"95 % CI {interval_words(low, high, digits)}"
+
+
 def gap_words(gap: float, low: float = math.nan, high: float = math.nan) -> str:
-    """Write a gap with unit and interval: ``"+9.9 points (95 %: +7.4 to +12.7)"``."""
-    ends = f" (95 %: {signed_points(low)} to {signed_points(high)})" if math.isfinite(low) else ""
+    """Write a gap with unit and interval: ``"+9.9 points (95 % CI +7.4 to +12.7)"``."""
+    ends = f" (95 % CI {signed_points(low)} to {signed_points(high)})" if math.isfinite(low) else ""
     return f"{signed_points(gap)} points{ends}"
 
 

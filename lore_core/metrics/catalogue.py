@@ -28,7 +28,7 @@ ACCURACY = Metric(
 MEAN_CONFIDENCE = Metric(
     name="mean_confidence",
     label="mean confidence",
-    explanation="What the model promised on average.",
+    explanation="Mean confidence of the evaluation rows.",
     unit=PERCENT,
     direction=None,
     formula="confidence-bins",
@@ -237,11 +237,9 @@ def less_is_better(name: str) -> bool:
 DESCRIBED = _ENTRIES
 #: What every method is measured by: ``Summary.values``, comparisons and their files.
 COMPARED = tuple(metric for metric in DESCRIBED if metric.compared)
-TILES = tuple(
-    metric
-    for metric in COMPARED
-    if "groups" not in metric.needs and metric not in (ALCE_HELD_OUT, ECE_HELD_OUT)
-)
+#: What one model is shown by at a glance, with features and without.
+TILES = (ACCURACY, ECE, ALCE_HELD_OUT, MLCE_SUPPORTED)
+GLOBAL_TILES = (ACCURACY, ECE, NLL, BRIER)
 #: Methods × metrics in the report: errors that do not rest on single rows.
 REPORT_TABLE = tuple(
     metric for metric in COMPARED if metric.direction == "lower" and not metric.unfiltered_maximum

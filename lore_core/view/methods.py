@@ -16,6 +16,7 @@ from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
 from lore_core.data.arrays import Floats, MapArray
 from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
@@ -24,7 +25,11 @@ from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.local_error import LocalErrors
-from lore_core.recalibration import Recalibrator, offered_recalibrators
+from lore_core.recalibration import MatrixScaling, Recalibrator, offered_recalibrators
+from lore_core.recalibration.registry import named_recalibrator
+from lore_core.regions.subgroups.find import halves_of
+from lore_core.regions.subgroups.overall import overall_gap
+from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view.inference import chance_errors_of
 from lore_core.view.sums import SumsView
 from lore_core.view.view import View, scored
@@ -197,6 +202,63 @@ def gains_of(view: View) -> GainEstimate | None:
     return estimate_gains(
         view.calibration, view.evaluation, target=view.target, random_state=view.seed
     )
+
+
+#: Global methods that are tried, the simplest first, and the calibration rows they see at most.
+_GLOBAL = ("temperature", "beta", "matrix")
+_MOST_TRIED_ON, _FOLDS, _MOST_CLASSES = 20_000, 5, 30
+
+
+def remaining_of(view: View, progress: Progress | None = None) -> Remaining | None:
+    """Search the evaluation rows again after the best global method; None without calibration rows.
+
+    The method is chosen by cross-validated log loss on at most 20,000 calibration rows and fitted
+    on all of these. Temperature scaling is kept unless another is better by one standard error.
+    """
+    if view.calibration is None or len(view.calibration) < 2 * _FOLDS:
+        return None
+    part = part_of(progress, 0.0, 0.5)
+    tell(part, 0.0, "fitting a global method")
+    known = _some_of(view.calibration, view.seed)
+    fitted = _best_global(known, view.target, view.seed).fit(known)
+    after = fitted.recalibrate(view.evaluation)
+    halves = halves_of(after, target=view.target, random_state=view.seed)
+    return Remaining(
+        label=fitted.label,
+        n_calibration=len(known),
+        overall=overall_gap(
+            **scored(after.target(view.target)), **view.bins, random_state=view.seed
+        ),
+        search=halves.search(
+            view.points_if_any, gamma=view.gamma, progress=part_of(progress, 0.5, 1.0)
+        ),
+    )
+
+
+def _some_of(calibration: Dataset, seed: int) -> Dataset:
+    if len(calibration) <= _MOST_TRIED_ON:
+        return calibration
+    chosen = np.random.default_rng(seed).permutation(len(calibration))[:_MOST_TRIED_ON]
+    return calibration.rows(np.sort(chosen))
+
+
+def _best_global(calibration: Dataset, target: str | int, seed: int) -> Recalibrator:
+    """Return the global method of the lowest cross-validated log loss, not fitted."""
+    methods = [named_recalibrator(name) for name in _GLOBAL]
+    if not calibration.complete or calibration.n_classes > _MOST_CLASSES:
+        methods = [item for item in methods if not isinstance(item, MatrixScaling)]
+    fold = np.random.default_rng(seed).permutation(len(calibration)) % _FOLDS
+    losses = np.empty((len(methods), len(calibration)))
+    for k in range(_FOLDS):
+        others, left_out = calibration.rows(fold != k), calibration.rows(fold == k)
+        for number, method in enumerate(methods):
+            rows = method.clone().fit(others).recalibrate(left_out).target(target)
+            observed = np.where(rows.outcome > 0, rows.confidence, 1 - rows.confidence)
+            losses[number, fold == k] = -np.log(np.maximum(observed, PROBABILITY_FLOOR))
+    excess = losses - losses[0]
+    mean = np.average(excess, axis=1, weights=calibration.weights)
+    error = excess.std(axis=1) / np.sqrt(len(calibration))
+    return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))]
 
 
 def _on_maps(

@@ -1,8 +1,9 @@
-"""Fairness: for whom?"""
+"""Fairness: is the model calibrated for every group?"""
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison
 from lore_core.comparison import conclude_groups
@@ -17,13 +18,13 @@ from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import in_session, linked, map_control, one_of, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared, pair_controls, pair_of_maps
+from pages.shared.methods import compared, drawn_first, pair_controls, pair_of_maps
 
 
-def _group_names(view: View) -> tuple[np.ndarray, str]:
+def _group_names(view: View, container: DeltaGenerator) -> tuple[np.ndarray, str]:
     """Let the reader choose group columns; several give their intersections."""
     columns = group_columns(view.dataset)
-    chosen = st.multiselect(
+    chosen = container.multiselect(
         "Groups by",
         columns,
         default=columns[:1],
@@ -52,7 +53,7 @@ def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
             "cell_rows",
         ],
         column_config={
-            "furthest_group": "furthest off",
+            "furthest_group": "worst group",
             "furthest_rows": rows,
             **with_interval("gap", "its gap, points"),
             "cell_gap": points_column(WORST_CELL.heading, signed=True),
@@ -63,7 +64,7 @@ def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     st.caption(
         f"Groups of {min_group_size} rows or more. Intervals of gaps hold for all groups at once. "
         f"The worst cell of group and confidence bin is that of cells of {MIN_CELL_ROWS} rows or "
-        "more; the worst of many is off by chance too. Recalibrate says what held-out rows show "
+        "more; the worst of many is large by selection. Recalibrate says what held-out rows show "
         "there."
     )
 
@@ -97,8 +98,8 @@ def _one_group(
                 f"group_{place}",
             )
             st.caption(
-                f"{rows_words(int(found['rows']))}: promised {percent(found['mean_confidence'])}, "
-                f"got {percent(found['accuracy'])}; gap "
+                f"{rows_words(int(found['rows']))}: mean confidence "
+                f"{percent(found['mean_confidence'])}, accuracy {percent(found['accuracy'])}; gap "
                 f"{gap_words(found['gap'], found['gap_low'], found['gap_high'])}."
             )
     if not view.is_local or not planar_maps(view.dataset):
@@ -115,26 +116,35 @@ def _one_group(
             show_chart(chart, f"place_{place}")
 
 
-question(
-    "For whom?",
+def _few_rows(sizes: pd.Series) -> str:
+    small = sizes[sizes < MIN_GROUP_SIZE]
+    listed = ", ".join(f"{name} ({n})" for name, n in small.head(8).items())
+    more = " and others" if len(small) > 8 else ""
+    return f" Few rows, mostly noise: {listed}{more}." if len(small) else ""
+
+
+settings = question(
+    "Is it calibrated for every group?",
     "Calibration inside each group of the evaluation rows. Groups are used to measure only: no "
     "method, LoRe included, saw them when it was fitted.",
 )
-view = view_controls()
+view = view_controls(settings)
 if view.dataset.groups is None:
     end_page(
         "pages/data/page.py",
         "load data with groups",
         "These data name no groups. Add a `groups` array (npz), or a text column of a few values "
-        "(CSV, Parquet), and every method can be held against each group.",
+        "(CSV, Parquet), and every method can be compared by group.",
         "groups",
     )
-top = st.container()
-names, by = _group_names(view)
-result = compared(view)
+top = st.container(key="main_answer")
+picture = st.container(key="main_picture")
+toolbar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+names, by = _group_names(view, toolbar.container(width=300))
+metric = one_of("Show", ["gap", ECE.name, MCE.name], **linked("group_metric"), into=toolbar)
 sizes = pd.Series(names).value_counts()
 largest = int(sizes.max())
-min_group_size = st.slider(
+min_group_size = toolbar.container(width=200).slider(
     "Smallest group counted",
     1,
     max(min(largest, 500), 2),
@@ -142,27 +152,28 @@ min_group_size = st.slider(
     **linked("min_group"),
     help="Smaller groups are shown, faint, but do not set the maximum.",
 )
-small = sizes[sizes < MIN_GROUP_SIZE]
-if len(small):
-    listed = ", ".join(f"{name} ({n})" for name, n in small.head(8).items())
-    st.warning(
-        f"Few rows: {plain(listed)}{' and others' if len(small) > 8 else ''}. Their numbers are "
-        "mostly noise.",
-        icon=":material/warning:",
-    )
+result = compared(view, None, toolbar)
+drawn = toolbar.multiselect(
+    "Drawn", list(result.datasets), default=drawn_first(result), width=300, key=f"drawn_{by}"
+)
 reports = compute.group_reports(view, result, by, names)
 conclude(top, conclude_groups(reports, min_group_size))
-st.subheader("The group furthest off", anchor=False)
 comparison = compute.worst_groups(view, result, by, names, min(min_group_size, largest))
-_worst_table(comparison, min(min_group_size, largest))
-st.subheader("Every group", anchor=False)
-metric = one_of("Show", ["gap", ECE.name, MCE.name], **linked("group_metric"))
-show_chart(
-    group_figure(
-        reports, metric=metric.lower(), rows=f"{by}, {len(view.evaluation):,} evaluation rows"
-    ),
-    "group_chart",
+with picture:
+    chart = group_figure(
+        {name: reports[name] for name in reports if name in drawn} or reports,
+        metric=metric.lower(),
+        rows=f"{by}, {len(view.evaluation):,} evaluation rows",
+    )
+    show_chart(chart, "group_chart", caption=f"{chart.how_to_read}{plain(_few_rows(sizes))}")
+tabs = st.tabs(
+    ["One group, before and after", "Worst group of each method"], **linked("fairness_tab")
 )
-st.subheader("One group, before and after", anchor=False)
-_one_group(view, result, reports, by, names, sizes, str(comparison["furthest_group"].iloc[0]))
+if tabs[0].open:
+    with tabs[0]:
+        worst = str(comparison["furthest_group"].iloc[0])
+        _one_group(view, result, reports, by, names, sizes, worst)
+if tabs[1].open:
+    with tabs[1]:
+        _worst_table(comparison, min(min_group_size, largest))
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

@@ -1,4 +1,4 @@
-"""Below the map: the worst rows and what speaks for one, and the rows divided by class or group."""
+"""Below the map: the worst rows with their evidence, and rows by class or group."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ _ERROR, _ANSWER = "its local error", "LoRe's answer"
 
 
 def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:
-    """List the worst rows, the picked one beside them, and below it the rows that speak for it."""
+    """List the worst rows, the picked one beside them, and below it the rows behind its error."""
     dataset, gamma = view.evaluation, view.gamma
     if len(worst) == 0:
         st.caption(
             f"No row shown here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
-            "raise γ, or switch off “Beyond chance”."
+            "raise γ, or switch off “Significant only”."
         )
         return
     listing, detail = st.columns([3, 1], gap="medium")
@@ -47,8 +47,14 @@ def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marke
 
 
 def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -> None:
-    """Divide the rows of the chosen bin by class or group: who was promised too much."""
-    by = st.selectbox("Divide by", divisions(dataset), key=BY, persist_state="session", width=260)
+    """Divide the rows of the chosen bin by class or group."""
+    by = st.selectbox(
+        "Divide by",
+        divisions(dataset),
+        key=BY,
+        persist_state="session",
+        width=260,
+    )
     table = report_by(
         divided(dataset, by), target.confidence, target.outcome, rows, weights=target.weights
     )
@@ -61,17 +67,19 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
         column_config={
             "name": by,
             "rows": count_column("rows"),
-            "confidence": share_column("promised"),
-            "accuracy": share_column("got"),
+            "confidence": share_column("confidence"),
+            "accuracy": share_column("accuracy"),
             **with_interval("gap", "gap, points"),
             "excess": st.column_config.NumberColumn(
-                "excess mistakes", format="%+.1f", help="Rows × gap: more mistakes than promised."
+                "excess mistakes",
+                format="%+.1f",
+                help="Rows × gap: mistakes beyond those expected.",
             ),
         },
     )
     note = (
         f"{sentence} Largest number of excess mistakes first; intervals are Wilson's. What is "
-        "picked is marked in every picture."
+        "picked is highlighted in every picture."
     )
     if by == TRUE:
         note += (
@@ -84,7 +92,7 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
 def show_evidence(view: View, row: int) -> None:
     """Show which rows are behind a row's local error, or behind what LoRe would say instead."""
     head, choice = st.columns([3, 1.4], vertical_alignment="bottom")
-    head.markdown(f"**What speaks for row {row}**")
+    head.markdown(f"**Evidence for row {row}**")
     # LoRe corrects the top label, from calibration rows; without those only the error is left.
     offered = [_ERROR]
     if view.target == TOP_LABEL and view.calibration is not None:

@@ -32,7 +32,7 @@ from pages.landscape.subgroups import (
 from pages.shared import compute
 from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import (
-    ControlRow,
+    Settings,
     asks_for_vector,
     bin_control,
     linked,
@@ -61,14 +61,14 @@ def _choose_bin(table: ReliabilityTable, number: int) -> None:
         st.session_state["bin"] = table.bins.name(number)
 
 
-question(
+settings = question(
     "Where is the confidence wrong?",
     "The signed local calibration error of the evaluation rows on a map of their features.",
 )
 hear(KEY)
 whole = asks_for_vector(current().dataset)
-row = ControlRow(150, "content", "content", own_gamma=is_live(current().dataset) and not whole)
-view = view_controls(row, shows_vector=True)
+shared = Settings(settings, own_gamma=is_live(current().dataset) and not whole)
+view = view_controls(shared, shows_vector=True)
 if not view.is_local:
     end_page("pages/data/page.py", "load features on the Data page")
 if not planar_maps(view.dataset):
@@ -79,7 +79,7 @@ if not planar_maps(view.dataset):
         "pages work on it all the same.",
     )
 if whole:
-    drawn_on, on_map = map_control(view, row.more)
+    drawn_on, on_map = map_control(view, shared.popover)
     show_vector_landscape(view, on_map, drawn_on)
     end_page("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
 take_seen(view)
@@ -87,8 +87,25 @@ take_seen(view)
 table = compute.reliability(view)
 errors = compute.errors(view)
 
+answer = st.container(key="main_answer", gap="xsmall")
+toolbar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="toolbar")
+value = one_of(
+    "Error",
+    ["signed", "absolute"],
+    **linked("error"),
+    help="signed: red is overconfident, blue underconfident. absolute: the LCE.",
+    into=toolbar,
+)
+layer = one_of(
+    "Picture",
+    ["field", "rows", "both", "3-D"],
+    **linked("picture"),
+    help="field: the error everywhere on the map. rows: each row as a point. 3-D: the LCE as "
+    "height. On a 3-D map the rows are always drawn.",
+    into=toolbar,
+)
 chosen = bin_control(
-    row.own[0],
+    toolbar.container(width=150),
     table,
     "Confidence bin",
     ["all", "worst", "best"],
@@ -96,54 +113,36 @@ chosen = bin_control(
     f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
     "Or click a bar of the diagram.",
 )
-value = one_of(
-    "Error",
-    ["signed", "absolute"],
-    **linked("error"),
-    help="signed: red promises too much, blue too little. absolute: the LCE.",
-    into=row.own[1],
+words = toolbar.text_input(
+    "Find rows",
+    **linked(ASKED),
+    placeholder="predicted: Shirt; confidence < 0.7",
+    icon=":material/search:",
+    on_change=forget_region,
+    width=290,
+    help="Marks rows on the map and in the charts, and reports on them. A word of any column, or "
+    "conditions with commas between them, which must all hold. Columns: predicted, true, "
+    "confidence, groups and metadata.",
+).strip()
+beyond = toolbar.toggle(
+    "Significant only",
+    **linked("beyond"),
+    help="Colour only the subgroups listed below, each tested on held-out rows, and show beside "
+    "the LCE what a calibrated model has.",
 )
-layer = one_of(
-    "Picture",
-    ["field", "rows", "both", "3-D"],
-    **linked("picture"),
-    help="field: the error at every place. rows: each row as a point. 3-D: the LCE as height. On "
-    "a 3-D map the rows are always drawn.",
-    into=row.own[2],
-)
-map_name, on_map = map_control(view, row.more)
+map_name, on_map = map_control(view, shared.popover)
 
 scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
-answer = st.container(key="main_answer", gap="xsmall")
 headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
-words_column, switch = answer.columns([4.3, 1.7], vertical_alignment="center")
-words_column.container(key="said").markdown(unbroken(sentence))
-beyond = switch.toggle(
-    "Beyond chance",
-    **linked("beyond"),
-    help="Colour only the places listed below: exactly their rows, each tried on rows held out. "
-    "Nothing is coloured where no place is beyond chance. And show beside the LCE what a "
-    "calibrated model has.",
-)
-
+answer.container(key="said").caption(unbroken(sentence))
 picture = st.container(key="main_picture")
 below = st.container()
-words = below.text_input(
-    "Find rows",
-    **linked(ASKED),
-    placeholder="a word of any column; predicted: Shirt; confidence < 0.7",
-    icon=":material/search:",
-    on_change=forget_region,
-    width=480,
-    help="Marks rows on the map and in the charts, and reports on them. Conditions with commas "
-    "between them must all hold. Columns: predicted, true, confidence, groups and metadata.",
-).strip()
 tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
-# What is beyond chance is drawn stronger, whichever list is open.
+# What is significant is drawn stronger, whichever list is open.
 with tabs[0]:
     searched = is_searched(view)
     if searched:

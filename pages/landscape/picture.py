@@ -31,8 +31,8 @@ from pages.shared.subgroups import choose_subgroup, color_limit, live_scene, sea
 
 KEY = "landscape"
 _HINT = (
-    "Shift and drag, or the lasso, reports on the rows inside; a click on a number looks closer at "
-    "a place, on a ring shows its row below."
+    "Shift and drag, or the lasso, reports on the rows inside; a click on a number inspects a "
+    "subgroup, on a ring shows its row below."
 )
 _HINT_IN_SPACE = (
     "Drag turns the map. Shift and drag, or the lasso, reports on all rows inside, however far "
@@ -48,7 +48,7 @@ def show_picture(
     value: Value,
     layer: Literal["field", "rows", "both", "3-D"],
 ) -> None:
-    """Draw the landscape, with what a search for places found, and the chosen one, from 0."""
+    """Draw the landscape, with the subgroups found, and the chosen one, from 0."""
     common: dict[str, Any] = {
         "value": value,
         "limit": color_limit(scene),
@@ -93,7 +93,7 @@ def show_picture(
         layer="rows" if layer == "3-D" else layer,
         selection=selection,
         chosen=chosen,
-        highlighted=None if marked is None else marked.told,
+        highlighted=None if marked is None else marked.to_draw,
     )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:

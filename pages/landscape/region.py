@@ -93,7 +93,7 @@ def clear_region() -> None:
 
 
 def forget_region() -> None:
-    """Let go of what was drawn, and of a place."""
+    """Clear what was drawn, and the chosen subgroup."""
     st.session_state.pop(_REGION, None)
     name_in_link(_PARAMETER, None)
     forget_subgroup()
@@ -147,24 +147,24 @@ def region_panel(
                 "inside",
                 narrow=True,
             )
-        listed, mend = st.tabs(["Rows", "Recalibrate just this"])
+        listed, corrected = st.tabs(["Rows", "Recalibrate only these"])
         with listed:
             _show_inside(dataset, errors, inside, report.n_rows)
-        with mend:
+        with corrected:
             _show_recalibrated(view, inside, fitted_on, key)
 
 
 def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
     looked_at = int(composed.attrs["looked_at"])
-    st.markdown("**What it is made of, against the rest**")
+    st.markdown("**Composition compared with the rest**")
     if looked_at == 0:
         st.caption("Nothing to compare: no other rows are shown, or no columns are known.")
         return
     shown = composed[composed["p_adjusted"] < 0.05].head(_COMPOSITION_ROWS)
     if shown.empty:
         st.caption(
-            f"None of the {looked_at:,} values looked at is more frequent inside than among the "
-            f"{n_outside:,} other rows on the map, beyond chance."
+            f"None of the {looked_at:,} values tested is significantly more frequent inside than "
+            f"among the {n_outside:,} other rows on the map."
         )
         return
     shares = ["share_inside", "share_outside"]
@@ -198,8 +198,8 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
         },
     )
     st.caption(
-        f"What is over-represented beyond chance, of {looked_at:,} values looked at; strongest "
-        f"evidence first. Outside are the {n_outside:,} other rows on the map."
+        f"Significantly over-represented, of {looked_at:,} values tested; strongest evidence "
+        f"first. Outside are the {n_outside:,} other rows on the map."
     )
 
 
@@ -257,7 +257,8 @@ def _show_recalibrated(
     st.caption(
         "A preview: 95 % intervals in brackets, of the difference row by row where it says change; "
         "they take the fitted numbers as given. The outline was drawn with these evaluation rows "
-        "in sight, so part of their gap before may be luck; that of the calibration rows is not."
+        "in sight, so part of their gap before may be selection; that of the calibration rows is "
+        "not."
     )
 
 
@@ -277,17 +278,17 @@ class Marked:
     is_drawn: bool = False  #: Whether they are what was drawn on the map, which marks them itself
 
     @property
-    def told(self) -> Mask | None:
-        """The rows that the map must be told to mark."""
+    def to_draw(self) -> Mask | None:
+        """The rows that the map does not mark by itself."""
         return None if self.is_drawn else self.rows
 
 
 def marked_rows(
     scene: Scene, search: SubgroupSearch | None, chosen: int | None, words: str
 ) -> Marked | None:
-    """Return what is looked at: a place, else what was drawn, asked for in words or picked."""
+    """Return what is looked at: a subgroup, else what was drawn, asked for in words or picked."""
     if search is not None and chosen is not None:
-        return Marked(search.mask(chosen) & scene.rows, f"place {chosen + 1}")
+        return Marked(search.mask(chosen) & scene.rows, f"subgroup {chosen + 1}")
     region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
     if region or words:
         rows = _asked_of(dataset, region or words, scene.points) & scene.rows

@@ -7,8 +7,6 @@ import streamlit as st
 
 from lore_core import Embedding, describe_composition
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import share_words, unbroken
-from lore_core.regions import telling_rows
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
@@ -17,8 +15,8 @@ from pages.shared import compute
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked, one_of
 from pages.shared.header import plain
-from pages.shared.rows import thumbnail_urls
-from pages.shared.subgroups import AUTOMATIC, choose_subgroup
+from pages.shared.rows import show_examples
+from pages.shared.subgroups import AUTOMATIC, choose_subgroup, examples_of
 
 _EXAMPLES = 6
 _AGAINST: dict[str, Against] = {
@@ -39,20 +37,20 @@ def search_subgroups(view: View) -> SubgroupSearch:
 
 def against_control() -> None:
     """Choose what a subgroup must be worse than."""
-    with st.popover("How places are found", icon=":material/tune:"):
+    with st.popover("How subgroups are found", icon=":material/tune:"):
         one_of(
             "Worse than",
             [AUTOMATIC, *_AGAINST],
             **linked("against"),
-            help="nothing wrong: every place whose confidence is off. the average: places further "
-            "off than all rows together. rows of the same confidence: what is left after the best "
+            help="nothing wrong: every miscalibrated subgroup. the average: subgroups further off "
+            "than all rows together. rows of the same confidence: what is left after the best "
             "recalibration that looks at the confidence only. automatic: the average where that is "
-            "itself beyond chance, else nothing wrong; the headline of Overview is this one.",
+            "itself significant, else nothing wrong; the headline of Overview is this one.",
         )
         st.caption(
-            "Values and ranges of columns, pairs of columns, and regions of the map are looked for "
-            "on one half of the rows. The best twelve are tried on the other half, and the other "
-            "way round; only what holds there is listed."
+            "Values and ranges of columns, pairs of columns, and regions of the map are searched "
+            "on one half of the rows. The best twelve are tested on the other half, and the other "
+            "way round; only significant ones are listed."
         )
 
 
@@ -77,14 +75,14 @@ def list_subgroups(
         with into:
             _show(view, search, number, key, is_chosen=number == chosen, is_scattered=scattered)
     st.caption(search.sentence)
-    csv_button("Places as CSV", search.frame, "places", key="places_csv")
+    csv_button("Subgroups as CSV", search.frame, "subgroups", key="subgroups_csv")
 
 
 def held_out_note(subgroup: Subgroup, search: SubgroupSearch) -> str:
     """Say what a subgroup's own gap is worth."""
     return (
-        "Half of these rows were chosen because of their outcomes, which flatters the gap above. "
-        f"Fairer: {evidence_of(subgroup, search)[0].lower()}{evidence_of(subgroup, search)[1:]}"
+        "Half of these rows were chosen by their outcomes, which exaggerates the gap above. "
+        f"Unbiased: {evidence_of(subgroup, search)[0].lower()}{evidence_of(subgroup, search)[1:]}"
     )
 
 
@@ -98,7 +96,7 @@ def _show(
     is_scattered: bool,
 ) -> None:
     dataset, target, subgroup = view.evaluation, view.target_rows, search.subgroups[number]
-    sentences = [evidence_of(subgroup, search)]
+    sentences = [evidence_of(subgroup, search, top_label=view.target == TOP_LABEL)]
     if subgroup.is_region:
         everything = np.ones(len(dataset), dtype=bool)
         composed = compute.region_composition(view, (*key, number), search.mask(number), everything)
@@ -106,19 +104,19 @@ def _show(
     if words := where.retraining_words(subgroup, compute.gains(view)):
         sentences.append(words)
     if subgroup.within is not None:
-        sentences.append(f"A worse part of place {subgroup.within + 1}.")
+        sentences.append(f"A worse part of subgroup {subgroup.within + 1}.")
     if is_scattered:
         sentences.append("Its rows lie scattered on this map, so it has no outline.")
     with st.container(border=True):
         text, button = st.columns([6, 1.2], vertical_alignment="center")
         color = "red" if subgroup.sign > 0 else "blue"
-        sentence = describe_subgroup(subgroup, top_label=view.target == TOP_LABEL)
+        sentence = describe_subgroup(subgroup)
         text.markdown(
             f":{color}-badge[**{number + 1}**] **{plain(sentence)}**  \n"
             f"{plain(' '.join(sentences))}"
         )
         button.button(
-            "Look closer",
+            "Inspect",
             icon=":material/search:",
             key=f"place_{number}",
             width="stretch",
@@ -126,15 +124,4 @@ def _show(
             on_click=choose_subgroup,
             args=(key, number),
         )
-        if dataset.images is not None:
-            rows = telling_rows(
-                target.confidence, target.outcome, subgroup.rows, subgroup.sign, n_rows=_EXAMPLES
-            )
-            with st.container(horizontal=True, gap="small"):
-                for row, url in zip(rows, thumbnail_urls(dataset.images, rows), strict=True):
-                    st.image(
-                        url,
-                        width=56,
-                        caption=unbroken(share_words(target.confidence[row])),
-                        alt=f"row {row}",
-                    )
+        show_examples(dataset, examples_of(view, subgroup, _EXAMPLES), target.confidence)

@@ -1,34 +1,54 @@
-"""Overview: is there a problem?"""
+"""Overview: is the model calibrated, what would a global fix leave, and where?"""
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from lore_core import describe_maximum
-from lore_core.comparison import local_bin_table
+from lore_core.comparison import Summary, local_bin_table
 from lore_core.comparison.tables import metric_table
-from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import POINTS, interval_words, share_words, signed_points, unbroken
+from lore_core.data.number_text import unbroken
 from lore_core.inference import describe_bias
 from lore_core.inference.intervals import ABOUT_INTERVALS
-from lore_core.metrics.catalogue import TILES
+from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
 from lore_core.regions.subgroups.find import SubgroupSearch
-from lore_core.regions.subgroups.verdict import name_of_subgroup
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
+from lore_core.regions.subgroups.verdict import SMALL
 from lore_core.view import View
 from pages.shared import compute
-from pages.shared.cells import count_column, in_hundredths, points_column, show_tile
-from pages.shared.charts import csv_button, diagram_choice, end_page, next_step, show_reliability
-from pages.shared.controls import asks_for_vector, view_controls
+from pages.shared.cells import (
+    count_column,
+    in_hundredths,
+    points_column,
+    show_metrics,
+    show_tile,
+)
+from pages.shared.charts import (
+    csv_button,
+    diagram_choice,
+    end_page,
+    next_step,
+    show_reliability,
+)
+from pages.shared.controls import asks_for_vector, linked, view_controls
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
 from pages.shared.session import current
-from pages.shared.subgroups import SEEN, is_searched, small_map
+from pages.shared.subgroups import SEEN, is_searched, show_card, small_map
+from pages.shared.tasks import await_result, is_ready
 from pages.shared.vector import show_vector_overview
 from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"
 #: Subgroups listed; the Landscape lists all.
-_LISTED = 5
+_LISTED = 4
+#: Seconds that the headline waits for its second line.
+_WAIT_SECONDS = 0.3
+_TESTING = "Testing what a global recalibration method would leave …"
 
 
 def _see(number: int) -> None:
@@ -39,138 +59,141 @@ def _see(number: int) -> None:
 
 
 def _list_subgroups(view: View, search: SubgroupSearch) -> None:
-    came = "got" if view.target == TOP_LABEL else "came"
     on_map = view.is_local and bool(planar_maps(view.dataset))
-    for number, subgroup in enumerate(search.subgroups[:_LISTED]):
-        test = subgroup.held
-        part = "" if subgroup.within is None else f"in {subgroup.within + 1}: "
-        name = f"{number + 1} · {part}{plain(name_of_subgroup(subgroup))}"
-        with st.container(gap=None):
-            if on_map:
-                # (A button that switches pages may not carry the settings in the link along.)
-                st.page_link(
-                    "pages/landscape/page.py",
-                    label=f"**{name}**",
-                    query_params={SEEN: str(number + 1)},
-                    help="See it on the map",
-                )
-            else:
-                st.markdown(f"**{name}**")
-            gap = f"{signed_points(test.gap, 0)} ({interval_words(test.gap_low, test.gap_high)})"
-            st.caption(
-                f"{subgroup.n_rows:,} rows · promised {share_words(subgroup.confidence)}, {came} "
-                f"{share_words(subgroup.accuracy)} · held-out gap {gap} points"
-            )
+    for number in range(min(_LISTED, len(search.subgroups))):
+        show_card(view, search, number, links_to_map=on_map)
     hidden = len(search.subgroups) - _LISTED
+    if hidden > 0:
+        st.caption(f"{hidden} more on the Landscape.")
+
+
+def _asks_remaining(view: View, overall: Overall, search: SubgroupSearch | None) -> bool:
+    """Whether anything is wrong that a global method could correct or leave."""
+    off = overall.p_value <= OVERALL_ALPHA and max(abs(overall.gap), overall.error) >= SMALL
+    found = search is not None and bool(search.subgroups)
+    return view.calibration is not None and search is not None and (off or found)
+
+
+def _bins(view: View, found: Summary) -> None:
+    """List each confidence bin with the local errors inside."""
+    if found.local is None:
+        st.caption("Needs features: without them no row has neighbours.")
+        return
+    table = local_bin_table(found.reliability, found.local)
+    table["bin"] = [found.reliability.bins.name(b) for b in table["bin"]]
+    shown = ["gap", "mean_lce", "max_lce"]
+    st.dataframe(
+        in_hundredths(table[["bin", "rows", *shown]], *shown),
+        hide_index=True,
+        height="content" if len(table) <= 15 else 420,
+        column_config={
+            "bin": "confidence",
+            "rows": count_column("rows"),
+            "gap": points_column(
+                "gap, points", signed=True, help="Mean confidence − accuracy of the bin."
+            ),
+            "mean_lce": points_column("mean LCE, points"),
+            "max_lce": points_column("max LCE, points"),
+        },
+    )
+    median = float(np.median(found.local.effective_size))
     st.caption(
-        f"Held-out gap: promised less {came}, on those of the rows that were not used to find the "
-        + unbroken("place, with its 95 % interval; + is too sure.")
-        + (
-            f" {hidden} more {'is' if hidden == 1 else 'are'} listed on the Landscape."
-            * (hidden > 0)
-        )
+        "Where the mean local calibration error (LCE) is far above the gap, over- and "
+        f"underconfident subgroups cancel inside the bin. At {view.kernel_in_words} half of the "
+        f"rows have {median:,.0f} effective neighbours or more."
     )
 
 
-question(
-    "Is there a problem?",
-    "The usual global metrics beside the local ones, all on the evaluation rows.",
+def _metrics(view: View, found: Summary) -> None:
+    chance = compute.chance_errors(view) if found.local is not None else None
+    table = metric_table(found, chance)
+    show_metrics(table)
+    csv_button(
+        "Metrics as CSV",
+        lambda: table,
+        "metrics",
+        type="tertiary",
+        help="Every metric with its unit, 95 % interval, p-value and number of rows.",
+    )
+    notes = [] if found.local is None else [describe_maximum(found.local, chance)]
+    notes.append(describe_bias(found.reliability, chance))
+    st.caption(unbroken(f"n = {found.n_rows:,} evaluation rows. {ABOUT_INTERVALS}"))
+    st.caption(unbroken(" ".join(notes)))
+
+
+settings = question(
+    "Is the model calibrated?",
+    "Overall, in subgroups, and after the best global recalibration, all on the evaluation rows.",
 )
 hear(_MAP)
 whole = asks_for_vector(current().dataset)
-view = view_controls(shows_vector=True)
+view = view_controls(settings, shows_vector=True)
 if whole:
     show_vector_overview(view)
-    end_page("pages/landscape/page.py", "where is it wrong? The landscape")
-found = compute.summary(view)
+    end_page("pages/landscape/page.py", "where is it wrong? Landscape")
 searched = is_searched(view)
 verdict = compute.verdict(view, searched)
-headline(verdict)
 search = compute.subgroups(view) if searched else None
-left, right = st.columns([1, 1.1], gap="medium") if view.is_local else (st.container(), None)
-with left:
-    if verdict.evidence:
-        st.markdown(plain(verdict.evidence))
-    if search is not None and search.subgroups:
+overall = compute.overall(view)
+top = st.container(key="main_answer").empty()
+request = None
+if _asks_remaining(view, overall, search):
+    request = compute.remaining_request(view)
+
+
+def _head(more: str = "") -> None:
+    with top.container():
+        headline(verdict, more)
+
+
+def _say_remaining(**how: Any) -> None:
+    found = await_result(request, **how) if request is not None else None
+    _head("" if found is None else found.sentence(overall))
+
+
+known = request is None or is_ready(request, _WAIT_SECONDS)
+if known:
+    _say_remaining()
+else:
+    _head(_TESTING)
+picture = st.container(key="main_picture")
+has_list = search is not None and bool(search.subgroups)
+left, right = picture.columns([1, 1.2], gap="medium") if has_list else (None, picture)
+if left is not None and search is not None:
+    with left:
         _list_subgroups(view, search)
-if right is not None:
+if view.is_local:
     with right:
         small_map(view, search, _MAP, _see)
+found = compute.summary(view)
+with st.grid(len(TILES), min_column_width=150, gap="xsmall"):
+    for metric in TILES if view.is_local else GLOBAL_TILES:
+        show_tile(found, metric)
 
-# A row of scores and one of calibration errors: each fills its row, at 900 pixels too.
-for kind in (False, True):
-    tiles = [metric for metric in TILES if (metric.unit is POINTS) is kind]
-    with st.grid(len(tiles), min_column_width=140, gap="xsmall"):
-        for metric in tiles:
-            show_tile(found, metric)
-simulated = [metric for metric in TILES if metric.chance and metric.name in found.values.dropna()]
-without = [metric.title for metric in simulated if metric.name not in found.intervals.index]
-too_long = (
-    f" Without one: {', '.join(without)}; simulating {found.n_rows:,} rows would take too long to "
-    "wait for."
-    if without
-    else ""
-)
-about = (
-    f"n = {found.n_rows:,} evaluation rows, 95 % intervals: for the calibration errors the true "
-    f"errors that would show such values in simulations. {ABOUT_INTERVALS}{too_long} MCE and MLCE "
-    "are the paper's maxima over all bins and all rows, however little they rest on: read them "
-    "after the others."
-)
-st.caption(unbroken(about))
-
+names = ["Reliability", "Inside the bins", "All metrics", "How sure is this?"]
+tabs = st.tabs(names, **linked("overview_tab"))
+if tabs[0].open:
+    with tabs[0]:
+        show_reliability(
+            diagram_choice(),
+            found.reliability,
+            lambda: compute.isotonic(view),
+            "reliability",
+            rows=view.rows,
+            bins=f"{found.reliability.bins.n_bins} {view.binning} bins",
+        )
+if tabs[1].open:
+    with tabs[1]:
+        _bins(view, found)
+if tabs[2].open:
+    with tabs[2]:
+        _metrics(view, found)
+if tabs[3].open:
+    with tabs[3]:
+        st.markdown(plain(verdict.evidence))
+        if search is not None:
+            st.markdown(plain(search.sentence))
 whole_metrics(view)
-
-chance = compute.chance_errors(view) if found.local is not None else None
-csv_button(
-    "Metrics as CSV",
-    lambda: metric_table(found, chance),
-    "metrics",
-    type="tertiary",
-    help="Every metric with its unit, 95 % interval, p-value by chance and number of rows.",
-)
-if found.local is not None:
-    st.caption(unbroken(describe_maximum(found.local, chance)))
-st.caption(unbroken(describe_bias(found.reliability, chance)))
-
-left, right = st.columns([1.15, 1])
-with left:
-    show_reliability(
-        diagram_choice(),
-        found.reliability,
-        lambda: compute.isotonic(view),
-        "reliability",
-        rows=view.rows,
-        bins=f"{found.reliability.bins.n_bins} {view.binning} bins",
-    )
-with right:
-    st.subheader("What the bins hide", anchor=False)
-    if found.local is None:
-        st.caption("Needs features: without them no row has neighbours.")
-    else:
-        table = local_bin_table(found.reliability, found.local)
-        table["bin"] = [found.reliability.bins.name(b) for b in table["bin"]]
-        st.dataframe(
-            in_hundredths(
-                table[["bin", "rows", "gap", "mean_lce", "max_lce"]], "gap", "mean_lce", "max_lce"
-            ),
-            hide_index=True,
-            height="content" if len(table) <= 15 else 420,
-            column_config={
-                "bin": "confidence",
-                "rows": count_column("rows"),
-                "gap": points_column("gap", signed=True, help="Mean confidence − accuracy."),
-                "mean_lce": points_column("mean LCE"),
-                "max_lce": points_column("max LCE"),
-            },
-        )
-        st.caption(
-            "Gap and LCE (local calibration error) in points. Where the mean LCE is far above the "
-            "gap, over- and underconfident places cancel inside the bin."
-        )
-        median = float(np.median(found.local.effective_size))
-        st.caption(
-            f"At {view.kernel_in_words} half of the rows rest on {median:,.0f} "
-            "effective neighbours or more."
-        )
-next_step("pages/landscape/page.py", "where is it wrong? The landscape")
+next_step("pages/landscape/page.py", "where is it wrong? Landscape")
+if not known:
+    _say_remaining(container=st.container())

@@ -14,23 +14,26 @@ from lore_core.metrics.glossary import GLOSSARY
 from lore_core.recalibration import LoRe, SmoothLoRe
 from lore_core.shipping import FileContents, describe
 from lore_core.view import View
-from pages.recalibrate.before_after import before_after
-from pages.recalibrate.table import metrics_table, worst_parts_table
+from pages.recalibrate.before_after import (
+    Pair,
+    compare_distributions,
+    compare_maps,
+    compare_reliability,
+)
+from pages.recalibrate.table import metrics_table, short_table, worst_parts_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import curve_metric, in_session, metric_map, view_controls
+from pages.shared.controls import curve_metric, in_session, linked, metric_map, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared, grouping, grouping_control, preselected
+from pages.shared.methods import compared, drawn_first, grouping, grouping_control
 from pages.shared.subgroups import is_searched
 from pages.shared.tasks import await_result, is_ready
 
 #: Seconds that the table waits for its intervals before it is shown without them.
-_SOON = 0.3
-_AS_MEASURED = "It does to new rows what was measured above."
-#: Of more rows than this the curves of three methods are drawn unasked.
-_ALL_DRAWN = 200_000
+_WAIT_SECONDS = 0.3
+_AS_MEASURED = "It does to new rows what was measured here."
 
 
 def _show_candidates(table: pd.DataFrame) -> None:
@@ -63,15 +66,6 @@ def _show_candidates(table: pd.DataFrame) -> None:
     )
 
 
-def _drawn_first(result: Comparison) -> list[str]:
-    """Return the methods whose curves are drawn unasked: of very many rows a few, for the time."""
-    methods = list(result.datasets)
-    if next(iter(result.summaries.values())).n_rows <= _ALL_DRAWN:
-        return methods
-    best = str(result.table["NLL"].idxmin())
-    return [name for name in methods if name in (methods[0], "LoRe", best)]
-
-
 @st.cache_resource(max_entries=6, show_spinner="Packing the recalibrator …")
 def _packed(
     key: Hashable,  # noqa: ARG001 -- what the cache goes by
@@ -97,24 +91,23 @@ def _changed(
 
 
 def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
-    names = list(result.recalibrators)
-    best = [name for name in ("LoRe smooth", "LoRe") if name in preselected(names)]
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    chosen = row.selectbox(
+    """Offer a fitted recalibrator as a file: the best one first."""
+    names = [name for name in result.ranking if name in result.recalibrators]
+    st.markdown("**Take the recalibrator**")
+    chosen = st.selectbox(
         "Fitted recalibrator",
         names,
-        index=names.index(best[0]) if best else len(names) - 1,
         **in_session("ship"),
-        width=300,
+        label_visibility="collapsed",
         help="One file without pickle: lore_core.load_recalibrator reads it, "
         "lore_core.shipping.Predictor applies it with numpy alone, and so does the command "
         "lore recalibrate --model.",
     )
-    confidential = row.toggle(
+    confidential = st.toggle(
         "Without single rows",
         key="ship_without_rows",
         help="For confidential data: of the calibration rows the file then holds only means over "
-        "ten or more. How far its confidences are from those measured above is said below.",
+        "ten or more. How far its confidences are from those measured is said below.",
     )
     method = result.recalibrators[chosen]
     key = (view.key(), chosen)
@@ -127,110 +120,153 @@ def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None
     except InputError as error:  # the rest of the page has nothing to do with it
         st.info(plain(str(error)), icon=":material/info:")
         return
-    st.caption(plain(f"{contents.sentence} {text}"))
-    with st.expander("What the file holds", icon=":material/inventory_2:"):
-        widths = {"holds": st.column_config.TextColumn(width="large")}
-        st.dataframe(contents.table(), hide_index=True, column_config=widths)
-    row.download_button(
-        f"Download the fitted recalibrator ({max(len(content) / 1e3, 0.1):,.1f} kB)",
+    st.download_button(
+        f"Download ({max(len(content) / 1e3, 0.1):,.1f} kB)",
         content,
         f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
         "application/octet-stream",
         icon=":material/download:",
+        type="primary",
+        width="stretch",
         on_click="ignore",
         key="ship_file",
     )
+    with st.popover("What the file holds", type="tertiary"):
+        st.caption(plain(f"{contents.sentence} {text}"))
+        widths = {"holds": st.column_config.TextColumn(width="large")}
+        st.dataframe(contents.table(), hide_index=True, column_config=widths)
 
 
-question(
-    "Does recalibration help?",
-    "Each method is fitted on the calibration rows and measured on the evaluation rows; rows are "
-    "binned anew by their new confidence.",
-)
-view = view_controls()
-dataset = view.dataset
-top = st.container()
-row = st.container(horizontal=True)
-measured_on, measure_map = metric_map(view, row) if view.is_local else ("", None)
-grouping_control(dataset, row)
-result = compared(view, measure_map)
-methods = list(result.datasets)
-if measure_map is not None and len(methods) > 1:
-    for curve in compute.method_curve_requests(view, result, _drawn_first(result), measure_map):
-        is_ready(curve, 0.0)  # begun, while the page is made
-search = compute.subgroups(view) if view.target == TOP_LABEL and is_searched(view) else None
-conclude(top, conclude_recalibration(result, search))
-table, waiting = st.empty(), st.empty()
-request = compute.intervals(view, result, measure_map)
-if request is not None and not is_ready(request, _SOON):
-    with table.container():
-        metrics_table(result, grouping(dataset), measured_on, pending=True)
-worst_parts_table(result)
-lore = result.recalibrators.get("LoRe")
-if isinstance(lore, LoRe):
-    n_kept = int(lore.without_neighbours(dataset.evaluation).sum())
+def _reliability(view: View, result: Comparison) -> None:
+    """Show reliability under the first and the best method, where there is no map."""
+    rows = np.ones(len(view.evaluation), dtype=bool)
+    compare_reliability(
+        view, result, Pair(next(iter(result.datasets)), result.ranking[0], rows, "all")
+    )
+
+
+def _settings_chosen(result: Comparison) -> None:
+    """List what LoRe smooth chose from."""
+    for name, method in result.recalibrators.items():
+        if isinstance(method, SmoothLoRe) and len(method.candidates_):
+            st.caption(
+                f"{plain(name)}: {len(method.candidates_):,} settings, weighted by how well each "
+                "predicts calibration rows from the others (leave-one-out); the evaluation rows "
+                "were not used. Best first:"
+            )
+            _show_candidates(method.candidates_.head(20))
+
+
+def _fitted_on(view: View, result: Comparison, measured_on: str) -> None:
+    """Say what LoRe was fitted on, and where it changed nothing."""
+    lore = result.recalibrators.get("LoRe")
+    if not isinstance(lore, LoRe):
+        return
+    n_kept = int(lore.without_neighbours(view.evaluation).sum())
     st.caption(
         f"Fitted on {lore.n_rows_:,} calibration rows. LoRe uses {view.kernel_in_words} "
-        f"({view.embedding.description}); the local errors are measured on "
-        f"{measured_on}. "
+        f"({view.embedding.description}); the local errors are measured on {measured_on}. "
         + (
             f"{n_kept:,} evaluation row{'s' * (n_kept > 1)} kept the old confidence: no "
-            "calibration row lies in the same bin."
+            "calibration row is in the same bin."
             if n_kept
             else "Every evaluation row shares its bin with calibration rows."
         )
     )
-for name, method in result.recalibrators.items():
-    if not isinstance(method, SmoothLoRe) or not len(method.candidates_):
-        continue
-    with st.expander(f"What “{name}” chose from", icon=":material/manage_search:"):
-        st.caption(
-            f"{len(method.candidates_):,} settings, weighed by how well each predicts calibration "
-            "rows from the others (leave-one-out); those of some weight are averaged. The "
-            "evaluation rows were not looked at. Best first:"
-        )
-        _show_candidates(method.candidates_.head(20))
-if measure_map is not None and len(methods) > 1:
-    st.subheader("Before and after, place by place", anchor=False)
-    if planar_maps(dataset):
-        before_after(view, result, measured_on)
-    st.subheader("At every bandwidth", anchor=False)
-    metric = curve_metric(st.container())
-    drawn = st.multiselect(
+
+
+def _curves(view: View, result: Comparison, on: Embedding, measured_on: str) -> None:
+    """Draw local errors over γ after each method."""
+    methods = list(result.datasets)
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    metric = curve_metric(left.container())
+    drawn = right.multiselect(
         "Curves of",
         methods,
-        default=_drawn_first(result),
+        default=drawn_first(result),
         # Other methods are another choice.
         key=f"curves of {', '.join(methods)}",
     )
     names = [name for name in methods if name in drawn]
-    curves = compute.method_curve_requests(view, result, names, measure_map)
+    curves = compute.method_curve_requests(view, result, names, on)
     if names:
         show_chart(
             bandwidth_figure(
                 dict(zip(names, map(await_result, curves), strict=True)),
                 metric=metric,
-                rows=f"{len(dataset.evaluation):,} evaluation rows, measured on {measured_on}",
+                rows=f"{len(view.evaluation):,} evaluation rows, measured on {measured_on}",
                 gamma=view.gamma,
             ),
             "method_curves",
         )
-# What takes long comes last, though it stands above.
-simulated = None if request is None else await_result(request, waiting)
-if simulated is not None:
-    result = result.with_simulated(simulated)
+
+
+settings = question(
+    "Does recalibration help?",
+    "Each method is fitted on the calibration rows and measured on the evaluation rows; rows are "
+    "binned anew by their new confidence.",
+)
+view = view_controls(settings)
+dataset = view.dataset
+top = st.container(key="main_answer")
+short = st.container(key="main_picture")
+row = st.container(horizontal=True, vertical_alignment="bottom")
+measured_on, measure_map = metric_map(view, row) if view.is_local else ("", None)
+grouping_control(dataset, row)
+result = compared(view, measure_map, row)
+methods = list(result.datasets)
+search = compute.subgroups(view) if view.target == TOP_LABEL and is_searched(view) else None
+conclude(top, conclude_recalibration(result, search))
+request = compute.intervals(view, result, measure_map)
+with short:
+    listed, ship = st.columns([3.2, 1], gap="medium")
+    table, waiting = listed.empty(), listed.empty()
+simulated = None
+if request is not None and is_ready(request, _WAIT_SECONDS):
+    simulated = await_result(request)
+    result = result if simulated is None else result.with_simulated(simulated)
 with table.container():
-    metrics_table(result, grouping(dataset), measured_on)
-st.subheader("Take it away", anchor=False)
-with st.container(horizontal=True):
-    csv_button("Metrics as CSV", result.frame, "metrics")
-    csv_button(
-        "Recalibrated confidences as CSV",
-        lambda: pd.DataFrame(
-            {"row": np.arange(len(dataset.evaluation))}
-            | {name: item.confidence for name, item in result.datasets.items()}
-        ),
-        "recalibrated",
-    )
-_ship(view, result, measure_map)
-next_step("pages/fairness/page.py", "does it help everyone? Fairness")
+    short_table(result)
+with ship:
+    _ship(view, result, measure_map)
+pair = None
+if measure_map is not None and len(methods) > 1 and planar_maps(dataset):
+    pair = compare_maps(view, result, measured_on)
+names = ["Reliability", "LCE distribution", "Bandwidths", "All metrics", "Worst cells", "Fit"]
+tabs = st.tabs(names, **linked("recalibrate_tab"))
+if tabs[0].open:
+    with tabs[0]:
+        if pair is not None:
+            compare_reliability(view, result, pair)
+        else:
+            _reliability(view, result)
+if tabs[1].open and pair is not None:
+    with tabs[1]:
+        compare_distributions(view, result, pair, measured_on)
+if tabs[2].open and measure_map is not None:
+    with tabs[2]:
+        _curves(view, result, measure_map, measured_on)
+if tabs[3].open:
+    with tabs[3]:
+        pending = request is not None and simulated is None
+        metrics_table(result, grouping(dataset), measured_on, pending=pending)
+        with st.container(horizontal=True):
+            csv_button("Metrics as CSV", result.frame, "metrics")
+            csv_button(
+                "Recalibrated confidences as CSV",
+                lambda: pd.DataFrame(
+                    {"row": np.arange(len(dataset.evaluation))}
+                    | {name: item.confidence for name, item in result.datasets.items()}
+                ),
+                "recalibrated",
+            )
+if tabs[4].open:
+    with tabs[4]:
+        worst_parts_table(result)
+if tabs[5].open:
+    with tabs[5]:
+        _fitted_on(view, result, measured_on)
+        _settings_chosen(result)
+next_step("pages/fairness/page.py", "does it help every group? Fairness")
+if request is not None and simulated is None and await_result(request, waiting) is not None:
+    st.rerun()

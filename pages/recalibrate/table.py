@@ -1,4 +1,4 @@
-"""Methods × metrics: values, intervals, and what is beyond chance."""
+"""Methods × metrics: estimates, intervals, and which differences are significant."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
+from lore_core.comparison.conclusions import nothing_done
 from lore_core.comparison.effects import about_predictions
+from lore_core.comparison.tables import beyond_chance
 from lore_core.data.number_text import unbroken
 from lore_core.inference.intervals import ABOUT_INTERVALS
-from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
+from lore_core.metrics.catalogue import (
+    ECE,
+    METHOD_TABLE,
+    MLCE_SUPPORTED,
+    WORST_CELL,
+    WORST_GROUP_GAP,
+    words_of,
+)
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
 from pages.shared.cells import (
@@ -26,11 +35,54 @@ from pages.shared.header import plain
 
 def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
     name = metric.name
-    text = result.table[name].map(metric.text)
+    text = result.estimates[name].map(metric.text)
     if name not in result.low:
         return text
     low, high = (frame[name].map(metric.text) for frame in (result.low, result.high))
     return text + "  (" + low + "–" + high + ")"
+
+
+#: What the short table shows of each method, besides the score they are ranked by.
+_SHORT = (ECE, MLCE_SUPPORTED, WORST_GROUP_GAP)
+
+
+def short_table(result: Comparison) -> None:
+    """List the methods, the best first, by the tested score and what they cost elsewhere."""
+    by = result.ranked_by
+    names = [name for name in result.ranking if name in result.table.index]
+    estimates = result.estimates.loc[names]
+    text = pd.DataFrame({by.heading: estimates[by.name].map(by.text)}, index=names)
+    tint: dict[str, str] = {}
+    if by.is_paired and len(names) > 1:
+        apart = result.difference(by).reindex(names)
+        text["difference (95 % CI)"] = [
+            by.unit.estimate_text(*row, signed=True) if row[0] == row[0] else "–"
+            for row in apart[["difference", "low", "high"]].to_numpy()
+        ]
+        tint = {
+            name: TINTS[beyond_chance(low, high)]
+            for name, low, high in apart[["low", "high"]].itertuples()
+        }
+    for metric in _SHORT:
+        if metric.name in result.table:
+            text[metric.heading] = _column(result, metric).loc[names]
+    text.index = pd.Index([result.names[name] for name in names], name="method")
+    first = str(result.table.index[0])
+    st.dataframe(
+        text.style.apply(lambda _: [tint.get(name, "") for name in names]),
+        height="content",
+        column_config={
+            m.heading: st.column_config.TextColumn(m.heading, help=m.explanation)
+            for m in (by, *_SHORT)
+        },
+    )
+    n = next(iter(result.summaries.values())).n_rows
+    st.caption(
+        unbroken(
+            f"Best {by.words} first; n = {n:,} evaluation rows, 95 % CI. Green: significantly "
+            f"better than {plain(nothing_done(first))}; amber: significantly worse."
+        )
+    )
 
 
 def metrics_table(
@@ -73,8 +125,8 @@ def _notes(
             "to wait for."
         )
     text.append(
-        "The paper's bare maxima, MLCE and group-wise MCE, rest on single rows and cells: they are "
-        "in the CSV."
+        "The paper's unfiltered maxima, MLCE and group-wise MCE, rest on single rows and cells: "
+        "they are in the CSV."
     )
     if grouping is not None and WORST_CELL.name in result.table:
         text.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
@@ -87,30 +139,30 @@ def worst_parts_table(result: Comparison) -> None:
     methods = [name for name in result.ranking if name in set(table["method"])]
     if not methods:
         return
-    with st.expander("Where the maxima lie, before and after", icon=":material/search:"):
-        method = st.selectbox("After", methods, **in_session("worst_places_after"))
-        shown = table[table["method"] == method].drop(columns="method")
-        shown["metric"] = [words_of(name) for name in shown["metric"]]
+    method = st.selectbox("After", methods, **in_session("worst_places_after"), width=300)
+    shown = table[table["method"] == method].drop(columns="method")
+    shown["metric"] = [words_of(name) for name in shown["metric"]]
 
-        def tint(row: pd.Series) -> list[str]:
-            color = TINTS[{"nearer": "better", "further": "worse"}.get(row["change"], "")]
-            return [color if name == "after" else "" for name in row.index]
+    def tint(row: pd.Series) -> list[str]:
+        color = TINTS[{"nearer": "better", "further": "worse"}.get(row["change"], "")]
+        return [color if name == "after" else "" for name in row.index]
 
-        shown = in_hundredths(shown, "before", "after", "low", "high")
-        st.dataframe(
-            shown.style.apply(tint, axis=1),
-            hide_index=True,
-            height="content",
-            column_order=["metric", "worst", "place", "rows", "before", "after", "low", "high"],
-            column_config={
-                "metric": "maximum",
-                "rows": count_column("held-out rows"),
-                "before": points_column("gap before, points", signed=True),
-                **with_interval("after", "gap after, points", low="low", high="high"),
-            },
-        )
-        st.caption(
-            "The worst bin, cell and neighbourhood before and after, found on one half of the rows "
-            "and measured on the other. Green: significantly nearer to zero; amber: significantly "
-            "further off; each row of the table by itself."
-        )
+    shown = in_hundredths(shown, "before", "after", "low", "high")
+    st.dataframe(
+        shown.style.apply(tint, axis=1),
+        hide_index=True,
+        height="content",
+        column_order=["metric", "worst", "place", "rows", "before", "after", "low", "high"],
+        column_config={
+            "metric": "maximum",
+            "place": "where",
+            "rows": count_column("held-out rows"),
+            "before": points_column("gap before, points", signed=True),
+            **with_interval("after", "gap after, points", low="low", high="high"),
+        },
+    )
+    st.caption(
+        "The worst bin, cell and neighbourhood before and after, found on one half of the rows "
+        "and measured on the other. Green: significantly nearer to zero; amber: significantly "
+        "further off; each row of the table by itself."
+    )

@@ -1,4 +1,4 @@
-"""Report: take it away."""
+"""Report: every figure and number in one bundle."""
 
 import io
 import math
@@ -93,7 +93,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
         ),
         (
             True,
-            "**Where it is wrong**: every place that is beyond chance, its evidence and examples",
+            "**Subgroups**: every significant one, its evidence and examples",
         ),
         (local, "**Landscape** with a γ slider that works without a server"),
         (calibrated, f"**Recalibrators** ranked, with paired differences: {plain(methods)}"),
@@ -121,7 +121,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
         for there, words in (
             (local, "no features, so nothing is said about the map"),
             (calibrated, "no calibration rows, so no recalibrator is fitted"),
-            (grouped, "no groups, so nothing is said about whom it concerns"),
+            (grouped, "no groups, so nothing is said about fairness"),
         )
         if not there
     ]
@@ -136,12 +136,12 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
     )
 
 
-question(
-    "Take it away",
-    "Every figure and number of these data in one bundle: read it, print it, hand it on, and make "
-    "it again.",
+settings = question(
+    "Export everything",
+    "Every figure and number of these data in one bundle: read it, print it, share it, and "
+    "reproduce it.",
 )
-view = view_controls()
+view = view_controls(settings)
 missing = why_no_static_images()
 options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
 unsure, wrong = cost_controls(options[0], options[1])
@@ -155,13 +155,13 @@ images = options[2].toggle(
 if missing is not None:
     st.caption(missing)
     images = True  # asked for all the same: the report says why they are not there
-settings = _settings(view, unsure, wrong)
-_contents(view, settings, images and missing is None)
-key, reports = ("report", view.key(), settings, images), store().reports
+chosen = _settings(view, unsure, wrong)
+_contents(view, chosen, images and missing is None)
+key, reports = ("report", view.key(), chosen, images), store().reports
 content = reports.get(key)
 request = Request(
     _make,
-    {"view": view, "settings": settings, "images": images, "source": _source(current())},
+    {"view": view, "settings": chosen, "images": images, "source": _source(current())},
     key,
     "The report",
     _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images,

@@ -10,6 +10,7 @@ from lore_core.comparison import Summary
 from lore_core.comparison.tables import beyond_chance
 from lore_core.data.number_text import HUNDREDTHS
 from lore_core.metrics.metric import Metric
+from lore_core.metrics.tables import metric_columns
 
 TINTS = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
@@ -65,6 +66,11 @@ def with_interval(name: str, label: str, *, low: str = "", high: str = "") -> di
     return {key: points_column(words, signed=True) for key, words in columns.items()}
 
 
+def show_metrics(table: pd.DataFrame) -> None:
+    """List the metrics of one model with estimates, intervals and p-values."""
+    st.dataframe(metric_columns(table), hide_index=True, height="content")
+
+
 def show_number(title: str, value: str, delta: str | None = None, about: str = "") -> None:
     """Show a number in a tile, below it in grey what it is held against."""
     look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off", "border": True}
@@ -72,12 +78,15 @@ def show_number(title: str, value: str, delta: str | None = None, about: str = "
 
 
 def show_tile(found: Summary, metric: Metric) -> None:
-    """Show a metric of a summary, or that it is not known."""
+    """Show the estimate of a metric with its interval, or that it is not known."""
     name, about, delta = metric.name, metric.explanation, None
     if name not in found.values:
         show_number(metric.title, "—", about=f"{about} Not known for these data.")
         return
+    value = raw = float(found.values[name])
     if name in found.intervals.index:
-        low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
-        delta = f"95 %: {metric.interval_text(low, high)}"
-    show_number(metric.title, metric.text_alone(float(found.values[name])), delta, about)
+        value, low, high = found.intervals.loc[name, ["estimate", "low", "high"]]
+        delta = f"95 % CI {metric.interval_text(low, high)}"
+        if metric.text(value) != metric.text(raw):
+            about = f"{about} As observed, with its noise: {metric.text_alone(raw)}."
+    show_number(metric.title, metric.text_alone(value), delta, about)

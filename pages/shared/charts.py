@@ -31,11 +31,16 @@ Diagram = Literal["bins", "isotonic"]
 
 
 def show_chart(
-    chart: Chart, key: str, *, narrow: bool = False, on_pick: Callable[[int], None] | None = None
+    chart: Chart,
+    key: str,
+    *,
+    narrow: bool = False,
+    caption: str = "",
+    on_pick: Callable[[int], None] | None = None,
 ) -> None:
     """Draw a chart, its line and exports (``narrow``: an icon); ``on_pick`` gets a bar's number."""
     as_seen = live_chart(chart, key, on_pick=on_pick)
-    chart_line(chart, key, narrow=narrow, as_seen=as_seen)
+    chart_line(chart, key, narrow=narrow, caption=caption, as_seen=as_seen)
 
 
 def chart_line(

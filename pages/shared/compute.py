@@ -20,6 +20,7 @@ from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import SubgroupSearch
+from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
@@ -43,6 +44,7 @@ _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
     methods.intervals_of: ("Simulating intervals", 3e-5, _FITTED),
     where.curve_of: ("Computing the curves", 5e-6, _FITTED),
     estimate_gains: ("Learning what could be gained", 2e-6, ("target", "seed")),
+    methods.remaining_of: ("Testing a global method", 2e-5, (*_LOCAL, "seed")),
     inference.chance_band_of: ("Simulating chance", 1.5e-4, _EVERY_GAMMA),
     inference.vector_errors_of: ("Computing local errors of every class", 2e-7, _FITTED),
     inference.vector_chance_of: ("Simulating every class", 2e-5, (*_FITTED, "seed")),
@@ -127,9 +129,9 @@ along = _cached(64, False, "target")(where.along_of)
 on_grid = _cached(64, False, "target")(where.grid_of)
 
 
-@_cached(12, "Looking for places …", *SEARCHED)
+@_cached(12, "Searching subgroups …", *SEARCHED)
 def subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
-    """Places of the evaluation rows; ``against``: what they are worse than."""
+    """Subgroups of the evaluation rows; ``against``: what they are worse than."""
     return where.subgroups_of(view, halves=_halves(view, against=against))
 
 
@@ -147,12 +149,17 @@ def scene(view: View, bin_index: int | None, on_map: Embedding, axes: str) -> Sc
     return Scene(view, errors(view), reliability(view), bin_index, on_map, axes)
 
 
-_overall = _cached(32, "Testing the average …", *_BINS, "seed")(where.overall_of)
+overall = _cached(32, "Testing the average …", *_BINS, "seed")(where.overall_of)
 
 
 def verdict(view: View, searched: bool) -> regions.Verdict:
     """Headline of the evaluation rows, and what it rests on."""
-    return where.verdict_of(view, subgroups(view) if searched else None, overall=_overall(view))
+    return where.verdict_of(view, subgroups(view) if searched else None, overall=overall(view))
+
+
+def remaining_request(view: View) -> Request[Remaining | None]:
+    """Return the work that tests what the best global method leaves wrong."""
+    return _request(methods.remaining_of, view, len(view.dataset))
 
 
 @_cached(64, "Drawing the landscape …", *_FITTED)
@@ -175,8 +182,8 @@ def region_outline(
 @_cached(16, False)
 def outlines(
     dataset: Dataset, on_map: Embedding, key: Hashable, _search: SubgroupSearch
-) -> list[tuple[str, regions.Outline]]:
-    """Where places lie on a map; ``key`` names the search."""
+) -> list[tuple[str, Outline]]:
+    """Where subgroups lie on a map; ``key`` names the search."""
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
@@ -322,6 +329,17 @@ def classes(view: View, _errors: metrics.VectorErrors, _chance: VectorChance) ->
 def variable_names(dataset: Dataset) -> list[str]:
     """Every column of the evaluation rows."""
     return [PREDICTED, TRUE, *(name for name, _, _ in columns(dataset.evaluation))]
+
+
+@_cached(64, False, "target")
+def partner_of(
+    view: View, name: str, ranked: tuple[str, ...], n_parts: int, min_rows: int
+) -> str | None:
+    """Return the strongest other column with enough rows in half of the combinations or more."""
+    for other in ranked:
+        if other != name and on_grid(view, name, other, n_parts, min_rows)["shown"].mean() >= 0.5:
+            return other
+    return None
 
 
 @_cached(64, False)

@@ -1,6 +1,8 @@
 """The settings all pages share, in the link and kept across pages."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -16,6 +18,7 @@ from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS, VECTOR_CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
+from pages.shared.header import plain
 from pages.shared.maps import (
     available_maps,
     compute_map,
@@ -210,46 +213,42 @@ def asks_for_vector(dataset: Dataset) -> bool:
     return asked and not why_not
 
 
-class ControlRow:
-    """A row of settings; ``*own``: more widths; ``own_gamma``: the picture has γ, not the row."""
+class Settings:
+    """The settings all pages share, folded into the header; ``own_gamma``: the picture has γ."""
 
-    def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:
-        has_features = current().dataset.features is not None
-        row = st.container(
-            horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"
+    def __init__(self, container: DeltaGenerator, *, own_gamma: bool = False) -> None:
+        self.summary = container.container(width="content")
+        self.popover = container.popover(
+            "Settings", icon=":material/tune:", type="tertiary", width="content"
         )
-        gamma = row.container() if has_features and not own_gamma else None
-        self.bins = row.container(width=_WIDTH)
-        self.similar = row.container(width=_WIDTH)
-        self.own = [row.container(width=width) for width in own]
-        self.more = row.popover("More", icon=":material/tune:", width="content")
-        self.gamma = self.more if gamma is None else gamma
+        self.own_gamma = own_gamma
 
 
-def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) -> View:
+def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = False) -> View:
     """Draw the shared settings; ``shows_vector``: whether the page knows the whole vector."""
     dataset = current().dataset
     has_features = dataset.features is not None
     names = available_maps(dataset)
-    row = row or ControlRow()
-    value = gamma_control(row.gamma) if has_features else View.gamma
-    n_bins = bins_control(row.bins)
-    wanted = ""
-    if has_features:
-        wanted = row.similar.selectbox(
-            "Similar by",
-            names,
-            **linked("features"),
-            help="The features in which rows count as near: the kernel works on this map.",
-        )
-    with row.more:
-        target = target_control(dataset)
+    if not isinstance(settings, Settings):
+        settings = Settings(settings)
+    wanted, value = "", View.gamma
+    with settings.popover:
+        if has_features:
+            value = gamma_control(st.container())
+            wanted = st.selectbox(
+                "Similar by",
+                names,
+                **linked("features"),
+                help="The features in which rows count as near: the kernel works on this map.",
+            )
+        n_bins = bins_control(st.container())
         binning: Binning = one_of(
             "Bins of",
             ["equal-width", "equal-mass"],
             **linked("binning"),
             help="Equal steps of confidence, or about as many rows in each.",
         )
+        target = target_control(dataset)
     maps = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(
@@ -263,6 +262,10 @@ def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) 
     view = View(dataset, target, value, n_bins, binning, maps)
     of_label = view.with_(target=TOP_LABEL) if target == ALL_CLASSES else view
     st.session_state[_VIEW] = of_label  # (What other pages compute is not of all classes.)
+    near = f"γ {value:g} · " * (has_features and not settings.own_gamma)
+    on = f" · {view.map_name}" if view.is_local else ""
+    of = "" if target == TOP_LABEL else f" · {plain(view.target_name)}"
+    settings.summary.caption(f"{near}{n_bins} bins{on}{of}")
     return view if shows_vector else of_label
 
 

@@ -13,26 +13,24 @@ from lore_core.regions.subgroups.verdict import Verdict
 from pages.shared.session import current, failure, is_loaded, join_names, problem, whole_data
 
 
-def question(title: str, text: str, *, names_data: bool = True) -> None:
-    """Head a page with the question it answers, and name the data, unless it has others."""
+def question(title: str, text: str, *, names_data: bool = True) -> DeltaGenerator:
+    """Head a page with the question it answers, and name the data, unless it has others.
+
+    Returns where the page's settings go.
+    """
+    head = st.container(key="head", gap="xsmall")
     if not names_data or not is_loaded():
-        st.subheader(title, anchor=False, help=text)
-        return
+        head.subheader(title, anchor=False, help=text)
+        return head
     dataset = current().dataset
-    whole = whole_data()
-    calibration = 0 if dataset.calibration is None else len(dataset.calibration)
-    head = st.container(key="head")
-    left, right = head.columns([1.1, 1], vertical_alignment="center")
+    left, right = head.columns([1, 1.7], vertical_alignment="center")
     left.subheader(title, anchor=False, help=text)
     with right.container(
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
     ):
-        st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
-        st.caption(
-            f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
-            f"{'' if dataset.weights is None else ', weighted'}"
-            f"{'' if whole is None else f', a sample of {whole.n_drawn_from:,}'}",
-            width="content",
+        st.badge(plain(dataset.name), icon=":material/dataset:", color="green", help=_rows_words())
+        settings = st.container(
+            horizontal=True, vertical_alignment="center", gap="small", width="content"
         )
         _words()
     trouble = problem()
@@ -45,6 +43,18 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
             f"**{plain(dataset.name)}**.",
             icon=":material/warning:",
         )
+    return settings
+
+
+def _rows_words() -> str:
+    """Say how many rows are shown, and of how many."""
+    dataset, whole = current().dataset, whole_data()
+    calibration = 0 if dataset.calibration is None else len(dataset.calibration)
+    return (
+        f"{len(dataset.evaluation):,} evaluation and {calibration:,} calibration rows"
+        f"{'' if dataset.weights is None else ', weighted'}"
+        f"{'' if whole is None else f', a sample of {whole.n_drawn_from:,}'}"
+    )
 
 
 def say_nothing_is_loaded() -> None:
@@ -56,7 +66,7 @@ def say_nothing_is_loaded() -> None:
 
 
 def _words() -> None:
-    with st.popover("Words", icon=":material/menu_book:", type="tertiary", width="content"):
+    with st.popover("Glossary", icon=":material/menu_book:", type="tertiary", width="content"):
         st.markdown(
             "\n".join(
                 f"- **{plain(term)}**: {plain(meaning)}" for term, meaning in GLOSSARY.items()
@@ -71,16 +81,23 @@ _LEVELS = {
 }
 
 
-def headline(verdict: Verdict) -> None:
-    """Begin a page with the verdict."""
+def headline(verdict: Verdict, more: str = "") -> None:
+    """Begin a page with the verdict, and in a second line with ``more``."""
     show, icon, _ = _LEVELS[verdict.level]
-    show(plain(verdict.sentence), icon=f":material/{icon}:")
+    text = f"**{plain(verdict.sentence)}**"
+    show(f"{text}  \n{plain(more)}" if more else text, icon=f":material/{icon}:")
 
 
 def headline_in_a_line(verdict: Verdict) -> None:
     """Say the verdict where a picture needs the room."""
     _, icon, color = _LEVELS[verdict.level]
     st.markdown(f":{color}[:material/{icon}:] **{plain(verdict.sentence)}**")
+
+
+def details(text: str) -> None:
+    """Say what a finding rests on, folded away."""
+    with st.expander("How sure is this?", icon=":material/help:"):
+        st.markdown(plain(text))
 
 
 def conclude(container: DeltaGenerator, conclusion: Conclusion) -> None:

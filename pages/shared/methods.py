@@ -26,6 +26,8 @@ from pages.shared.scheduler import run_when_idle
 from pages.shared.tasks import await_result, is_there, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
+#: Methods drawn unasked.
+_MOST_DRAWN = 6
 #: Nothing that takes longer than so many seconds is done before anybody asks for it.
 _MAX_SECONDS = 5.0
 
@@ -87,32 +89,34 @@ def preselected(offered: list[str]) -> list[str]:
 def pair_controls(
     result: Comparison, left: DeltaGenerator, right: DeltaGenerator
 ) -> tuple[str, str]:
-    """Choose two methods to hold against each other: before and after."""
+    """Choose two methods to compare: before and after, by default the first and the best."""
     methods = list(result.datasets)
     before = left.selectbox("Before", methods, **in_session("before"))
     others = [name for name in methods if name != before] or methods
-    after = right.selectbox("After", others, index=len(others) - 1, **in_session("after"))
+    best = next((name for name in result.ranking if name in others), others[-1])
+    after = right.selectbox("After", others, index=others.index(best), **in_session("after"))
     return before, after
 
 
-def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
-    """Let the reader choose methods, and compare them; ``measured_on``: by default LoRe's map."""
+def compared(view: View, measured_on: Embedding | None, container: DeltaGenerator) -> Comparison:
+    """Let the reader choose methods, and compare them; ``measured_on``: None is LoRe's map."""
     needs_calibration(view)
     weighted = view.dataset.weights is not None
     offered = labels(local=view.is_local, weighted=weighted)
-    methods = st.multiselect(
-        "Methods",
-        offered,
-        default=preselected(offered),
-        **in_session(_METHODS),
-        help="The first is the one the others are held against.",
-    )
-    if weighted and (left_out := set(labels(local=view.is_local, weighted=False)) - set(offered)):
-        st.caption(
-            f"Rows count by their weights, in every fit too. {' and '.join(sorted(left_out))} "
-            "cannot, and are not offered."
+    with container.popover("Methods", icon=":material/checklist:", width="content"):
+        methods = st.multiselect(
+            "Methods",
+            offered,
+            default=preselected(offered),
+            **in_session(_METHODS),
+            help="The others are compared with the first.",
         )
-    with st.expander("Which method for which case", icon=":material/help_center:"):
+        if left_out := set(labels(local=view.is_local, weighted=False)) - set(offered):
+            st.caption(
+                f"Rows count by their weights, in every fit too. {' and '.join(sorted(left_out))} "
+                "cannot, and are not offered."
+            )
+        st.markdown("**Which method for which case**")
         columns = which_for_which_case()
         lines = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
         st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
@@ -122,6 +126,14 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
     if measured_on is None and view.is_local:
         measured_on = view.embedding
     return await_result(compute.fits(view, tuple(methods), grouping(view.dataset), measured_on))
+
+
+def drawn_first(result: Comparison) -> list[str]:
+    """Return the methods drawn unasked: the first, plain LoRe and the best others, six at most."""
+    methods = list(result.datasets)
+    ranked = [name for name in ("LoRe", *result.ranking) if name in methods[1:]]
+    chosen = {methods[0], *list(dict.fromkeys(ranked))[: _MOST_DRAWN - 1]}
+    return [name for name in methods if name in chosen]
 
 
 def pair_of_maps(

@@ -11,16 +11,21 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from lore_core import Dataset
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, neighbours_words, percent
+from lore_core.figures.pictures.picture import shortened
 from lore_core.figures.svg.drawing import png_url
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.regions import row_table
+from lore_core.regions import row_table, telling_column
 from pages.shared.cells import in_hundredths, points_column, share_column
+from pages.shared.header import plain
 
 #: Pixels of an enlarged image.
 _SIZE = 160
 _ROW = "row"
+#: Pixels of an example; texts quoted as examples, and letters of each.
+_EXAMPLE_SIZE, _QUOTED, _MAX_LETTERS = 44, 2, 90
 _COLUMNS: dict[str, Any] = {
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
     "confidence": share_column("confidence"),
@@ -131,8 +136,28 @@ def add_images(table: pd.DataFrame, dataset: Dataset, rows: NDArray[np.int64]) -
     return {name: st.column_config.ImageColumn("image", width="small")}
 
 
+def show_examples(dataset: Dataset, rows: NDArray[np.int64], confidence: Floats) -> None:
+    """Show what some rows are: images with predicted → true, or the words of a text column."""
+    names = [
+        f"{dataset.class_name(int(dataset.predictions[row]))} → "
+        f"{dataset.class_name(int(dataset.labels[row]))}"
+        for row in rows
+    ]
+    if dataset.images is not None:
+        with st.container(horizontal=True, gap="small"):
+            urls = thumbnail_urls(dataset.images, rows)
+            for row, url, name in zip(rows, urls, names, strict=True):
+                st.image(url, width=_EXAMPLE_SIZE, caption=plain(name), alt=f"row {row}: {name}")
+        return
+    column = telling_column(dataset)
+    if column is not None:
+        for row, name in zip(rows[:_QUOTED], names, strict=False):
+            text = shortened(str(column.iloc[row]), _MAX_LETTERS)
+            st.caption(plain(f"“{text}” {name}, confidence {percent(confidence[row], 0)}"))
+
+
 def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
-    """Show one row: its picture, what was promised, what came, what is known besides."""
+    """Show one row: its picture, confidence and outcome, what is known besides."""
     record = row_table(dataset, np.array([row]), errors).iloc[0]
     with st.container(border=True):
         st.markdown(f"**Row {row}**")

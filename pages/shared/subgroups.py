@@ -3,27 +3,34 @@
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
+from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.regions import Field
+from lore_core.regions import Field, telling_rows
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
-from lore_core.regions.subgroups.verdict import name_of_subgroup
+from lore_core.regions.subgroups.verdict import leaning, name_of_subgroup
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.controls import linked
+from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
+from pages.shared.rows import show_examples
 from pages.shared.session import name_in_link
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
-SUBGROUPS_TAB = "Places"
+SUBGROUPS_TAB = "Subgroups"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
 MAX_ROWS_AT_ONCE = 300_000
+#: Rows shown with a subgroup in a list.
+_EXAMPLES = 6
 #: Names a subgroup of the headline's search in a link to the Landscape.
 SEEN = "see"
 #: Names a subgroup of the search that the Landscape shows.
@@ -35,9 +42,9 @@ def is_searched(view: View) -> bool:
     """Whether subgroups are searched: of very many rows only if the reader says so, by a switch."""
     n_rows = len(view.evaluation)
     return n_rows <= MAX_ROWS_AT_ONCE or st.toggle(
-        f"Look for places among {n_rows:,} rows",
+        f"Search subgroups among {n_rows:,} rows",
         **linked("look"),
-        help="Takes some seconds. Until then only the average of all rows is tested.",
+        help="Takes some seconds. Until then only all rows together are tested.",
     )
 
 
@@ -81,12 +88,53 @@ def forget_subgroup() -> None:
 
 def title_of(subgroup: Subgroup, number: int) -> str:
     """Name a subgroup by its number and in words."""
-    return f"Place {number + 1} · {name_of_subgroup(subgroup)}"
+    return f"{number + 1} · {name_of_subgroup(subgroup)}"
 
 
 def titles_of(search: SubgroupSearch) -> dict[str, str]:
     """Name all subgroups, by their numbers from 1."""
     return {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(search.subgroups)}
+
+
+def gap_line(subgroup: Subgroup, n_rows: int) -> str:
+    """Say a subgroup's held-out gap with its interval, and its size."""
+    held, sign = subgroup.held, subgroup.sign
+    low, high = sorted(sign * end for end in (held.gap_low, held.gap_high))
+    share = share_words(subgroup.n_rows / n_rows)
+    return (
+        f"{leaning(sign)} by {with_points(sign * held.gap)} ({interval_95(low, high)}) · "
+        f"{subgroup.n_rows:,} rows ({share})"
+    )
+
+
+def examples_of(view: View, subgroup: Subgroup, n_rows: int) -> NDArray[np.int64]:
+    """Return the rows that show a subgroup's error best."""
+    target = view.target_rows
+    return telling_rows(
+        target.confidence, target.outcome, subgroup.rows, subgroup.sign, n_rows=n_rows
+    )
+
+
+def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: bool) -> None:
+    """Show a subgroup in short: its name, gap, size and some of its rows."""
+    subgroup = search.subgroups[number]
+    color = "red" if subgroup.sign > 0 else "blue"
+    part = "" if subgroup.within is None else f" (within {subgroup.within + 1})"
+    name = f":{color}-badge[{number + 1}] **{plain(name_of_subgroup(subgroup))}**{part}"
+    with st.container(gap=None):
+        if links_to_map:
+            # (A button that switches pages may not carry the settings in the link along.)
+            st.page_link(
+                "pages/landscape/page.py",
+                label=name,
+                query_params={SEEN: str(number + 1)},
+                help="See it on the map",
+            )
+        else:
+            st.markdown(name)
+        st.caption(unbroken(gap_line(subgroup, search.n_rows)))
+        rows = examples_of(view, subgroup, _EXAMPLES)
+        show_examples(view.evaluation, rows, view.target_rows.confidence)
 
 
 def color_limit(scene: Scene) -> float:
@@ -123,9 +171,12 @@ def live_scene(
 
 
 def small_map(
-    view: View, search: SubgroupSearch | None, key: str, on_subgroup: Callable[[Any], None]
+    view: View,
+    search: SubgroupSearch | None,
+    key: str,
+    on_subgroup: Callable[[Any], None] | None = None,
 ) -> None:
-    """Draw the field with its places, a click on which gives ``on_subgroup`` its number."""
+    """Draw the field with its subgroups, a click on which gives ``on_subgroup`` its number."""
     plane = plane_of(view)
     if plane is None:
         return
@@ -143,5 +194,6 @@ def small_map(
         axes=name,
         found=found,
         labels=scene.classes,
-    )
-    live_landscape(live_scene(scene, picture, field, search), key, place=on_subgroup)
+    ).picture
+    actions = {} if on_subgroup is None else {"place": on_subgroup}
+    live_landscape(live_scene(scene, picture, field, search), key, **actions)

@@ -20,7 +20,11 @@ from pages.shared.session import read_once, whole_data
 @st.cache_resource(max_entries=16, show_spinner="Looking at all rows …")
 def _metrics(folder: str, gamma: float) -> dict[str, list[str]]:
     columns = metric_columns(metrics_of_sums(read_once(folder).sums, gamma=gamma))
-    return {"metric": columns["metric"], "all rows": columns["value"], "surely": columns["surely"]}
+    return {
+        "metric": columns["metric"],
+        "all rows": columns["value"],
+        "guaranteed": columns["guaranteed"],
+    }
 
 
 @st.cache_resource(max_entries=1, show_spinner="Looking at all rows …")
@@ -91,7 +95,7 @@ def whole_landscape(view: View, bin_index: int | None) -> None:
         {
             "share of the rows": name,
             "LCE at most, points": POINTS.text(of.value),
-            "surely": POINTS.interval_text(of.low, of.high),
+            "guaranteed": POINTS.interval_text(of.low, of.high),
         }
         for name, of in seen.spread.items()
     ]

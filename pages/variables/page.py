@@ -1,4 +1,4 @@
-"""Variables: along which variable is the confidence wrong?"""
+"""Variables: along which variable is the model miscalibrated?"""
 
 import numpy as np
 import pandas as pd
@@ -44,20 +44,19 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
                 "spread",
                 width=55,
                 help="How far the true gaps of its parts lie apart, in points: their standard "
-                "deviation without what chance adds.",
+                "deviation without noise.",
             ),
             "p_adjusted": st.column_config.TextColumn(
                 "p",
                 width=60,
                 help="Test that the gap is the same in all parts, adjusted for the number of "
-                "variables. Small: a difference beyond chance. "
+                "variables. Below 0.05: a significant difference. "
                 f"{COCHRAN}: {GLOSSARY[COCHRAN]} {HOLM}: {GLOSSARY[HOLM]}",
             ),
             "worst_value": st.column_config.TextColumn(
-                "furthest off",
+                "worst part",
                 width=105,
-                help="The part that is surely furthest off: whose 95 % interval ends furthest from "
-                "0.",
+                help="The part whose 95 % interval ends furthest from 0.",
             ),
             "worst_gap": points_column("gap", signed=True, width=55),
         },
@@ -71,17 +70,14 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
     )
 
 
-question(
-    "Along which variable is the confidence wrong?",
+settings = question(
+    "Along which variable is it miscalibrated?",
     "The gap of the evaluation rows over their groups, metadata, image brightness and named "
     "features, one by one and two by two.",
 )
 dataset = current().dataset
-columns = st.columns([2, 2, 1.6, 1.4], vertical_alignment="bottom")
-with columns[3]:
+with settings.popover("Settings", icon=":material/tune:", type="tertiary", width="content"):
     target = target_control(dataset)
-    say_vector_is_elsewhere()
-with columns[2]:
     parts = int(
         st.slider(
             "Parts of a number",
@@ -92,10 +88,13 @@ with columns[2]:
             help="A number is cut at its quantiles into so many parts with about as many rows.",
         )
     )
+say_vector_is_elsewhere()
 view = View(dataset, target)
 ranking = compute.ranking(view, parts)
 ranked = list(ranking["variable"])
 names = [*ranked, *(name for name in compute.variable_names(dataset) if name not in ranked)]
+answer = st.container(key="main_answer")
+columns = st.columns([1, 1, 1.4], vertical_alignment="bottom")
 name = columns[0].selectbox(
     "Variable",
     names,
@@ -103,23 +102,26 @@ name = columns[0].selectbox(
     help="The first is the one with the strongest evidence.",
 )
 others = [other for other in names if other != name]
+partner = compute.partner_of(view, name, tuple(ranked), min(parts, _GRID_PARTS), _MIN_CELL)
 second = columns[1].selectbox(
     "Together with",
     [_NONE, *others],
-    index=1 if len(ranked) > 1 else 0,
+    index=0 if partner is None else 1 + others.index(partner),
+    # Another variable has another partner.
     **linked("second"),
-    help="A second variable: the gap on every combination of the two.",
+    help="A second variable: the gap on every combination of the two. Suggested is the strongest "
+    "one with enough rows in most combinations.",
 )
 
 found = compute.along(view, name, parts)
-st.markdown(f"**{plain(describe_variable(name, found.table, ranking))}**")
+answer.info(plain(describe_variable(name, found.table, ranking)), icon=":material/bar_chart:")
 if found.tells_the_truth:
     st.warning(
-        f"{plain(name)} tells the true class. Divided by the answer even a calibrated model looks "
-        "wrong: do not judge by it.",
+        f"{plain(name)} reveals the true class. Divided by the answer even a calibrated model "
+        "looks wrong: do not judge by it.",
         icon=":material/warning:",
     )
-promised, got = (
+confidence, accuracy = (
     float(np.average(values, weights=view.target_rows.weights))
     for values in (view.target_rows.confidence, view.target_rows.outcome)
 )
@@ -127,7 +129,11 @@ big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
         variable_figure(
-            found.table, name=name, rows=view.rows, curve=found.curve, overall=promised - got
+            found.table,
+            name=name,
+            rows=view.rows,
+            curve=found.curve,
+            overall=confidence - accuracy,
         ),
         "along",
     )

@@ -5,7 +5,7 @@ const STYLE = `
   container-type: inline-size;
   color: var(--ink); font: 13px/1.35 var(--st-font, system-ui, sans-serif); }
 .lore * { box-sizing: border-box; }
-.lore .stage { position: relative; overflow: hidden; width: 100%; height: clamp(320px, 62cqw, 470px);
+.lore .stage { position: relative; overflow: hidden; width: 100%; height: clamp(230px, 62cqw, max(470px, 100vh - 400px));
   border-radius: 8px; border: 1px solid var(--line); cursor: grab; touch-action: pan-y;
   user-select: none; -webkit-user-select: none; background: var(--paper); }
 .lore .stage:focus { outline: 2px solid var(--accent); outline-offset: 1px; touch-action: none; }

@@ -116,7 +116,7 @@ class SubgroupSearch:
 
     @property
     def strictest(self) -> float:
-        """What chance is left to places that are confirmed hardest: those that words name."""
+        """Error rate left to the subgroups that are hardest to confirm: those that words name."""
         return self.alpha * (_BY_WORDS if self.by_words else 1.0)
 
     @property
@@ -129,14 +129,17 @@ class SubgroupSearch:
         """What was tried, against what, and with which chance of a false subgroup."""
         worse = _WORSE_THAN[self.against]
         if self.tried == 0:
-            return "No place looks wrong enough to be tried, or there are too few rows."
+            return "No subgroup looks wrong enough to be tested, or there are too few rows."
         if not self.subgroups:
-            return f"No place is {worse} beyond chance, of {self.tried} tried on rows held out."
-        these = "this one is" if len(self.subgroups) == 1 else f"these {len(self.subgroups)} are"
+            return (
+                f"No subgroup is significantly {worse} ({self.tried} candidates tested on "
+                "held-out rows)."
+            )
+        are = "is" if len(self.subgroups) == 1 else "are"
         return (
-            f"Of {self.tried} places found on one half of the rows and tried on the other, {these} "
-            f"{worse} beyond chance. If none were, one would be listed in at most "
-            f"{share_words(self.alpha)} of such searches."
+            f"{len(self.subgroups)} of {self.tried} candidate subgroups {are} significantly "
+            f"{worse} on held-out rows. If none were, at most {share_words(self.alpha)} of such "
+            "searches would list one."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -268,10 +271,10 @@ class Halves:
         check_share(alpha, "alpha")
         tried: list[Tried] = []
         for number, (half, held_out) in enumerate(self.turns):
-            tell(progress, number / len(self.turns), "looking for places")
+            tell(progress, number / len(self.turns), "searching subgroups")
             found = half.candidates(points, gamma, MOST_TRIED)
             tried += try_on(held_out, found, self.rows, self.against, len(self.turns))
-        tell(progress, 1.0, "looking for places")
+        tell(progress, 1.0, "searching subgroups")
         confirmed = [
             item for item in tried if item.confirmed(alpha * self._part(item), self.min_gap)
         ]

@@ -9,12 +9,11 @@ from scipy import stats
 from lore_core.data.number_text import (
     HUNDREDTHS,
     decimal,
-    interval_words,
+    interval_95,
     percent,
     points_words,
     rows_words,
     share_words,
-    signed_gap,
     with_points,
 )
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch
@@ -23,10 +22,10 @@ from lore_core.regions.variables.attributes import PREDICTED
 from lore_core.regions.variables.words import quoted
 
 _ALIKE = "rows of the same confidence"
-#: A real average gap or calibration error below this, in shares, is said and called small.
+#: A real average gap or calibration error below this, in shares, is stated and called small.
 SMALL = 0.02
-#: A subgroup leads where its gap is so many times the average one; else the average does.
-_LEADS = 1.5
+#: A subgroup leads where it makes up this share of the overall gap; else all rows do.
+_LEADS = 0.5
 #: The power that is stated.
 _POWER = 0.8
 #: What is found shares about so much with what is there.
@@ -50,46 +49,68 @@ def conclude(overall: Overall, search: SubgroupSearch | None, *, top_label: bool
     ``overall``: test of all rows. ``search``: tested subgroups; None if not searched.
     ``top_label``: whether confidence is in being right, or in one class.
 
-    The two tests spend 0.01 and 0.04: of models whose every confidence is right at most 5 % get
-    another verdict than "good".
+    All rows come first, unless they are calibrated, or the first subgroup makes up half of their
+    gap. The two tests spend 0.01 and 0.04: of models whose every confidence is right at most 5 %
+    get another verdict than "good".
     """
     real = overall.p_value <= OVERALL_ALPHA
     matters = real and max(abs(overall.gap), overall.error) >= SMALL
     on_average = _on_average(overall, real, top_label)
     top = search.subgroups[0] if search is not None and search.subgroups else None
-    if top is not None and search is not None:
-        if not matters or abs(top.held.gap) >= _LEADS * max(abs(overall.gap), overall.error):
-            evidence = f"{evidence_of(top, search)} {on_average}"
-            return Verdict(
-                "local", f"{describe_subgroup(top, top_label=top_label)}.", evidence, top
-            )
-        name = name_of_subgroup(top)
-        most = f"{name[:1].lower()}{name[1:]}, {promised_words(top, top_label=top_label)}"
-        evidence = f"What stands out most: {most}. {evidence_of(top, search)}"
-        return Verdict("global", on_average, evidence, top)
-    nowhere = "" if search is None else _nowhere(overall, search)
-    return Verdict("global" if matters else "good", on_average, nowhere, None)
+    if top is None or search is None:
+        nowhere = "" if search is None else _nowhere(overall, search)
+        return Verdict("global" if matters else "good", on_average, nowhere, None)
+    if not matters or _makes_up_most(top, overall):
+        evidence = f"{evidence_of(top, search, top_label=top_label)} {on_average}"
+        return Verdict("local", f"{describe_subgroup(top)}.", evidence, top)
+    worst = f"Worst subgroup: {_lower(describe_subgroup(top))}."
+    evidence = f"{worst} {evidence_of(top, search, top_label=top_label)}"
+    return Verdict("global", on_average, evidence, top)
+
+
+def _makes_up_most(subgroup: Subgroup, overall: Overall) -> bool:
+    """Whether a subgroup's share of the rows, times its gap, is most of the overall gap."""
+    share = subgroup.n_rows / overall.n_rows
+    off = max(abs(overall.gap), overall.error)
+    same_sign = subgroup.sign * overall.gap > 0 or abs(overall.gap) < SMALL
+    return same_sign and share * abs(subgroup.held.gap) >= _LEADS * off
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def leaning(gap: float) -> str:
+    """Return the direction of a gap: ``"Overconfident"`` or ``"Underconfident"``."""
+    return "Overconfident" if gap > 0 else "Underconfident"
+
+
+def means_words(confidence: float, accuracy: float, *, top_label: bool = True) -> str:
+    """Say both means: ``"mean confidence 89 %, accuracy 77 %"``."""
+    names = ("confidence", "accuracy") if top_label else ("probability", "observed frequency")
+    return f"mean {names[0]} {share_words(confidence)}, {names[1]} {share_words(accuracy)}"
 
 
 def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
-    right = "are right" if top_label else "came true"
-    means = f"{share_words(overall.confidence)} promised, {share_words(overall.accuracy)} {right}"
+    means = means_words(overall.confidence, overall.accuracy, top_label=top_label)
     if not real:
-        tell = f"{rows_words(overall.n_rows)} {'tells' if overall.n_rows == 1 else 'tell'}"
-        return f"On average the confidence is right, as far as {tell}: {means}."
+        return f"No significant miscalibration overall (n = {overall.n_rows:,}): {means}."
     matters = max(abs(overall.gap), overall.error) >= SMALL
     ece = with_points(overall.error, 1)
-    small = "" if matters else f" That is real, and small: the calibration error (ECE) is {ece}."
+    small = "" if matters else f" This is significant but small: ECE {ece}."
     if overall.gap_p <= OVERALL_ALPHA / 2:
         low, high = sorted(
             np.sign(overall.gap) * end for end in (overall.gap_low, overall.gap_high)
         )
-        ends = interval_words(low, high, 1)
-        return f"On average it is {signed_gap(overall.gap)} ({ends}): {means}.{small}"
+        return (
+            f"{leaning(overall.gap)} by {with_points(abs(overall.gap), 1)} overall "
+            f"({interval_95(low, high, 1)}, n = {overall.n_rows:,}): {means}.{small}"
+        )
     levels = f"{decimal(overall.worst_low * HUNDREDTHS, 1)} to {percent(overall.worst_high)}"
+    what = "confidences" if top_label else "probabilities"
     return (
-        f"The average is right ({means}), single levels are not: where it promises {levels} "
-        f"({rows_words(overall.worst_rows)}) it is {signed_gap(overall.worst_gap)}.{small}"
+        f"{leaning(overall.worst_gap)} by {with_points(abs(overall.worst_gap), 1)} at {what} of "
+        f"{levels} ({rows_words(overall.worst_rows)}), though not on average: {means}.{small}"
     )
 
 
@@ -97,12 +118,12 @@ def _nowhere(overall: Overall, search: SubgroupSearch) -> str:
     if search.tried == 0:
         return search.sentence
     gap = detectable_gap(overall, search.strictest)
-    further = "off" if search.against == "zero" else "further off"
+    further = "" if search.against == "zero" else " more than that"
     power = (
         ""
         if gap >= 0.5
-        else f" A place of a tenth of the rows that is {further} by "
-        f"{with_points(gap)} would have been found, at least in part, about four times in five."
+        else f" A subgroup of a tenth of the rows that is off by {with_points(gap)}{further} would "
+        "have been found, at least in part, about four times in five."
     )
     return f"{search.sentence}{power}"
 
@@ -127,53 +148,98 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
 
 
 def name_of_subgroup(subgroup: Subgroup) -> str:
-    """Name a subgroup as a sentence begins with it: ``"Rows predicted Shirt"``."""
+    """Name a subgroup as a heading does: ``"Rows predicted Shirt"``."""
+    name = _rows_named(subgroup)
+    return name[:1].upper() + name[1:]
+
+
+def _rows_named(subgroup: Subgroup) -> str:
     if subgroup.is_region:
         label = " or ".join(part.value for part in subgroup.label)
         if not label:
-            return "One region of the map"
+            return "rows in one region of the map"
         column = subgroup.label[0].column
         if subgroup.label[0].words:
-            return f"One region of the map (mostly {subgroup.label[0]})"
+            return f"rows in one region of the map (mostly {subgroup.label[0]})"
         what = "predicted" if column == PREDICTED else column
-        return f"One region of the map (mostly {what} {label})"
+        return f"rows in one region of the map (mostly {what} {label})"
     predicted = [part.value for part in subgroup.conditions if part.column == PREDICTED]
     others = [str(part) for part in subgroup.conditions if part.column != PREDICTED]
-    text = "Rows"
+    text = "rows"
     if predicted:
         text += f" predicted {predicted[0]}"
     return f"{text} with {' and '.join(others)}" if others else text
 
 
-def describe_subgroup(subgroup: Subgroup, *, top_label: bool = True) -> str:
-    """Say the mean confidence and accuracy, and on how many rows.
+def describe_subgroup(subgroup: Subgroup) -> str:
+    """Say a subgroup's gap on held-out rows, its 95 % interval and which rows it is of.
 
-    ``top_label``: whether confidence is in being right, or in one class.
+    ``"Overconfident by 10 points on 939 rows predicted Shirt (held-out, 95 % CI 7 to 12)"``
     """
-    return f"{name_of_subgroup(subgroup)}: {promised_words(subgroup, top_label=top_label)}"
-
-
-def promised_words(subgroup: Subgroup, *, top_label: bool = True) -> str:
-    """Say the mean confidence and the accuracy: ``"promised 88 %, got 78 % (939 rows)"``."""
-    share = share_words(subgroup.accuracy)
-    came = f"got {share}" if top_label else f"{share} came true"
-    return f"promised {share_words(subgroup.confidence)}, {came} ({rows_words(subgroup.n_rows)})"
-
-
-def evidence_of(subgroup: Subgroup, search: SubgroupSearch) -> str:
-    """Say what the rows said that had no part in finding a subgroup."""
-    held = subgroup.held
-    low, high = sorted(subgroup.sign * end for end in (held.gap_low, held.gap_high))
-    lean = "too sure" if subgroup.sign > 0 else "too unsure"
-    text = (
-        f"On the {held.n_rows:,} of them not used to find the place it is "
-        f"{with_points(subgroup.sign * held.gap)} {lean} ({interval_words(low, high)})"
+    held, sign = subgroup.held, subgroup.sign
+    low, high = sorted(sign * end for end in (held.gap_low, held.gap_high))
+    return (
+        f"{leaning(sign)} by {with_points(sign * held.gap)} on {subgroup.n_rows:,} "
+        f"{_rows_named(subgroup)} (held-out, {interval_95(low, high)})"
     )
-    if search.against == "same confidence":
-        text += f", {points_words(subgroup.sign * held.excess)} more than {_ALIKE}."
-    elif subgroup.is_fixed_by_all_rows:
-        text += f"; it is not clearly worse than {_ALIKE}."
+
+
+def evidence_of(subgroup: Subgroup, search: SubgroupSearch, *, top_label: bool = True) -> str:
+    """Say what held-out rows show of a subgroup, and how it compares with similar rows."""
+    held = subgroup.held
+    means = means_words(held.confidence, held.accuracy, top_label=top_label)
+    text = f"On {held.n_rows:,} held-out rows: {means}"
+    if search.against != "same confidence" and subgroup.is_fixed_by_all_rows:
+        text += f"; not significantly worse than {_ALIKE}."
     else:
-        text += f", {points_words(subgroup.sign * held.beyond)} more than {_ALIKE}."
+        more = held.excess if search.against == "same confidence" else held.beyond
+        text += f"; {with_points(subgroup.sign * more)} worse than {_ALIKE}."
     long = [part for part in (*subgroup.conditions, *subgroup.label) if part.says_less]
     return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])
+
+
+@dataclass(frozen=True, eq=False)
+class Remaining:
+    """What a global method, fitted on the calibration rows, leaves wrong on the evaluation rows."""
+
+    label: str  #: Of the method
+    n_calibration: int  #: Rows it was fitted on
+    overall: Overall  #: Test of all recalibrated rows
+    search: SubgroupSearch  #: Search of the recalibrated rows
+
+    def sentence(self, before: Overall) -> str:
+        """Say what the method removes of the overall gap, and which subgroups remain wrong.
+
+        ``before``: test of the same rows without the method.
+        """
+        return f"{self._of_overall(before)}; {self._of_subgroups()}."
+
+    def _of_overall(self, before: Overall) -> str:
+        now = self.overall
+        if before.p_value > OVERALL_ALPHA or max(abs(before.gap), before.error) < SMALL:
+            return f"A global method ({_lower(self.label)}) has little to correct"
+        if now.p_value > OVERALL_ALPHA or max(abs(now.gap), now.error) < SMALL:
+            left = "no significant" if now.p_value > OVERALL_ALPHA else "little"
+            return f"{self.label} would remove it, leaving {left} miscalibration overall"
+        by_gap = before.gap_p <= OVERALL_ALPHA / 2
+        was, left = (abs(x.gap) if by_gap else x.error for x in (before, now))
+        what = "the overall gap" if by_gap else "the ECE"
+        if left >= was:
+            return f"{self.label} would not reduce {what}"
+        numbers = f"from {points_words(was, 1)} to {with_points(left, 1)}"
+        return f"{self.label} would reduce {what} {numbers}"
+
+    def _of_subgroups(self) -> str:
+        found = self.search.subgroups
+        if not found:
+            return "no subgroup would remain significantly miscalibrated"
+        parts = []
+        for sign in (1, -1):
+            gaps = [sign * item.held.gap for item in found if item.sign == sign]
+            if gaps:
+                ends = sorted({points_words(gap) for gap in (min(gaps), max(gaps))}, key=float)
+                by = f"{' to '.join(ends)} {'point' if ends == ['1'] else 'points'}"
+                n = f"{len(gaps)} subgroup{'s' * (len(gaps) > 1)}" if not parts else f"{len(gaps)}"
+                would = "would remain " if not parts else ""
+                parts.append(f"{n} {would}{_lower(leaning(sign))} by {by}")
+        return f"{' and '.join(parts)} (held-out)"
