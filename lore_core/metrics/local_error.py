@@ -102,7 +102,10 @@ def describe_gaps(
     gamma: float,
 ) -> str:
     """Say mean confidence and accuracy of rows, and the range of ``signed`` errors over the map."""
-    start = f"{name}: {n_rows:,} rows, promised {percent(confidence)}, got {percent(accuracy)}"
+    start = (
+        f"{name}: {n_rows:,} rows, mean confidence {percent(confidence)}, accuracy "
+        f"{percent(accuracy)}"
+    )
     if not len(signed):
         return (
             f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "

@@ -151,7 +151,7 @@ def describe_composition(frame: pd.DataFrame) -> str:
         & ~frame["attribute"].isin([TRUE, PAIR])
     ]
     if clear.empty:
-        return f"made up like the rest: none of {looked_at:,} values stands out beyond chance"
+        return f"like the rest: none of {looked_at:,} values is significantly more frequent"
     named = clear.drop_duplicates("attribute").head(_MOST_NAMED)
     most = named["share_inside"] > 0.5
     parts: list[str] = []

@@ -56,20 +56,20 @@ class RowEvidence:
         """What the neighbours say, and how many of them say most of it."""
         if self.n_rows == 0:
             return (
-                f"Row {self.row} says {percent(self.confidence)}. No {self.source} row has a "
-                f"confidence of {self.bin_name}, so nothing speaks for or against it."
+                f"Row {self.row} has confidence {percent(self.confidence)}. No {self.source} row has a "
+                f"confidence of {self.bin_name} to compare with."
             )
         share = float(self.neighbours["cumulative"].iloc[-1])
         text = (
-            f"LoRe would say {percent(self.accuracy)}"
+            f"LoRe would give {percent(self.accuracy)}"
             if self.source == "calibration"
-            else f"its neighbours promised {percent(self.neighbour_confidence)} and got "
-            f"{percent(self.accuracy)}"
+            else f"its neighbours have mean confidence {percent(self.neighbour_confidence)} and "
+            f"accuracy {percent(self.accuracy)}"
         )
         shown = len(self.neighbours)
         listed = "This one row carries" if shown == 1 else f"These {shown} rows carry"
         return (
-            f"Row {self.row} says {percent(self.confidence)}; {text}, from {self.n_rows:,} "
+            f"Row {self.row} has confidence {percent(self.confidence)}; {text}, from {self.n_rows:,} "
             f"{self.source} rows of confidence {self.bin_name} that weigh as much as "
             f"{neighbours_words(self.effective_size)}. {listed} {share_words(share)} of the weight."
         )

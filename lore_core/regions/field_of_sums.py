@@ -112,7 +112,7 @@ class SumsLandscape:
 
     @cached_property
     def shown(self) -> Bounded[Floats]:
-        """What is drawn, and what surely holds it: nodes of one bin, else means of cells' rows."""
+        """What is drawn, with guaranteed bounds: nodes of one bin, else means of cells' rows."""
         if self.field is None or self.field.bounds is None:
             return self.values.mean_signed.each(lambda end: np.asarray(end[self.supported]))
         known = np.isfinite(self.field.signed)
@@ -131,7 +131,7 @@ class SumsLandscape:
 
     @property
     def sentence(self) -> str:
-        """What the rows promised, what they got, and how far that differs from place to place."""
+        """Mean confidence and accuracy, and how far the gap differs across the map."""
         table, k = self.sums.reliability, self.bin_index
         count, got, promised = self.sums.n_rows, self.sums.accuracy, self.sums.mean_confidence
         if k is not None:
@@ -148,7 +148,7 @@ class SumsLandscape:
 
     @property
     def bound_sentence(self) -> str:
-        """How near the truth what is shown surely is."""
+        """Guaranteed bounds of what is shown."""
         if not self.uncertainty.size:
             return ""
         of_nodes = self.field is not None and self.field.bounds is not None

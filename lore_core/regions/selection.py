@@ -145,7 +145,7 @@ def _axes(axes: Sequence[Sequence[float]] | None) -> tuple[Direction, Direction]
 
 @dataclass(frozen=True)
 class RegionReport:
-    """What a set of rows promised and got."""
+    """Mean confidence and accuracy of a set of rows."""
 
     n_rows: int  #: Rows in the set
     #: Their means; NaN for an empty set.
@@ -180,10 +180,10 @@ class RegionReport:
         elif self.gap_high < 0:
             lean = "underconfident"
         else:
-            lean = "not off on average, as far as can be told"
+            lean = "not significantly miscalibrated"
         gap = gap_words(self.gap, self.gap_low, self.gap_high)
         return (
-            f"{rows_words(self.n_rows)}: promised {percent(self.confidence)}, got "
+            f"{rows_words(self.n_rows)}: mean confidence {percent(self.confidence)}, accuracy "
             f"{percent(self.accuracy)}; gap {gap}: {lean}."
         )
 

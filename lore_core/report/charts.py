@@ -211,9 +211,9 @@ def rows_and_kernel(findings: Findings) -> str:
 
 def _note(n_rows: int, name: str, field: Field) -> str:
     what = (
-        "each place shows the exact signed error there."
+        "each point shows the exact signed error there."
         if field.exact
-        else "each place averages the local errors of the rows on it."
+        else "each point averages the local errors of the rows on it."
     )
     return f"{n_rows:,} evaluation rows, {name}; {what}"
 

@@ -96,7 +96,7 @@ class Findings:
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
     search: SubgroupSearch = field(init=False)  #: Where the confidence is worse than on average
-    #: What the regions among the places are made of, by the place's number from 0.
+    #: What the regions among the subgroups are made of, by their number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
     vector_sentence: str = ""  #: What is said of the whole vector
     classes: pd.DataFrame | None = None  #: Every class by itself, the most wrong first
@@ -109,7 +109,7 @@ class Findings:
     rewards: dict[str, RewardCurve] = field(init=False)
     own_rewards: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
     reward_sentence: str = ""
-    gains: GainEstimate | None = None  #: What calibration rows teach, said of the places
+    gains: GainEstimate | None = None  #: What recalibration and retraining could gain
     retraining_sentence: str = ""  #: Recalibrate, or retrain?
     retraining: pd.DataFrame | None = None  #: What each gains
     #: Why a part is not there, by the part's name.
@@ -178,8 +178,8 @@ def _map(findings: Findings, progress: Progress | None) -> str | None:
     view, features = findings.view, findings.view.dataset.features
     if features is None or not view.is_local:
         return (
-            "These data came without features (an array 'features', or columns f_*), so it cannot "
-            "be said where the confidence is wrong, only by how much on average."
+            "These data came without features (an array 'features', or columns f_*), so there is "
+            "no map of where the confidence is wrong."
         )
     if view.embedding.n_components == 2:
         findings.drawn_on = view.embedding
@@ -202,7 +202,7 @@ def _chance(findings: Findings, progress: Progress | None) -> str | None:
         findings.view, n_draws=findings.settings.n_draws, progress=progress
     )
     if findings.chance is None and findings.settings.n_draws != 0:
-        return "Simulating what chance alone would show takes too long on these rows."
+        return "Simulating a calibrated model takes too long on these rows."
     return None
 
 
@@ -214,7 +214,7 @@ def _curve(findings: Findings, progress: Progress | None) -> None:
         )
 
 
-def _places(findings: Findings, progress: Progress | None) -> None:
+def _subgroups(findings: Findings, progress: Progress | None) -> None:
     findings.search = subgroups_of(findings.view, progress=progress)
     findings.verdict = verdict_of(findings.view, findings.search)
     findings.compositions = compositions_of(findings.view, findings.search)
@@ -276,7 +276,7 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
 def _group_measures(findings: Findings, progress: Progress | None) -> str | None:
     frame = findings.view.evaluation.groups
     if frame is None or findings.grouping is None:
-        return "These data name no groups, so it cannot be said for whom it is wrong."
+        return "These data name no groups."
     groups = frame[findings.grouping.column].astype(str)
     simulated = findings.settings.n_draws != 0 and groups.nunique() <= _MOST_GROUPS
     datasets = _datasets(findings)
@@ -326,10 +326,10 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
 _PARTS: tuple[tuple[str, str, float, Callable[[Findings, Progress | None], str | None]], ...] = (
     ("map", "drawing a map", 1.0, _map),
     ("summary", "measuring", 3.0, _summary),
-    ("chance", "simulating what chance alone would show", 2.0, _chance),
+    ("chance", "simulating a calibrated model", 2.0, _chance),
     ("curve", "trying bandwidths", 2.0, _curve),
-    ("places", "looking for places", 2.0, _places),
-    ("vector", "looking at every class", 2.0, _vector),
+    ("subgroups", "searching subgroups", 2.0, _subgroups),
+    ("vector", "testing every class", 2.0, _vector),
     ("variables", "ranking columns", 1.0, _variables),
     ("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
     ("groups", "measuring groups", 3.0, _group_measures),

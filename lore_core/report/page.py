@@ -33,7 +33,7 @@ from lore_core.report.rendering import missing, render
 from lore_core.shipping import describe
 from lore_core.view.where import retraining_words
 
-#: Groups and columns listed, and example images of a place.
+#: Groups and columns listed, and example images of a subgroup.
 _GROUPS, _VARIABLES, _EXAMPLES = 30, 8, 6
 #: Pixels of an example's larger side at most.
 _LARGEST_SIDE = 64
@@ -73,7 +73,7 @@ def report_page(
     files = render("files.html", contents=contents, notes=notes, rerun=rerun)
     sections = [
         ("numbers", "The numbers", _numbers(findings, drawings)),
-        ("where", "Where it is wrong", _places(findings)),
+        ("where", "Where it is wrong", _subgroups(findings)),
         ("map", "On the map", _landscape(findings, landscape, drawings)),
         ("columns", "Columns it goes with", _variables(findings)),
         ("recalibrators", "Does recalibration help?", _recalibrators(findings, drawings)),
@@ -123,19 +123,19 @@ def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     )
 
 
-def _places(findings: Findings) -> Markup:
+def _subgroups(findings: Findings) -> Markup:
     search = findings.search
     texts = {number: describe_composition(of) for number, of in findings.compositions.items()}
     made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in texts.items()}
     return render(
-        "places.html",
-        places=[
+        "subgroups.html",
+        subgroups=[
             {
                 "sign": subgroup.sign,
-                "sentence": describe_subgroup(
-                    subgroup, top_label=findings.view.target == TOP_LABEL
+                "sentence": describe_subgroup(subgroup),
+                "evidence": evidence_of(
+                    subgroup, search, top_label=findings.view.target == TOP_LABEL
                 ),
-                "evidence": evidence_of(subgroup, search),
                 "retraining": retraining_words(subgroup, findings.gains),
                 "within": None if subgroup.within is None else subgroup.within + 1,
                 "made_of": made_of.get(number, ""),
@@ -170,7 +170,7 @@ def _examples(findings: Findings, subgroup: Subgroup) -> list[dict[str, object]]
         shown.append(
             {
                 "url": png_url(image[::step, ::step]),
-                "words": f"row {row}: said {predicted}, is {true}",
+                "words": f"row {row}: {predicted} → {true}",
                 "confidence": target_rows.confidence[row],
             }
         )
@@ -214,7 +214,7 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
     if result is None:
         return missing(findings.missing.get("recalibrators", ""))
     order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
-    places = result.worst_parts
+    parts = result.worst_parts
     best = next((name for name in order if name != first), first)
     shown = [item for item in REPORT_TABLE if item.name in result.table]
     paired = [item for item in shown if item.is_paired]
@@ -245,7 +245,7 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
             if name != first
         },
         best=best,
-        places=places[places["method"] == best].to_dict("records"),
+        parts=parts[parts["method"] == best].to_dict("records"),
         ranking=drawings["recalibrators"],
         curves=drawings.get("bandwidth_by_method"),
         colors=_method_colors(findings.method_curves),
@@ -253,7 +253,7 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
 
 
 def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float]:
-    frames = (result.table, result.low, result.high)
+    frames = (result.estimates, result.low, result.high)
     value, low, high = (
         frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
     )

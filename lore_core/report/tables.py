@@ -20,13 +20,13 @@ from lore_core.view.where import subgroup_table
 
 _WORST_ROWS = 50
 ABOUT_TABLES = {
-    "metrics": "every metric before recalibration: value, unit, 95 % interval, p by chance, rows",
-    "reliability": "confidence bins: rows, promised, got, interval",
-    "rows": "one line an evaluation row: promised, came, local error, place, after each method",
+    "metrics": "every metric before recalibration: value, unit, 95 % CI, estimate, p, rows",
+    "reliability": "confidence bins: rows, mean confidence, accuracy, interval",
+    "rows": "one line an evaluation row: confidence, outcome, local error, subgroup, each method",
     "worst_rows": "the rows with the largest local errors and all that is known of them",
-    "places": "where the confidence is worse than on average, with gaps on held-out rows",
-    "place_composition": "what the rows of those places are made of that are regions of the map",
-    "classes": "every class, the most wrong first: promised, came, local errors, chance",
+    "subgroups": "significantly miscalibrated subgroups, with gaps on held-out rows",
+    "subgroup_composition": "composition of those subgroups that are regions of the map",
+    "classes": "every class, the worst first: mean probability, frequency, local errors, p",
     "bandwidth_curve": "MLCE and ALCE at every γ",
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",
@@ -34,7 +34,7 @@ ABOUT_TABLES = {
     "worst_parts": "where maxima lie, found on half of the rows, before and after on the others",
     "recalibrated_reliability": "confidence bins after each method",
     "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
-    "worst_group": "the group furthest off and the worst cells under every method",
+    "worst_group": "the worst group and the worst cells under every method",
     "groups": "every group under every method, with intervals",
     "decisions": "rewards at many cost ratios",
     "decisions_at_own_costs": "rewards at the report's own costs",
@@ -55,10 +55,10 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         made["worst_rows"] = row_table(findings.view.evaluation, worst, local)
     if findings.classes is not None:
         made["classes"] = findings.classes.reset_index()
-    made["places"] = subgroup_table(findings.view, findings.search, findings.gains)
-    parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
+    made["subgroups"] = subgroup_table(findings.view, findings.search, findings.gains)
+    parts = [frame.assign(subgroup=number + 1) for number, frame in findings.compositions.items()]
     if parts:
-        made["place_composition"] = pd.concat(parts, ignore_index=True)
+        made["subgroup_composition"] = pd.concat(parts, ignore_index=True)
     if findings.curve is not None:
         made["bandwidth_curve"] = findings.curve.frame()
     if findings.band is not None:
@@ -130,7 +130,7 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
         "predicted": [names[k] for k in dataset.predictions],
         "true": [names[k] for k in dataset.labels],
         "confidence": target_rows.confidence,
-        "came_true": target_rows.outcome.astype(bool),
+        "outcome": target_rows.outcome.astype(bool),
     }
     if local is not None:
         columns |= {
@@ -138,7 +138,7 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
             "n_eff": local.effective_size,
             "bin": local.bin_index,
         }
-    columns["place"] = _first_subgroup(findings.search)
+    columns["subgroup"] = _first_subgroup(findings.search)
     if findings.drawn_on is not None:
         points = findings.view.points(on=findings.drawn_on)
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}

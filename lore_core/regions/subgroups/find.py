@@ -44,7 +44,7 @@ _PARTS = 6
 _MOST_SEARCHED = 100_000
 #: Share of ``alpha`` for subgroups that words of texts name.
 _BY_WORDS = 0.25
-#: Subgroups that share more rows than this are told once.
+#: Subgroups that share more rows than this are listed once.
 _SHARED = 0.3
 #: Without the rows of subgroups listed before it a subgroup must keep this much of its gap.
 _OWN = 0.5
@@ -54,7 +54,7 @@ _WORSE_THAN: dict[Against, str] = {
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
 }
-_DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
+_DESCRIBED = ("subgroup", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class Subgroup:
 
     @property
     def is_fixed_by_all_rows(self) -> bool:
-        """Whether rows of the same confidence are as far off, for all that can be told."""
+        """Whether rows of the same confidence are not significantly less far off."""
         return not (self.held.beyond_low > 0 if self.sign > 0 else self.held.beyond_high < 0)
 
 
@@ -148,7 +148,7 @@ class SubgroupSearch:
             "against": self.against,
             "tried": self.tried,
             "alpha": self.alpha,
-            "places": self.frame().to_dict(orient="records"),
+            "subgroups": self.frame().to_dict(orient="records"),
         }
 
     def mask(self, number: int) -> Mask:
@@ -170,7 +170,7 @@ class SubgroupSearch:
         return pd.DataFrame(
             [
                 {
-                    "place": number,
+                    "subgroup": number,
                     "kind": "region" if item.is_region else "slice",
                     "where": " and ".join(map(str, item.conditions)),
                     "leans": "overconfident" if item.sign > 0 else "underconfident",

@@ -192,7 +192,7 @@ def rank_variables(
 
 
 def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | None = None) -> str:
-    """Say how the gap runs along a variable, and whether that is more than chance.
+    """Say how the gap runs along a variable, and whether the differences are significant.
 
     ``table``: from :func:`gap_along`. ``ranking``: from :func:`rank_variables`.
     """
@@ -208,8 +208,8 @@ def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | No
     if ranked is None or ranked.empty:
         return f"{text}."
     p, size = float(ranked["p_adjusted"].iloc[0]), len(ranking) if ranking is not None else 0
-    many = "" if size == 1 else f", adjusted for the {size:,} variables looked at"
-    verdict = "a difference beyond chance" if p < 0.05 else "this may well be chance"
+    many = "" if size == 1 else f", adjusted for the {size:,} variables tested"
+    verdict = "a significant difference" if p < 0.05 else "not a significant difference"
     return f"{text}: {verdict} ({p_sentence(p)}{many})."
 
 
