@@ -1,5 +1,8 @@
 """One trial of the verdict, on real rows whose outcomes are drawn anew; rows of plain numbers."""
 
+from __future__ import annotations
+
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -7,6 +10,7 @@ from _geometries import Geometry, Planted, blob, geometry, redrawn, slice_of
 from _trials import APART
 
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.embedding import embed
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.regions import (
     Overall,
@@ -17,6 +21,10 @@ from lore_core.regions import (
     find_subgroups,
     overall_gap,
 )
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA
+from lore_core.view import View
+from lore_core.view.methods import remaining_of
+from lore_core.view.where import overall_of
 
 Kind = Literal["slice", "blob"]
 
@@ -80,6 +88,39 @@ def detected(seed: int, name: str, n: int | None, kind: Kind) -> dict[str, float
         "found": float(any(_common(subgroup, planted) >= 0.25 for subgroup in search.subgroups)),
         "half": float(any(_common(subgroup, planted) >= 0.5 for subgroup in search.subgroups)),
     }
+
+
+def remaining_verdict(
+    seed: int, name: str, n: int | None, exponent: float, share: float, gap: float
+) -> dict[str, float]:
+    """What is listed after a global method, of a model that temperature scaling calibrates.
+
+    The true probabilities are the model's own; it reports them to the power ``exponent``. A slice
+    of ``share`` of the rows is overconfident by ``gap`` besides; 0: none.
+    """
+    given, rng = geometry(name, n), _outcomes(seed)
+    planted = _planted(given, "slice", share, rng) if gap else None
+    if gap and planted is None:
+        return {}
+    inside = np.zeros(len(given.dataset), dtype=bool) if planted is None else planted.inside
+    data = redrawn(given, gap * inside, rng)
+    powers = np.maximum(data.probabilities, 1e-12) ** exponent
+    reported = data.with_probabilities(powers / powers.sum(axis=1, keepdims=True))
+    reported = reported.with_split(0.5, random_state=seed)
+    view = View(reported, maps={"PCA 2-D": embed(reported.features, "pca", 2)}, seed=seed)
+    found = remaining_of(view)
+    assert found is not None
+    listed = found.search.subgroups
+    result = {
+        "listed": float(bool(listed)),
+        "overall": float(found.overall.p_value <= OVERALL_ALPHA),
+        "before": float(overall_of(view).p_value <= OVERALL_ALPHA),
+        "temperature": float(found.label == "Temperature scaling"),
+    }
+    if planted is not None:
+        shown = replace(planted, inside=inside[reported.in_split("evaluation")])
+        result["found"] = float(any(_common(item, shown) >= 0.5 for item in listed))
+    return result
 
 
 def _outcomes(seed: int) -> np.random.Generator:

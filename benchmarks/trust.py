@@ -19,7 +19,13 @@ from _report import markdown_table
 from _retraining import retraining_section
 from _trials import ALPHAS, RATES, Trial, discoveries, intervals, percent, row_tests, summary_tests
 from _vectors import class_section, vector_section
-from _verdict_sections import detectable_section, power_section, topic_section, verdict_section
+from _verdict_sections import (
+    detectable_section,
+    power_section,
+    remaining_section,
+    topic_section,
+    verdict_section,
+)
 from _weighted import weighted_section
 from _worlds import CONFIDENCES, calibrated
 from scipy import stats
@@ -168,6 +174,7 @@ SECTIONS = {
     "verdict": verdict_section,
     "power": power_section,
     "detectable": detectable_section,
+    "remaining": remaining_section,
     "intervals": interval_section,
     "coverage": coverage_section,
     "retraining": retraining_section,

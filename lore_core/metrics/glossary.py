@@ -11,15 +11,16 @@ def _metrics(*names: str) -> dict[str, str]:
 
 #: In the order of reading.
 GLOSSARY: dict[str, str] = {
-    "confidence": "What is promised of a row: the probability of the class the model predicts, or "
-    "of the class that is the target.",
-    "gap": "Mean confidence − accuracy, in points: + promises too much (overconfident), − too "
-    "little (underconfident).",
+    "confidence": "The probability of the class the model predicts, or of the class that is the "
+    "target.",
+    "gap": "Mean confidence − accuracy, in points: + is overconfident, − underconfident.",
     "point": "A hundredth: from 78 % to 88 % it is 10 points.",
     "calibration rows": "Rows that recalibrators are fitted on. What is shown and measured is of "
     "other rows, the evaluation rows.",
-    "held-out rows": "Those of a place that had no part in finding it. Only their numbers are "
-    "evidence: the others were chosen because they look bad.",
+    "subgroup": "Rows that columns (a slice) or the map (a region) set apart and whose confidence "
+    "is significantly wrong.",
+    "held-out rows": "Rows of a subgroup that had no part in finding it. Only their numbers are "
+    "unbiased: the others were chosen because they look bad.",
     "confidence bin": "Rows of about the same confidence, which alone are compared with each "
     "other.",
     "LCE": "Local calibration error of a row: the size of the mean gap of the rows near it in its "
@@ -39,21 +40,21 @@ GLOSSARY: dict[str, str] = {
         "MCE",
         "MLCE",
     ),
-    "95 % interval": "What the true number may be: of 100 such intervals about 95 hold theirs. "
-    "Chance adds to a calibration error, and its interval is for the true one: the value seen may "
-    "lie above it, and often does where every confidence is right. Shares have Wilson's, which "
-    "stays within 0 and 100 %; groups exact ones that hold all at once.",
-    "p, p by chance": "How often chance alone shows as much. Small: more than chance.",
+    "95 % CI": "Confidence interval of the true number: of 100 such intervals about 95 hold "
+    "theirs. Noise adds to a calibration error as observed; its estimate and interval are of the "
+    "true one. Shares have Wilson's, which stays within 0 and 100 %; groups exact ones that hold "
+    "all at once.",
+    "p": "How often a calibrated model shows as much. Below 0.05 is called significant.",
     HOLM: "An adjustment of p-values of many tests, so that even one false alarm among all of "
     "them is rare.",
     COCHRAN: "A test whether parts of a column have the same gap, given how sure each is.",
     FISHER: "A test whether a value is more frequent among some rows than among others.",
     "Benjamini–Yekutieli": "An adjustment of p-values of many tests that depend on each other, so "
-    "that few of those called real are false.",
+    "that few of those called significant are false.",
     "leave-one-out": "Each row's outcome is predicted from the other rows without itself.",
-    "LoRe": "Local recalibration: each row is told the weighted accuracy of the calibration rows "
-    "near it.",
+    "LoRe": "Local recalibration: the confidence of a row becomes the weighted accuracy of the "
+    "calibration rows near it.",
     "prior strength": "How many rows' worth of weight LoRe gives to what it falls back on; at ∞ "
-    "that alone is told.",
+    "that alone counts.",
 }
 """By term."""

@@ -56,8 +56,8 @@ class RowEvidence:
         """What the neighbours say, and how many of them say most of it."""
         if self.n_rows == 0:
             return (
-                f"Row {self.row} has confidence {percent(self.confidence)}. No {self.source} row has a "
-                f"confidence of {self.bin_name} to compare with."
+                f"Row {self.row} has confidence {percent(self.confidence)}. No {self.source} row "
+                f"has a confidence of {self.bin_name} to compare with."
             )
         share = float(self.neighbours["cumulative"].iloc[-1])
         text = (
@@ -69,8 +69,8 @@ class RowEvidence:
         shown = len(self.neighbours)
         listed = "This one row carries" if shown == 1 else f"These {shown} rows carry"
         return (
-            f"Row {self.row} has confidence {percent(self.confidence)}; {text}, from {self.n_rows:,} "
-            f"{self.source} rows of confidence {self.bin_name} that weigh as much as "
+            f"Row {self.row} has confidence {percent(self.confidence)}; {text}, from "
+            f"{self.n_rows:,} {self.source} rows of confidence {self.bin_name} that weigh as much as "
             f"{neighbours_words(self.effective_size)}. {listed} {share_words(share)} of the weight."
         )
 

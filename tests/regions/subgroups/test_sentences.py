@@ -9,6 +9,7 @@ from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.held_out import Held
 from lore_core.regions.subgroups.overall import Overall
 from lore_core.regions.subgroups.verdict import (
+    Remaining,
     conclude,
     describe_subgroup,
     detectable_gap,
@@ -18,7 +19,8 @@ from lore_core.regions.variables.attributes import Predicate
 
 SHARE = r"(under 0\.1|over 99\.9|[\d.]+) %"
 POINTS = r"(−?[\d.]+)"
-INTERVAL = rf"\({POINTS} to {POINTS}\)"
+INTERVAL = rf"95 % CI {POINTS} to {POINTS}"
+MEANS = rf"mean (?:confidence|probability) {SHARE}, (?:accuracy|observed frequency) {SHARE}"
 AGAINST = ("zero", "average", "same confidence")
 NAMES = st.sampled_from(["predicted class", "place", "age", "brightness"])
 WORDS = st.sampled_from(["Shirt", "north", "< 28", "0.2 to 0.5", "≥ 3"])
@@ -60,7 +62,7 @@ def subgroups(draw):
     sign = draw(st.sampled_from([1, -1]))
     conditions = draw(st.lists(st.tuples(NAMES, WORDS), max_size=2, unique_by=lambda c: c[0]))
     return Subgroup(
-        rows=np.arange(draw(st.integers(1, 3000))),
+        rows=np.arange(draw(st.integers(2, 3000))),
         sign=sign,
         conditions=tuple(Predicate(*names) for names in conditions),
         confidence=draw(shares),
@@ -127,14 +129,20 @@ def well_formed(text: str) -> None:
     assert text == "" or (text[0].isupper() and text.endswith(".")), text
 
 
-def says_the_place(text: str, subgroup: Subgroup) -> None:
+def says_the_subgroup(text: str, subgroup: Subgroup) -> None:
+    """The gap stated is that of held-out rows, and lies within the interval beside it."""
+    held = subgroup.held
     found = re.search(
-        rf"promised {SHARE}, (?:got )?{SHARE}(?: came true)? \(([\d,]+) rows?\)", text
+        rf"(\w+)confident by {POINTS} points? on ([\d,]+) rows.*\(held-out, {INTERVAL}\)", text
     )
     assert found, text
-    same(found[1], subgroup.confidence)
-    same(found[2], subgroup.accuracy)
+    assert found[1].lower() == ("over" if subgroup.sign > 0 else "under")
+    same(found[2], abs(held.gap))
     assert int(number(found[3])) == subgroup.n_rows
+    ends = sorted((abs(held.gap_low), abs(held.gap_high)))
+    same(found[4], ends[0])
+    same(found[5], ends[1])
+    assert number(found[4]) - 0.5 <= number(found[2]) <= number(found[5]) + 0.5
     for part in subgroup.conditions:
         name, value = part.column, part.value
         assert (f"predicted {value}" if name == "predicted class" else f"{name} {value}") in text
@@ -142,21 +150,16 @@ def says_the_place(text: str, subgroup: Subgroup) -> None:
 
 def says_the_evidence(text: str, subgroup: Subgroup, search: SubgroupSearch) -> None:
     held = subgroup.held
-    seen = r"On the ([\d,]+) of them not used to find the place it is"
-    found = re.search(rf"{seen} {POINTS} points? too (\w+) {INTERVAL}", text)
+    found = re.search(rf"On ([\d,]+) held-out rows: {MEANS}", text)
     assert found, text
     assert int(number(found[1])) == held.n_rows
-    same(found[2], abs(held.gap))
-    assert found[3] == ("sure" if held.gap > 0 else "unsure")
-    ends = sorted((abs(held.gap_low), abs(held.gap_high)))
-    same(found[4], ends[0])
-    same(found[5], ends[1])
-    assert number(found[4]) - 0.5 <= number(found[2]) <= number(found[5]) + 0.5
-    more = re.search(rf", {POINTS} more than rows of the same confidence", text)
+    same(found[2], held.confidence)
+    same(found[3], held.accuracy)
+    more = re.search(rf"; {POINTS} points? worse than rows of the same confidence", text)
     if search.against == "same confidence":
         same(more[1], subgroup.sign * held.excess)
     elif more is None:
-        assert "not clearly worse than rows of the same confidence" in text
+        assert "not significantly worse than rows of the same confidence" in text
         assert held.beyond_low <= 0 <= held.beyond_high or subgroup.sign * held.beyond <= 0
     else:
         same(more[1], subgroup.sign * held.beyond)
@@ -164,46 +167,51 @@ def says_the_evidence(text: str, subgroup: Subgroup, search: SubgroupSearch) -> 
 
 
 def says_the_average(text: str, overall: Overall) -> None:
-    found = re.search(rf"{SHARE} promised, {SHARE} (?:are right|came true)", text)
-    assert found, text
-    same(found[1], overall.confidence)
-    same(found[2], overall.accuracy)
-    if off := re.search(rf"On average it is ([\d.]+) points too (\w+) {INTERVAL}", text):
-        same(off[1], abs(overall.gap))
-        assert off[2] == ("sure" if overall.gap > 0 else "unsure")
+    if off := re.search(
+        rf"(\w+)confident by ([\d.]+) points? overall \({INTERVAL}, n = ([\d,]+)\): {MEANS}", text
+    ):
+        assert off[1].lower() == ("over" if overall.gap > 0 else "under")
+        same(off[2], abs(overall.gap))
         ends = sorted(np.sign(overall.gap) * end for end in (overall.gap_low, overall.gap_high))
         same(off[3], ends[0])
         same(off[4], ends[1])
-        assert number(off[3]) - 0.101 <= number(off[1]) <= number(off[4]) + 0.101
+        assert int(number(off[5])) == overall.n_rows
+        means = off[6], off[7]
+        assert number(off[3]) - 0.101 <= number(off[2]) <= number(off[4]) + 0.101
     elif worst := re.search(
-        r"promises ([\d.]+) to ([\d.]+) % \(([\d,]+) rows?\) it is ([\d.]+) points too (\w+)", text
+        rf"(\w+)confident by ([\d.]+) points? at \w+ of ([\d.]+) to ([\d.]+) % "
+        rf"\(([\d,]+) rows?\), though not on average: {MEANS}",
+        text,
     ):
-        same(worst[1], overall.worst_low)
-        same(worst[2], overall.worst_high)
-        assert int(number(worst[3])) == overall.worst_rows
-        same(worst[4], abs(overall.worst_gap))
-        assert worst[5] == ("sure" if overall.worst_gap > 0 else "unsure")
+        assert worst[1].lower() == ("over" if overall.worst_gap > 0 else "under")
+        same(worst[2], abs(overall.worst_gap))
+        same(worst[3], overall.worst_low)
+        same(worst[4], overall.worst_high)
+        assert int(number(worst[5])) == overall.worst_rows
+        means = worst[6], worst[7]
     else:
         assert overall.p_value > 0.01
-        n = re.search(r"as far as ([\d,]+) rows? tells?:", text)
-        assert int(number(n[1])) == overall.n_rows
-    if small := re.search(
-        rf"real, and small: the calibration error \(ECE\) is {POINTS} points?", text
-    ):
+        found = re.search(rf"No significant miscalibration overall \(n = ([\d,]+)\): {MEANS}", text)
+        assert found, text
+        assert int(number(found[1])) == overall.n_rows
+        means = found[2], found[3]
+    same(means[0], overall.confidence)
+    same(means[1], overall.accuracy)
+    if small := re.search(rf"significant but small: ECE {POINTS} points?", text):
         same(small[1], overall.error)
 
 
 @settings(max_examples=300, deadline=None)
 @given(searches(most=1, least=1), st.booleans())
-def test_the_sentences_of_a_place(search, top_label):
+def test_the_sentences_of_a_subgroup(search, top_label):
     (subgroup,) = search.subgroups
-    sentence = describe_subgroup(subgroup, top_label=top_label)
+    sentence = describe_subgroup(subgroup)
     well_formed(f"{sentence}.")
-    says_the_place(sentence, subgroup)
-    assert ("got" in sentence) == top_label
-    evidence = evidence_of(subgroup, search)
+    says_the_subgroup(sentence, subgroup)
+    evidence = evidence_of(subgroup, search, top_label=top_label)
     well_formed(evidence)
     says_the_evidence(evidence, subgroup, search)
+    assert ("accuracy" in evidence) == top_label
 
 
 @settings(max_examples=400, deadline=None)
@@ -214,19 +222,46 @@ def test_the_verdict(overall, search, top_label):
     well_formed(verdict.sentence)
     well_formed(verdict.evidence)
     says_the_average(text, overall)
-    assert text.count("On average") + text.count("The average is right") == 1
     if search is None or not search.subgroups:
         assert verdict.subgroup is None
         assert verdict.level != "local"
     else:
         top = search.subgroups[0]
         assert verdict.subgroup is top
-        # What is told of a place holds of all of it or of its held-out rows, each told once.
-        says_the_place(verdict.sentence if verdict.level == "local" else verdict.evidence, top)
+        # All rows come first, unless they are calibrated or the subgroup makes up half of the gap.
+        says_the_subgroup(verdict.sentence if verdict.level == "local" else verdict.evidence, top)
         says_the_evidence(verdict.evidence, top, search)
-        assert text.count("promised") == 2
+        share = top.n_rows / overall.n_rows * abs(top.held.gap)
+        off = max(abs(overall.gap), overall.error)
+        if verdict.level == "local" and overall.p_value <= 0.01 and off >= 0.02:
+            assert share >= off / 2
     if could := re.search(rf"off by {POINTS} points?", verdict.evidence):
         same(could[1], detectable_gap(overall, search.alpha))
+
+
+@settings(max_examples=300, deadline=None)
+@given(overalls(), overalls(), searches(most=4))
+def test_what_a_global_method_would_leave(before, after, search):
+    remaining = Remaining("Temperature scaling", 100, after, search)
+    text = remaining.sentence(before)
+    well_formed(text)
+    is_off = before.p_value <= 0.01 and max(abs(before.gap), before.error) >= 0.02
+    still = after.p_value <= 0.01 and max(abs(after.gap), after.error) >= 0.02
+    assert ("little to correct" in text) == (not is_off)
+    assert ("would remove it" in text) == (is_off and not still)
+    if found := re.search(rf"from {POINTS} to {POINTS} points?", text):
+        assert number(found[1]) >= number(found[2])
+    if not search.subgroups:
+        assert "no subgroup would remain significantly miscalibrated" in text
+        return
+    n = sum(
+        int(count)
+        for count in re.findall(r"(\d+) (?:subgroups? would remain )?(?:over|under)", text)
+    )
+    assert n == len(search.subgroups)
+    for word, sign in (("over", 1), ("under", -1)):
+        gaps = [abs(item.held.gap) for item in search.subgroups if item.sign == sign]
+        assert (f"{word}confident by" in text.partition(";")[2]) == bool(gaps)
 
 
 @given(searches())
@@ -234,4 +269,4 @@ def test_the_search(search):
     sentence = search.sentence
     well_formed(sentence)
     if search.tried:
-        assert re.search(r"[Oo]f (\d+)", sentence)[1] == str(search.tried)
+        assert re.search(r"(\d+) candidate", sentence)[1] == str(search.tried)
