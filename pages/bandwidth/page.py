@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -27,9 +26,9 @@ from pages.shared.controls import (
     view_controls,
 )
 from pages.shared.header import plain, question
-from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready, plane_of
+from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current
-from pages.shared.subgroups import small_map
+from pages.shared.subgroups import small_charts
 from pages.shared.tasks import is_ready
 from pages.shared.whole import whole_curve
 
@@ -65,16 +64,11 @@ def _recommend(best: BandwidthSuggestion | None, view: View) -> str:
     )
 
 
-def _small_maps(view: View, gamma: float) -> None:
-    """Draw the field below, at and above a bandwidth, at one scale."""
-    if plane_of(view) is None:
-        return
-    at = min(range(len(GAMMAS)), key=lambda k: abs(math.log(GAMMAS[k] / gamma)))
-    shown = [GAMMAS[max(at - _STEPS, 0)], GAMMAS[at], GAMMAS[min(at + _STEPS, len(GAMMAS) - 1)]]
-    for column, value in zip(st.columns(3), dict.fromkeys(shown), strict=False):
-        with column:
-            st.markdown(f"**γ = {value:g}**")
-            small_map(view.with_(gamma=value), None, f"map_at_{value:g}")
+def _around(gamma: float) -> list[float]:
+    """Return bandwidths of the slider below, at and above one."""
+    at = int(np.abs(np.log(np.array(GAMMAS) / gamma)).argmin())
+    ends = max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)
+    return [GAMMAS[k] for k in sorted(set(ends))]
 
 
 def _curves(view: View, chance: Any, *, of_all: bool, n_rows: int) -> CurveKey:
@@ -162,7 +156,7 @@ if of_all:
         st.rerun()
     st.caption("A bandwidth is recommended for the top label or one class: choose it as target.")
     end_page("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
-_small_maps(view, view.gamma if best is None else best.gamma)
+small_charts(view, _around(view.gamma if best is None else best.gamma), 300)
 if best is not None:
     with st.expander("How this is recommended", icon=":material/help:"):
         show_chart(

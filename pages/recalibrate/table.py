@@ -53,9 +53,11 @@ def short_table(result: Comparison) -> None:
     estimates = result.estimates.loc[names]
     text = pd.DataFrame({by.heading: estimates[by.name].map(by.text)}, index=names)
     tint: dict[str, str] = {}
+    tested: list[str] = []
     if by.is_paired and len(names) > 1:
         apart = result.difference(by).reindex(names)
-        text["difference (95 % CI)"] = [
+        tested = ["difference (95 % CI)"]
+        text[tested[0]] = [
             by.unit.estimate_text(*row, signed=True) if row[0] == row[0] else "–"
             for row in apart[["difference", "low", "high"]].to_numpy()
         ]
@@ -69,7 +71,7 @@ def short_table(result: Comparison) -> None:
     text.index = pd.Index([result.names[name] for name in names], name="method")
     first = str(result.table.index[0])
     st.dataframe(
-        text.style.apply(lambda _: [tint.get(name, "") for name in names]),
+        text.style.apply(lambda _: [tint.get(name, "") for name in names], subset=tested),
         height="content",
         column_config={
             m.heading: st.column_config.TextColumn(m.heading, help=m.explanation)

@@ -1,15 +1,19 @@
 """Subgroups of a view on every page: found, chosen, named in the link, and drawn on a small map."""
 
-from collections.abc import Callable, Hashable
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from lore_core import Embedding
 from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.regions import Field, telling_rows
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
@@ -17,6 +21,7 @@ from lore_core.regions.subgroups.verdict import leaning, name_of_subgroup
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
+from pages.shared.charts import show_chart
 from pages.shared.controls import linked
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
@@ -171,29 +176,45 @@ def live_scene(
 
 
 def small_map(
-    view: View,
-    search: SubgroupSearch | None,
-    key: str,
-    on_subgroup: Callable[[Any], None] | None = None,
+    view: View, search: SubgroupSearch | None, key: str, on_subgroup: Callable[[Any], None]
 ) -> None:
     """Draw the field with its subgroups, a click on which gives ``on_subgroup`` its number."""
     plane = plane_of(view)
     if plane is None:
         return
-    name, on = plane
-    scene, field = compute.scene(view, None, on, name), compute.field(view, None, on, (), None)
     found = []
     if search is not None:
-        found = compute.outlines(view.dataset, on, search_key(view, search), search)
-    picture = landscape_figure(
+        found = compute.outlines(view.dataset, plane[1], search_key(view, search), search)
+    scene, field, chart = _drawn(view, plane, found=found)
+    live_landscape(live_scene(scene, chart.picture, field, search), key, place=on_subgroup)
+
+
+def small_charts(view: View, gammas: Iterable[float], height: int) -> None:
+    """Draw the field at some bandwidths beside each other, on one colour scale."""
+    plane = plane_of(view)
+    if plane is None:
+        return
+    shown = list(gammas)
+    for column, gamma in zip(st.columns(len(shown)), shown, strict=True):
+        at, title = view.with_(gamma=gamma), f"γ = {gamma:g}"
+        with column:
+            _, _, chart = _drawn(at, plane, title=title, height=height)
+            show_chart(chart, f"field_at_{gamma:g}", narrow=True, caption=" ")
+
+
+def _drawn(
+    view: View, plane: tuple[str, Embedding], **look: Any
+) -> tuple[Scene, Field, LandscapeChart]:
+    name, on = plane
+    scene, field = compute.scene(view, None, on, name), compute.field(view, None, on, (), None)
+    chart = landscape_figure(
         field,
         scene.points,
         n_total=scene.n_rows,
         limit=color_limit(scene),
         rows=scene.in_words,
         axes=name,
-        found=found,
         labels=scene.classes,
-    ).picture
-    actions = {} if on_subgroup is None else {"place": on_subgroup}
-    live_landscape(live_scene(scene, picture, field, search), key, **actions)
+        **look,
+    )
+    return scene, field, chart

@@ -131,13 +131,10 @@ class SubgroupSearch:
         if self.tried == 0:
             return "No subgroup looks wrong enough to be tested, or there are too few rows."
         if not self.subgroups:
-            return (
-                f"No subgroup is significantly {worse} ({self.tried} candidates tested on "
-                "held-out rows)."
-            )
+            return f"No subgroup is significantly {worse} ({self.tried} tested on held-out rows)."
         are = "is" if len(self.subgroups) == 1 else "are"
         return (
-            f"{len(self.subgroups)} of {self.tried} candidate subgroups {are} significantly "
+            f"{len(self.subgroups)} of {self.tried} subgroups tested {are} significantly "
             f"{worse} on held-out rows. If none were, at most {share_words(self.alpha)} of such "
             "searches would list one."
         )

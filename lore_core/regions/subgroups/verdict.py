@@ -212,12 +212,19 @@ class Remaining:
 
         ``before``: test of the same rows without the method.
         """
-        return f"{self._of_overall(before)}; {self._of_subgroups()}."
+        left = self._of_subgroups()
+        if not self._was_off(before):
+            if not self.search.subgroups:
+                return f"{self.label}, a global method, would fix this: {left}."
+            return f"Global recalibration would not fix this: after {_lower(self.label)} {left}."
+        return f"{self._of_overall(before)}; {left}."
+
+    @staticmethod
+    def _was_off(before: Overall) -> bool:
+        return before.p_value <= OVERALL_ALPHA and max(abs(before.gap), before.error) >= SMALL
 
     def _of_overall(self, before: Overall) -> str:
         now = self.overall
-        if before.p_value > OVERALL_ALPHA or max(abs(before.gap), before.error) < SMALL:
-            return f"A global method ({_lower(self.label)}) has little to correct"
         if now.p_value > OVERALL_ALPHA or max(abs(now.gap), now.error) < SMALL:
             left = "no significant" if now.p_value > OVERALL_ALPHA else "little"
             return f"{self.label} would remove it, leaving {left} miscalibration overall"
