@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from lore_core.comparison.effects import closer_to_zero
 from lore_core.comparison.methods import Comparison
@@ -16,6 +17,7 @@ from lore_core.data.number_text import (
     decimal,
     gap_words,
     interval_words,
+    p_sentence,
     points_words,
     rows_words,
     signed_points,
@@ -59,13 +61,13 @@ def nothing_done(first: str) -> str:
 def conclude_bandwidths(
     curve: BandwidthCurve | VectorCurve, chance: NullBand | VectorBand | None, *, on: str
 ) -> Conclusion:
-    """Say at which γ local errors stand clear of chance the most.
+    """Say at which γ local errors exceed the null band the most.
 
     ``curve``: of the data; judged is the supported MLCE, or the average error of the whole vector.
     ``chance``: what calibrated data with the same confidences show at the same bandwidths; None
     where that was not simulated. ``on``: the feature map.
 
-    Where every confidence is right, at most 5 % of such sentences say that it stands clear
+    Where every confidence is right, at most 5 % of such sentences say that it does
     (:meth:`~lore_core.inference.simulation.NullBand.band`).
     """
     of_vector = isinstance(curve, VectorCurve)
@@ -77,19 +79,16 @@ def conclude_bandwidths(
     if not known.any():
         least = MIN_EFFECTIVE_SIZE if isinstance(curve, VectorCurve) else curve.min_effective_size
         return Conclusion(
-            f"No row has {least:g} effective neighbours on {on} at any γ: nothing local can be "
-            "told."
+            f"No row has {least:g} effective neighbours on {on} at any γ: local errors cannot be "
+            "tested."
         )
     if chance is None:
-        return Conclusion(
-            f"Whether the {name} stands clear of chance is open: what {model} shows was not "
-            "simulated."
-        )
+        return Conclusion(f"The {name} was not tested: what {model} shows was not simulated.")
     clear = known & chance.clear(key, value)
     if not clear.any():
         return Conclusion(
-            f"At no γ does the {name} stand clear of what {model} shows, all {known.sum()} "
-            "bandwidths taken together."
+            f"At no γ does the {name} exceed the null band of {model} ({known.sum()} bandwidths "
+            "tested together)."
         )
     most = int(np.argmax(np.where(clear, chance.excess(key, value), -np.inf)))
     low, high = (end[most] for end in chance.band(key))
@@ -99,26 +98,28 @@ def conclude_bandwidths(
         shown = f"{points_words(value[most], 1)} points, less its noise"
         stays = f"below {points_words(high, 1)} with 95 %"
     return Conclusion(
-        f"The {name} stands clear of chance the most at γ = {curve.gamma[most]:.3g}: {shown}, "
-        f"where the curve of {model} stays {stays}. It does so at {clear.sum()} of {known.sum()} "
-        "bandwidths.",
+        f"The {name} exceeds the null band at {clear.sum()} of {known.sum()} bandwidths, most at "
+        f"γ = {curve.gamma[most]:.3g}: {shown}, where {model} stays {stays}.",
         is_significant=True,
     )
 
 
 _NAMED = 3
+#: Level of the test between groups, and least variance Σ q(1 − q) of a group in it.
+_ALPHA, _MIN_VARIANCE = 0.05, 3.0
 
 
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
-    """Say which groups have a significant gap, and what brings the worst of them near to zero.
+    """Say whether gaps differ between groups, which are significant, and what corrects the worst.
 
     ``reports``: :func:`~lore_core.comparison.groups.group_report` by method, of the same rows;
     others are compared with the first.
 
-    Where every confidence is right, at most 5 % of such sentences call a group off, or a method
-    harmful: all rests on the joint 95 % intervals of all groups (Clopper–Pearson, Bonferroni). A
-    group is off where its interval leaves out 0; a method is nearer than another where the whole
-    interval of the accuracy is.
+    The difference between groups is tested at 5 % (:func:`group_difference_p`). Where every
+    confidence is right, at most 5 % of such sentences call a group miscalibrated, or a method
+    harmful: that rests on the joint 95 % intervals of all groups (Clopper–Pearson, Bonferroni). A
+    group is miscalibrated where its interval leaves out 0; a method is nearer than another where
+    the whole interval of the accuracy is.
     """
     first, *others = reports
     before = reports[first].set_index("group")
@@ -126,22 +127,59 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
     before = before.loc[before["gap"].abs().sort_values(ascending=False, kind="stable").index]
     off = before[(before["gap_low"] > 0) | (before["gap_high"] < 0)]
     start = "" if first == NoRecalibration().label else f"After “{first}”: "
+    between = _between(before)
     if off.empty:
         n = len(before)
-        tested = "the one group tested" if n == 1 else f"any of the {n} groups tested together"
+        tested = "one group tested" if n == 1 else f"{n} groups tested together"
         return Conclusion(
-            f"{start}No sign beyond chance that {tested} is promised too much or too little; "
-            f"furthest off is {_group(before, 0)}."
+            f"{start}{between}No group is significantly miscalibrated ({tested}); the largest gap "
+            f"is {_group(before, 0)}."
         )
     named = "; ".join(_group(off, k) for k in range(min(len(off), _NAMED)))
     more = len(off) - _NAMED
     text = (
-        f"{start}{len(off)} of {len(before)} group{'s' * (len(before) > 1)} "
-        f"{'is' if len(off) == 1 else 'are'} off beyond chance: {named}"
+        f"{start}{between}{len(off)} of {len(before)} group{'s' * (len(before) > 1)} "
+        f"{'is' if len(off) == 1 else 'are'} significantly miscalibrated: {named}"
         f"{f'; and {more} more' if more > 0 else ''}."
     )
     improved = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
     return Conclusion(f"{text}{improved}", is_significant=True)
+
+
+def group_difference_p(table: pd.DataFrame) -> float:
+    """P-value of a test that all groups have the same gap; NaN where fewer than two can be tested.
+
+    ``table``: from :func:`~lore_core.comparison.groups.group_report`. Cochran's Q; the variance of
+    a group's accuracy is that at its mean confidence less the common gap, which is at least what it
+    is. Groups with less variance than three rows' worth are left out.
+    """
+    rows, confidence, gap = (table[name].to_numpy() for name in ("rows", "mean_confidence", "gap"))
+    common = np.average(gap, weights=rows)
+    expected = np.clip(confidence - common, 0.0, 1.0)
+    variance = rows * expected * (1 - expected)
+    used = variance >= _MIN_VARIANCE
+    if used.sum() < 2:
+        return math.nan
+    weight = rows[used] ** 2 / variance[used]
+    mean = np.average(gap[used], weights=weight)
+    q = float((weight * (gap[used] - mean) ** 2).sum())
+    return float(stats.chi2.sf(q, used.sum() - 1))
+
+
+def _between(table: pd.DataFrame) -> str:
+    """Say whether gaps differ between groups; "" where that cannot be tested."""
+    p = group_difference_p(table)
+    if math.isnan(p):
+        return ""
+    n = f"{len(table)} groups"
+    if p > _ALPHA:
+        return f"Gaps do not differ significantly between the {n} ({p_sentence(p)}). "
+    low, high = table["gap"].idxmin(), table["gap"].idxmax()
+    return (
+        f"Gaps differ between the {n} ({p_sentence(p)}), from "
+        f"{signed_points(table['gap'][low])} (“{low}”) to {signed_points(table['gap'][high])} "
+        f"points (“{high}”). "
+    )
 
 
 def _group(table: pd.DataFrame, number: int) -> str:
@@ -168,7 +206,7 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
         change[name] = closer_to_zero(low, high, first_confidence, confidence[name])
     helping = [name for name in reports if change[name][at] > 0]
     if not helping:
-        return f" No method brings “{worst}” surely nearer to zero."
+        return f" No method brings “{worst}” significantly nearer to zero."
     helping.sort(key=lambda name: abs(after[name][at, 0]))
     harmless = [name for name in reports if (change[name] >= 0).all()]
     if best := next((name for name in helping if name in harmless), None):
@@ -177,7 +215,7 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
             n for n in rivals if closer_to_zero(low, high, confidence[n], confidence[best])[at] <= 0
         ]
         start, now = signed_points(gap[at, 0]), gap_words(*after[best][at])
-        return " Of the methods that make no other group surely worse, " + (
+        return " Of the methods that make no other group significantly worse, " + (
             f"“{best}” takes “{worst}” from {start} to {now}; {quoted(alike)} may come as near to "
             "zero."
             if alike
@@ -186,7 +224,7 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
     name = helping[0]
     hurt = int(np.argmin(change[name]))
     return (
-        f" Every method that brings “{worst}” surely nearer to zero makes another group worse: "
+        f" Every method that brings “{worst}” significantly nearer to zero makes another group worse: "
         f"“{name}” takes it to {signed_points(after[name][at, 0])} points, and "
         f"“{before.index[hurt]}” from {signed_points(gap[hurt, 0])} to "
         f"{signed_points(after[name][hurt, 0])}."
@@ -211,7 +249,7 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
     first, *others = (str(name) for name in result.table.index)
     if not others:
         return Conclusion(
-            f"Only “{first}” is there: nothing to hold it against.", is_significant=False
+            f"Only “{first}” is there: nothing to compare it with.", is_significant=False
         )
     subgroup = search.subgroups[0] if search is not None and search.subgroups else None
     best, harmless = None, others
@@ -313,9 +351,8 @@ def _in_subgroup(
     def is_closer(name: str, than: str) -> bool:
         return bool(closer_to_zero(low, high, confidence[than], confidence[name]) > 0)
 
-    name = name_of_subgroup(subgroup).replace("“", "‘").replace("”", "’")
-    where = "the first region of the map" if subgroup.is_region else f"“{name}”"
-    on = f"On the {n:,} held-out rows of {where}"
+    name = name_of_subgroup(subgroup)
+    on = f"On {n:,} held-out {name[:1].lower()}{name[1:]}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
     if best is None and not is_closer(nearest, first):
         worse = len(harmless) < len(confidence) - 1
@@ -354,13 +391,13 @@ def conclude_retraining(
     """
     if weighted:
         return Conclusion(
-            "Whether to recalibrate or to retrain is not said of weighted rows: the bounds were "
-            "tried on rows that count alike only."
+            "Whether to recalibrate or to retrain was not tested: its bounds hold for rows without "
+            "weights only."
         )
     if losses is None:
         return Conclusion(
-            f"Whether to recalibrate or to retrain takes {MIN_ROWS} rows, {MIN_OF_EACH} of them "
-            f"right and {MIN_OF_EACH} wrong, to tell."
+            f"Whether to recalibrate or to retrain was not tested: that takes {MIN_ROWS} rows, "
+            f"{MIN_OF_EACH} of them right and {MIN_OF_EACH} wrong."
         )
     by = "class and features" if has_features else "class"
     score = decimal(losses.score * HUNDREDTHS, 1)
@@ -390,14 +427,14 @@ def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
     most, improved = rewards.at_most * u, rewards.improved
     text = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
     if math.isnan(improved.low):
-        return f"{text}; what trees on {by} gain cannot be told on these rows."
+        return f"{text}; what trees on {by} gain cannot be tested on these rows."
     if improved.low > 0:
         value, low, high = (x * u for x in (improved.value, improved.low, improved.high))
         return (
             f"{text}; trees on {by} gain {value:.3g} more than a fitted curve "
             f"(95 %: {low:.3g} to {high:.3g})."
         )
-    return f"{text}; trees on {by} gain nothing more, beyond chance."
+    return f"{text}; trees on {by} gain nothing more that is significant."
 
 
 def retraining_in_subgroup(losses: LossParts | None) -> str:

@@ -70,8 +70,8 @@ class RowEvidence:
         listed = "This one row carries" if shown == 1 else f"These {shown} rows carry"
         return (
             f"Row {self.row} has confidence {percent(self.confidence)}; {text}, from "
-            f"{self.n_rows:,} {self.source} rows of confidence {self.bin_name} that weigh as much as "
-            f"{neighbours_words(self.effective_size)}. {listed} {share_words(share)} of the weight."
+            f"{self.n_rows:,} {self.source} rows of confidence {self.bin_name}, which weigh as "
+            f"much as {neighbours_words(self.effective_size)}. {listed} {share_words(share)} of the weight."
         )
 
 

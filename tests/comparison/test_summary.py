@@ -35,7 +35,7 @@ def test_rows_described(sample):
     local = lore.local_errors(data.confidence, data.outcome, z)
     everything = np.ones(len(data), dtype=bool)
     text = describe_rows("All", data, local, everything)
-    assert "4,000 rows, promised 70.0 %" in text
+    assert "4,000 rows, mean confidence 70.0 %" in text
     assert "locally the gap runs from −" in text.replace("-", "−")
     assert describe_rows("None", data, local, ~everything) == "None: no rows."
     c, a, z = sample
@@ -56,9 +56,11 @@ def test_means_of_rows_have_intervals_without_simulating(sample):
         "max group gap",
     ]  # fmt: skip
     low, high = stats.t.interval(0.95, len(c) - 1, c.mean(), stats.sem(c))
-    assert found.intervals.loc["mean_confidence"].tolist() == pytest.approx([low, high])
+    assert found.intervals.loc["mean_confidence", ["low", "high"]].tolist() == pytest.approx(
+        [low, high]
+    )
     wilson = wilson_interval(a.sum(), len(a))
-    assert found.intervals.loc["accuracy"].tolist() == pytest.approx(list(wilson))
+    assert found.intervals.loc["accuracy", ["low", "high"]].tolist() == pytest.approx(list(wilson))
     simulated = lore.summarize(data, z, groups=names, n_draws=39, local_intervals=False)
     assert {"ECE", "MCE"} <= set(simulated.intervals.index)
     assert "ALCE" not in simulated.intervals.index

@@ -91,7 +91,7 @@ def test_sets_of_no_rows_all_rows_and_one(which):
     frame = composition(data, inside[which])
     if which == "one":
         assert (frame["p_adjusted"] > 0.05).all()
-        assert "made up like the rest" in describe_composition(frame)
+        assert "like the rest" in describe_composition(frame)
     else:
         assert len(frame) == 0
         assert describe_composition(frame) == "nothing to compare with"

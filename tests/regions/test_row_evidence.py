@@ -49,7 +49,7 @@ def test_calibration_rows_give_lores_answer(halves, binning):
         found = row_evidence(data, z, row, calibration=cal, calibration_embedding=cal_z, **options)
         assert found.accuracy == pytest.approx(new[row])
         assert len(found.neighbours) == 12
-        assert f"LoRe would say {new[row] * 100:.1f} %" in found.sentence
+        assert f"LoRe would give {new[row] * 100:.1f} %" in found.sentence
         assert "These 12 rows carry" in found.sentence
         first = found.neighbours.iloc[0]
         subgroup = int(first["row"])
@@ -73,7 +73,7 @@ def test_the_ends(halves):
     )
     assert found.n_rows == len(found.neighbours) == 0
     assert np.isnan(found.accuracy)
-    assert "nothing speaks for or against it" in found.sentence
+    assert "to compare with" in found.sentence
     _, _, data, z = halves
     found = row_evidence(data, z, 4, target=1, n_bins=3)
     assert found.confidence == data.probabilities[4, 1]

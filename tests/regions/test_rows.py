@@ -120,7 +120,7 @@ def test_report_by_hand():
     report = region_report([0.9, 0.7, 0.1], [1, 0, 0], np.array([True, True, False]))
     assert (report.n_rows, report.accuracy) == (2, 0.5)
     assert report.gap == pytest.approx(0.3)
-    assert "not off on average, as far as can be told" in report.sentence
+    assert "not significantly miscalibrated" in report.sentence
     inside = np.ones(200, dtype=bool)
     assert ": overconfident" in region_report([0.9] * 200, [1, 0] * 100, inside).sentence
     assert ": underconfident" in region_report([0.1] * 200, [1, 0] * 100, inside).sentence

@@ -9,7 +9,7 @@ from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.held_out import Held, Tried
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.slices import region_label
-from lore_core.regions.subgroups.verdict import conclude, detectable_gap, evidence_of
+from lore_core.regions.subgroups.verdict import conclude, describe_subgroup, detectable_gap
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import cut
 
@@ -41,7 +41,8 @@ def test_a_planted_value_is_the_headline():
     said, search = _verdict(data)
     assert said.level == "local"
     assert search.subgroups[0].conditions == (Predicate("place", "east"),)
-    assert said.sentence.startswith("Rows with place east: promised")
+    assert said.sentence.startswith("Overconfident by ")
+    assert "rows with place east (held-out, 95 % CI" in said.sentence
     assert (np.asarray(data.groups["place"])[search.subgroups[0].rows] == "east").all()
     assert search.subgroups[0].held.gap == pytest.approx(0.3, abs=0.12)
     data = _data(20, 2500, gap=lambda site, age, z: 0.3 * (age > 60))
@@ -91,7 +92,7 @@ def test_underconfidence_has_the_other_sign():
     subgroup = _verdict(data)[1].subgroups[0]
     assert subgroup.sign == -1
     assert subgroup.held.gap_high < 0
-    assert "too unsure" in evidence_of(subgroup, _verdict(data)[1])
+    assert describe_subgroup(subgroup).startswith("Underconfident by ")
     levels = [_verdict(_data(100 + seed, 600))[0].level for seed in range(12)]
     assert levels.count("good") >= 11
 
@@ -133,8 +134,11 @@ def test_a_gap_everywhere_is_said_once_and_is_no_place():
     data = _data(6, 3000, shift=0.06, gap=lambda site, age, z: 0.25 * (site == "east"))
     said, search = _verdict(data)
     assert search.subgroups[0].conditions == (Predicate("place", "east"),)
-    assert said.level == "local"
-    assert "On average it is" in said.evidence
+    # All rows are off by more than what the subgroup adds to it.
+    assert said.level == "global"
+    assert said.sentence.startswith("Overconfident by ")
+    assert "Worst subgroup: overconfident by" in said.evidence
+    assert "with place east" in said.evidence
 
 
 def test_identifiers_and_the_truth_are_no_places():

@@ -145,7 +145,7 @@ def test_the_variable_behind_the_error_comes_first():
     assert "few" not in set(ranking["variable"]), "one name with enough rows: nothing to compare"
     table = gap_along(data.confidence, data.outcome, data.metadata["x"], n_bins=8)
     text = describe_variable("x", table, ranking)
-    assert "a difference beyond chance (p < 0.001, adjusted for the" in text
+    assert "a significant difference (p < 0.001, adjusted for the" in text
     assert "may well be chance" in describe_variable("y", table, ranking)
 
 
