@@ -224,8 +224,8 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
     name = helping[0]
     hurt = int(np.argmin(change[name]))
     return (
-        f" Every method that brings “{worst}” significantly nearer to zero makes another group worse: "
-        f"“{name}” takes it to {signed_points(after[name][at, 0])} points, and "
+        f" Every method that brings “{worst}” significantly nearer to zero makes another group "
+        f"worse: “{name}” takes it to {signed_points(after[name][at, 0])} points, and "
         f"“{before.index[hurt]}” from {signed_points(gap[hurt, 0])} to "
         f"{signed_points(after[name][hurt, 0])}."
     )

@@ -71,7 +71,8 @@ class RowEvidence:
         return (
             f"Row {self.row} has confidence {percent(self.confidence)}; {text}, from "
             f"{self.n_rows:,} {self.source} rows of confidence {self.bin_name}, which weigh as "
-            f"much as {neighbours_words(self.effective_size)}. {listed} {share_words(share)} of the weight."
+            f"much as {neighbours_words(self.effective_size)}. {listed} {share_words(share)} of "
+            "the weight."
         )
 
 
