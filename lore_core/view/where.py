@@ -186,10 +186,11 @@ def subgroup_table(
     """Return subgroups as a table, one row each, with a sentence about each."""
     top_label = view.target == TOP_LABEL
     return search.frame().assign(
-        sentence=[
-            describe_subgroup(subgroup, top_label=top_label) for subgroup in search.subgroups
+        sentence=[describe_subgroup(subgroup) for subgroup in search.subgroups],
+        evidence=[
+            words_of_evidence(subgroup, search, top_label=top_label)
+            for subgroup in search.subgroups
         ],
-        evidence=[words_of_evidence(subgroup, search) for subgroup in search.subgroups],
         retraining=[retraining_words(subgroup, known) for subgroup in search.subgroups],
     )
 

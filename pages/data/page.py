@@ -89,4 +89,4 @@ with columns[1]:
         sources.resplit(loaded)
 st.subheader("Feature maps", anchor=False)
 _list_maps(current().dataset)
-next_step("pages/overview/page.py", "is there a problem? Overview")
+next_step("pages/overview/page.py", "is the model calibrated? Overview")

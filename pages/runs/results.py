@@ -48,7 +48,7 @@ def show(answer: RunsAnswer) -> None:
     )
     show_chart(runs_figure(result, metric, rows=_rows(answer), lines=lines), "runs_strip")
     _worst_group(answer, shown)
-    st.subheader("Take it away", anchor=False)
+    st.subheader("Export", anchor=False)
     with st.container(horizontal=True):
         csv_button("Every run as CSV", lambda: result.runs, "runs")
         csv_button("Means and differences as CSV", result.frame, "runs-summary")
@@ -109,18 +109,17 @@ def _table(result: RunsComparison, metrics: list[Metric]) -> None:
 
 def _how_sure(result: RunsComparison) -> str:
     if result.n_runs < 2:
-        return "One run has no spread: nothing here can be told from chance."
+        return "One run has no spread: no difference can be tested."
     first, others = result.methods[0], len(result.methods) - 1
     if not others:
         return f"Mean ± standard deviation over {result.n_runs:,} runs."
     return (
-        f"Mean ± standard deviation over {result.n_runs:,} runs. Green: lower than "
-        f"“{plain(first)}” beyond chance (the 95 % t interval of the paired difference over runs "
-        f"excludes 0); amber: higher. {_BEST} lowest mean, and lower than each of the other "
-        f"{others} beyond chance (the same intervals, at 1 − 5 %/{others} each since the best was "
-        "picked by looking); a column without a star has no clear winner. This is about other "
-        "trainings of the same kind, not about other data, and about errors as measured on so many "
-        "rows, with what chance adds to them."
+        f"Mean ± standard deviation over {result.n_runs:,} runs. Green: significantly lower than "
+        f"“{plain(first)}” (the 95 % t interval of the paired difference over runs excludes 0); "
+        f"amber: higher. {_BEST} lowest mean, and significantly lower than each of the other "
+        f"{others} (at 1 − 5 %/{others} each, since the best was picked by looking); a column "
+        "without a star has no clear winner. This is about other trainings of the same kind, not "
+        "other data, and about errors as observed, with noise."
     )
 
 
@@ -128,7 +127,7 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
     result = answer.comparison
     if MAX_GROUPWISE not in shown:
         return
-    st.subheader("What goes with the worst group", anchor=False)
+    st.subheader("Correlation with the worst group", anchor=False)
     left, right = st.columns([1, 1.9], gap="medium")
     others = [name for name in shown if name != MAX_GROUPWISE]
     correlation = result.correlation().reindex(others).sort_values(ascending=False).rename(words_of)

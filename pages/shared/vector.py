@@ -25,8 +25,8 @@ _SOON = 0.3
 #: Classes that are listed; the file has all.
 _LISTED = 20
 _REST = (
-    "ECE, MCE, the reliability diagram and places are of one confidence a row: choose the top "
-    "label or a class as target to see them."
+    "ECE, MCE, the reliability diagram and subgroups are of one confidence a row: choose the "
+    "top label or a class as target to see them."
 )
 
 
@@ -42,10 +42,7 @@ def show_vector_overview(view: View) -> None:
     with tiles:
         _tiles(view, errors, chance)
     if chance is None:
-        top.caption(
-            "What a model whose every probability is right would show is being simulated; then "
-            "it is concluded here."
-        )
+        top.caption("Simulating what a calibrated model would show …")
         waiting = st.container()
         _list_classes(classes_of(view, errors))
         st.caption(unbroken(_REST))
@@ -54,7 +51,7 @@ def show_vector_overview(view: View) -> None:
         return
     table = compute.classes(view, errors, chance)
     conclude(top, Conclusion(chance.sentence, chance.is_significant))
-    st.subheader("Which class to mend first", anchor=False)
+    st.subheader("Which class is worst?", anchor=False)
     st.markdown(plain(describe_classes(table)))
     _list_classes(table)
     if (plane := plane_of(view)) is not None:
@@ -124,10 +121,10 @@ def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> Non
             "Of the whole vector, at a row with ten effective neighbours or more, less its noise.",
         )
         show_number(
-            "Rows beyond chance",
+            "Significant rows",
             "…" if chance is None else f"{int(chance.beyond.sum()):,}",
             known.get("beyond"),
-            "Rows where the error of the whole vector is beyond chance by itself. Where every "
+            "Rows where the error of the whole vector is significant by itself. Where every "
             "probability is right there is one in 5 % of data sets.",
         )
     found = compute.scores(view.with_(target=TOP_LABEL))
@@ -144,7 +141,7 @@ def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> Non
 
 
 def _against(level: float, p: float) -> str:
-    return f"if right below {POINTS.text(level)}, {p_sentence(p)}"
+    return f"if calibrated below {POINTS.text(level)}, {p_sentence(p)}"
 
 
 def _list_classes(table: pd.DataFrame) -> None:
@@ -152,17 +149,17 @@ def _list_classes(table: pd.DataFrame) -> None:
     columns = {
         "local": points_column("local error", help="Root mean square over rows, less its noise."),
         "chance_level": points_column(
-            "if right", help="The local error stays below in 95 % of models that are right."
+            "if calibrated", help="The local error stays below in 95 % of calibrated models."
         ),
         "p_value": number("p", format="%.3f", help="For all classes taken together."),
         "rows": number(
-            "most wrong in",
+            "worst at",
             format="localized",
-            help="Rows beyond chance where this class is the furthest off.",
+            help="Significant rows where this class has the largest error.",
         ),
-        "gap": points_column("gap", signed=True, help="Promised less came, of all rows."),
-        "promised": share_column("promised"),
-        "came": share_column("came"),
+        "gap": points_column("gap", signed=True, help="Mean probability − frequency, of all rows."),
+        "promised": share_column("mean probability"),
+        "came": share_column("frequency"),
         "ece": points_column("ECE", help="In bins of the class's own probability."),
         "alce": points_column("ALCE"),
         "mlce": points_column("MLCE"),
@@ -174,8 +171,8 @@ def _list_classes(table: pd.DataFrame) -> None:
     more = len(table) - len(shown)
     st.caption(
         unbroken(
-            "The most wrong first. Errors in points; local ones of rows with ten effective "
-            "neighbours or more, ALCE and MLCE noise and all; neighbours are rows of one bin of "
+            "The worst first. Errors in points; local ones of rows with ten effective neighbours or "
+            "more, ALCE and MLCE as observed, with noise; neighbours are rows of one bin of "
             "the predicted class's confidence. Choose a class as target to see it by itself."
             + (f" {more:,} more {'is' if more == 1 else 'are'} in the file." if more > 0 else "")
         )

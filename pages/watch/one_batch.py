@@ -53,7 +53,7 @@ def show_batch(look: Look) -> None:
     assert change is not None  # it is not the first
     bins = look.batches.plan.bins
     marked = seen.is_marked(LEVEL)
-    start = "Beyond chance" if marked else "No more than chance shows"
+    start = "Significant change" if marked else "No significant change"
     say = st.warning if marked else st.info
     say(plain(f"{start}, {p_sentence(change.p_value)}: {change_words(change, bins)}"))
     _maps(look, name, held, change)
@@ -61,21 +61,20 @@ def show_batch(look: Look) -> None:
         return
     most = change.places.head(N_PLACES)
     listed = {
-        "place": [place_words(row, bins) for row in most.to_dict("records")],
+        "where": [place_words(row, bins) for row in most.to_dict("records")],
         "change, points": [signed_points(value) for value in most["change"]],
         "rows before": [f"{int(n):,}" for n in most["rows_before"]],
         "rows of the batch": [f"{int(n):,}" for n in most["rows_after"]],
     }
     st.dataframe(pd.DataFrame(listed), hide_index=True)
     st.caption(
-        "Change of confidence − accuracy against all earlier batches, the largest in standard "
-        "errors first. p is that of the first; the others may overlap it, and have no test of "
-        "their own."
+        "Change of confidence − accuracy from all earlier batches, the largest in standard errors "
+        "first. p is of the first; the others may overlap it and are not tested."
     )
 
 
 def _maps(look: Look, name: str, held: str, change: Change) -> None:
-    """Draw the landscapes of a batch and of what it is held against, in one frame and scale."""
+    """Draw the landscapes of a batch and of what it is compared with, in one frame and scale."""
     names = look.names
     position = names.index(name)
     others = names[:position] if held == _ALL else names[position - 1 : position]
@@ -107,8 +106,8 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
             show_chart(chart, key, narrow=True)
     text = "1: where it changed most. " if found else ""
     st.caption(
-        f"{text}Two maps differ by chance as well, more so where rows are few; whether the batch "
-        "differs from all before it by more than that is what p says."
+        f"{text}Two maps differ by noise as well, more so where rows are few; p tests whether the "
+        "batch differs from all before it by more than that."
     )
 
 

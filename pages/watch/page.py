@@ -91,12 +91,12 @@ def _movement(look: Look, n_around: int) -> None:
     st.dataframe(pd.DataFrame(words), hide_index=True)
     st.caption(
         unbroken(
-            f"p: the share of {N_DRAWS} simulations, in which errors are at every place what they "
-            "were in all earlier batches together, that show a place that changed as much; * at "
-            f"{percent(LEVEL, 0)} or less. So about one batch in a hundred of a model that does "
-            "not change is marked for nothing. More rows in a place that was bad before are no "
-            "change, though ECE, ALCE and MLCE may rise by them. New places: rows where no earlier "
-            "row is near, of which the test says nothing."
+            f"p: the share of {N_DRAWS} simulations, in which errors are everywhere what they were "
+            "in all earlier batches together, that show as large a change; * at "
+            f"{percent(LEVEL, 0)} or less, so about one batch in a hundred of a model that does "
+            "not change is marked. More rows where errors were large before are no change, though "
+            "ECE, ALCE and MLCE may rise. New regions: rows with no earlier row near them; they "
+            "are not tested."
         )
     )
     if watched:
@@ -111,27 +111,25 @@ def _say_what_changed(watched: list[Watched], *, is_whole: bool) -> None:
         named = ", ".join(marked[-5:])
         more = f"{len(marked)} batches, the newest: " if len(marked) > 5 else ""
         st.warning(
-            plain(f"Errors changed somewhere by more than chance in {more}{named}."),
+            plain(f"Errors changed significantly in {more}{named}."),
             icon=":material/notification_important:",
         )
     elif not is_whole:
         if len(watched) > 1:
-            st.info(
-                f"None of the first {batches_words(len(watched))} shows a change beyond chance."
-            )
+            st.info(f"None of the first {batches_words(len(watched))} shows a significant change.")
     elif len(watched) == 1:
-        st.info("One batch is kept: from the second on each is held against those before it.")
+        st.info("One batch so far: from the second on, each is compared with those before it.")
     else:
         st.success(
-            plain(f"No batch of {len(watched)} shows a change beyond chance."),
+            plain(f"None of {len(watched)} batches shows a significant change."),
             icon=":material/check_circle:",
         )
 
 
 question(
     "Does the model change over time?",
-    "Batches of rows, a day's each, that lore watch has kept: how their errors move, and whether "
-    "by more than chance.",
+    "Batches of rows, a day's each, saved by lore watch: how their errors move, and whether "
+    "significantly.",
     names_data=False,
 )
 left, right = st.columns([1.6, 1], gap="large", vertical_alignment="bottom")
