@@ -174,11 +174,11 @@ def _between(table: pd.DataFrame) -> str:
     n = f"{len(table)} groups"
     if p > _ALPHA:
         return f"Gaps do not differ significantly between the {n} ({p_sentence(p)}). "
-    low, high = table["gap"].idxmin(), table["gap"].idxmax()
+    gap, names = table["gap"].to_numpy(), list(table.index)
+    low, high = int(gap.argmin()), int(gap.argmax())
     return (
-        f"Gaps differ between the {n} ({p_sentence(p)}), from "
-        f"{signed_points(table['gap'][low])} (“{low}”) to {signed_points(table['gap'][high])} "
-        f"points (“{high}”). "
+        f"Gaps differ between the {n} ({p_sentence(p)}), from {signed_points(gap[low])} "
+        f"(“{names[low]}”) to {signed_points(gap[high])} points (“{names[high]}”). "
     )
 
 

@@ -129,10 +129,9 @@ def calibration_intervals(
                     if inside is not None:
                         found[k] = min(found[k][0], inside[0]), max(found[k][1], inside[1])
         for k, (name, value) in enumerate(zip(known, observed, strict=True)):
-            low, high = limits[level][k]
-            high = min(high, 1.0)
-            estimate = np.clip(np.mean(limits[_MIDDLE][k]), low, high)
-            rows[name] = {"value": value, "estimate": estimate, "low": low, "high": high}
+            least, most = limits[level][k][0], min(limits[level][k][1], 1.0)
+            estimate = np.clip(np.mean(limits[_MIDDLE][k]), least, most)
+            rows[name] = {"value": value, "estimate": estimate, "low": least, "high": most}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

@@ -47,7 +47,7 @@ def metric_columns(table: pd.DataFrame) -> dict[str, list[str]]:
     """Write a table of metrics, or of a comparison, as columns of text; bounds where not exact."""
     metrics = [CATALOGUE[name] for name in table["metric"]]
     columns = {"metric": [metric.heading for metric in metrics]}
-    observed = table.get("value")
+    observed = table["value"] if "value" in table else table.iloc[:, 0]
     if "estimate" in table:
         table = table.assign(value=table["estimate"].fillna(observed))
     for name in ("value", "other", "difference"):

@@ -18,13 +18,7 @@ from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import (
-    GAMMAS,
-    asks_for_vector,
-    curve_metric,
-    in_session,
-    view_controls,
-)
+from pages.shared.controls import GAMMAS, asks_for_vector, curve_metric, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current

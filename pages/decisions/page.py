@@ -128,7 +128,7 @@ ratio = wrong / unsure
 curves = compute.rewards(view, result, (by, who), inside)
 own = compute.rewards(view, result, (by, who), inside, ratio)
 best = next((name for name in result.ranking if name != first), None)
-drawn = [name for name in (first, "Temperature scaling", best) if name in curves]
+drawn = [name for name in curves if name in (first, "Temperature scaling", best)]
 sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
 known = compute.gains(top_label)
 losses, gains = (
@@ -145,7 +145,7 @@ answer.info(plain(sentence), icon=":material/balance:")
 with picture:
     show_chart(
         reward_figure(
-            {name: curves[name] for name in dict.fromkeys(drawn)},
+            {name: curves[name] for name in drawn},
             rows=f"{who}, {int(inside.sum()):,} evaluation rows",
             baseline=first,
             ratio=ratio if 1 <= ratio <= 100 else None,

@@ -48,13 +48,7 @@ def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marke
 
 def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -> None:
     """Divide the rows of the chosen bin by class or group."""
-    by = st.selectbox(
-        "Divide by",
-        divisions(dataset),
-        key=BY,
-        persist_state="session",
-        width=260,
-    )
+    by = st.selectbox("Divide by", divisions(dataset), key=BY, persist_state="session", width=260)
     table = report_by(
         divided(dataset, by), target.confidence, target.outcome, rows, weights=target.weights
     )

@@ -19,20 +19,8 @@ from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
 from lore_core.regions.subgroups.verdict import SMALL
 from lore_core.view import View
 from pages.shared import compute
-from pages.shared.cells import (
-    count_column,
-    in_hundredths,
-    points_column,
-    show_metrics,
-    show_tile,
-)
-from pages.shared.charts import (
-    csv_button,
-    diagram_choice,
-    end_page,
-    next_step,
-    show_reliability,
-)
+from pages.shared.cells import count_column, in_hundredths, points_column, show_metrics, show_tile
+from pages.shared.charts import csv_button, diagram_choice, end_page, next_step, show_reliability
 from pages.shared.controls import asks_for_vector, linked, view_controls
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear

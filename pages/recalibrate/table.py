@@ -71,7 +71,7 @@ def short_table(result: Comparison) -> None:
     text.index = pd.Index([result.names[name] for name in names], name="method")
     first = str(result.table.index[0])
     st.dataframe(
-        text.style.apply(lambda _: [tint.get(name, "") for name in names], subset=tested),
+        text.style.apply(lambda _: [tint.get(name, "") for name in names], subset=pd.Index(tested)),
         height="content",
         column_config={
             m.heading: st.column_config.TextColumn(m.heading, help=m.explanation)

@@ -91,10 +91,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
             "**index.html**: the report to read, on a screen or on paper: verdict, every number "
             "with its interval, how it was computed, and what it does not say",
         ),
-        (
-            True,
-            "**Subgroups**: every significant one, its evidence and examples",
-        ),
+        (True, "**Subgroups**: every significant one, its evidence and examples"),
         (local, "**Landscape** with a γ slider that works without a server"),
         (calibrated, f"**Recalibrators** ranked, with paired differences: {plain(methods)}"),
         (

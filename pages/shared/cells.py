@@ -85,7 +85,7 @@ def show_tile(found: Summary, metric: Metric) -> None:
         return
     value = raw = float(found.values[name])
     if name in found.intervals.index:
-        value, low, high = found.intervals.loc[name, ["estimate", "low", "high"]]
+        value, low, high = (float(found.intervals[k][name]) for k in ("estimate", "low", "high"))
         delta = f"95 % CI {metric.interval_text(low, high)}"
         if metric.text(value) != metric.text(raw):
             about = f"{about} As observed, with its noise: {metric.text_alone(raw)}."

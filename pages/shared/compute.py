@@ -182,7 +182,7 @@ def region_outline(
 @_cached(16, False)
 def outlines(
     dataset: Dataset, on_map: Embedding, key: Hashable, _search: SubgroupSearch
-) -> list[tuple[str, Outline]]:
+) -> list[tuple[str, regions.Outline]]:
     """Where subgroups lie on a map; ``key`` names the search."""
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 

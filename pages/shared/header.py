@@ -28,7 +28,8 @@ def question(title: str, text: str, *, names_data: bool = True) -> DeltaGenerato
     with right.container(
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
     ):
-        st.badge(plain(dataset.name), icon=":material/dataset:", color="green", help=_rows_words())
+        st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
+        st.caption(_rows_words(), width="content")
         settings = st.container(
             horizontal=True, vertical_alignment="center", gap="small", width="content"
         )
@@ -51,7 +52,7 @@ def _rows_words() -> str:
     dataset, whole = current().dataset, whole_data()
     calibration = 0 if dataset.calibration is None else len(dataset.calibration)
     return (
-        f"{len(dataset.evaluation):,} evaluation and {calibration:,} calibration rows"
+        f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
         f"{'' if dataset.weights is None else ', weighted'}"
         f"{'' if whole is None else f', a sample of {whole.n_drawn_from:,}'}"
     )

@@ -13,7 +13,6 @@ from lore_core import Embedding
 from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.regions import Field, telling_rows
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
@@ -186,7 +185,7 @@ def small_map(
     if search is not None:
         found = compute.outlines(view.dataset, plane[1], search_key(view, search), search)
     scene, field, chart = _drawn(view, plane, found=found)
-    live_landscape(live_scene(scene, chart.picture, field, search), key, place=on_subgroup)
+    live_landscape(live_scene(scene, chart, field, search), key, place=on_subgroup)
 
 
 def small_charts(view: View, gammas: Iterable[float], height: int) -> None:
@@ -204,7 +203,7 @@ def small_charts(view: View, gammas: Iterable[float], height: int) -> None:
 
 def _drawn(
     view: View, plane: tuple[str, Embedding], **look: Any
-) -> tuple[Scene, Field, LandscapeChart]:
+) -> tuple[Scene, Field, LandscapePicture]:
     name, on = plane
     scene, field = compute.scene(view, None, on, name), compute.field(view, None, on, (), None)
     chart = landscape_figure(

@@ -171,8 +171,8 @@ def _list_classes(table: pd.DataFrame) -> None:
     more = len(table) - len(shown)
     st.caption(
         unbroken(
-            "The worst first. Errors in points; local ones of rows with ten effective neighbours or "
-            "more, ALCE and MLCE as observed, with noise; neighbours are rows of one bin of "
+            "The worst first. Errors in points; local ones of rows with ten effective neighbours "
+            "or more, ALCE and MLCE as observed, with noise; neighbours are rows of one bin of "
             "the predicted class's confidence. Choose a class as target to see it by itself."
             + (f" {more:,} more {'is' if more == 1 else 'are'} in the file." if more > 0 else "")
         )

@@ -54,9 +54,7 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
                 f"{COCHRAN}: {GLOSSARY[COCHRAN]} {HOLM}: {GLOSSARY[HOLM]}",
             ),
             "worst_value": st.column_config.TextColumn(
-                "worst part",
-                width=105,
-                help="The part whose 95 % interval ends furthest from 0.",
+                "worst part", width=105, help="The part whose 95 % interval ends furthest from 0."
             ),
             "worst_gap": points_column("gap", signed=True, width=55),
         },
@@ -129,11 +127,7 @@ big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
         variable_figure(
-            found.table,
-            name=name,
-            rows=view.rows,
-            curve=found.curve,
-            overall=confidence - accuracy,
+            found.table, name=name, rows=view.rows, curve=found.curve, overall=confidence - accuracy
         ),
         "along",
     )

@@ -74,7 +74,7 @@ class Page:
     def errors(self) -> list[str]:
         """What went wrong; the verdict of the Overview page is red too, but no error."""
         said = [item.value for item in self.app.error]
-        verdict = re.compile(r"^On average |^The average is right ")
+        verdict = re.compile(r"^\*\*(Over|Under)confident by ")
         return [text for text in said if not verdict.search(text)]
 
     @property

@@ -16,7 +16,12 @@ FIGURES = {
     "landscape": ["chooser", "cdf"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
-    "recalibrate": ["reliability_before", "reliability_after", "cdf_compare", "method_curves"],
+    "recalibrate": [
+        "landscape_before",
+        "landscape_after",
+        "reliability_before",
+        "reliability_after",
+    ],
     "fairness": [],  # these data name no groups
     "decisions": ["reward"],
     "report": [],
@@ -39,6 +44,11 @@ NEXT = {
 SET = ("overview", "landscape", "bandwidth", "recalibrate")
 
 
+def drawn_on(page):
+    """Figures of a page, but for the small maps of bandwidths."""
+    return [name for name in page.figures if not name.startswith("field_at")]
+
+
 @pytest.fixture
 def pages_on(open_page):
     def walk(dataset=None, names=PAGES, **settings):
@@ -56,7 +66,7 @@ def test_the_demo_and_a_small_classifier(pages_on, made, is_demo):
     for name, page in pages_on(None if is_demo else made()):
         assert page.errors == [], name
         grouped = is_demo and name == "fairness"
-        assert page.figures == (GROUP_FIGURES if grouped else FIGURES[name]), name
+        assert drawn_on(page) == (GROUP_FIGURES if grouped else FIGURES[name]), name
         assert page.title
         if is_demo:
             link = page.app.get("page_link")[-1].proto
@@ -65,13 +75,14 @@ def test_the_demo_and_a_small_classifier(pages_on, made, is_demo):
 
 def test_without_features(pages_on, made):
     figures = {"overview": ["reliability"], "decisions": ["reward"], "variables": ["along"]}
+    figures["recalibrate"] = ["reliability_before", "reliability_after"]
     for name, page in pages_on(made(n_features=0)):
         assert page.errors == [], name
         if name == "data":
             assert "No features were loaded" in page.text
         elif name != "variables":
             assert "These data hold no features" in page.text, name
-        assert page.figures == figures.get(name, []), name
+        assert drawn_on(page) == figures.get(name, []), name
         if name == "recalibrate":
             (methods,) = [item for item in page.app.multiselect if item.key == "methods"]
             assert "LoRe" not in methods.options
@@ -85,7 +96,7 @@ def test_weighted_rows(pages_on, made):
         assert page.errors == [], name
         assert "weighted" in page.text, name
         assert ("Venn–Abers cannot" in page.text) == (name in ("recalibrate", "decisions"))
-        assert ("not said of weighted rows" in page.text) == (name == "decisions")
+        assert ("was not tested: its bounds" in page.text) == (name == "decisions")
 
 
 def test_without_calibration_rows(pages_on, made):
@@ -95,8 +106,8 @@ def test_without_calibration_rows(pages_on, made):
             assert "these data have none" in page.text
             assert page.figures == []
         if name == "bandwidth":
-            assert "these data have none" in page.text
-            assert page.figures == ["curve"]
+            assert "No bandwidth can be recommended" in page.text
+            assert drawn_on(page) == ["curve"]
 
 
 def test_one_feature(pages_on, made):
@@ -105,7 +116,7 @@ def test_one_feature(pages_on, made):
         if name == "landscape":
             assert "at least two features" in page.text
         if name == "overview":
-            assert page.metrics["MLCE"] != "—"
+            assert page.metrics["Supported MLCE"] != "—"
 
 
 def test_one_probability_column(pages_on, made):
@@ -113,7 +124,7 @@ def test_one_probability_column(pages_on, made):
     column = dataclasses.replace(binary, probabilities=binary.probabilities[:, 1])
     for name, page in pages_on(column):
         assert page.errors == [], name
-        assert page.figures == FIGURES[name], name
+        assert drawn_on(page) == FIGURES[name], name
 
 
 @pytest.mark.parametrize("n", [2, 3, 9])
@@ -180,7 +191,7 @@ def test_the_ends_of_the_settings(pages_on, made, settings):
         linked = {key: page.app.query_params.get(key, "equal-width") for key in settings}
         assert linked == {key: str(value) for key, value in settings.items()}, name
         assert page.errors == [], name
-        assert page.figures == FIGURES[name], name
+        assert drawn_on(page) == FIGURES[name], name
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import streamlit as st
 import lore_core as lore
 from lore_core.data.dataset import EVALUATION
 from lore_core.data.defaults import ROUND_GAMMAS
-from lore_core.metrics.catalogue import TILES
+from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
 from lore_core.view import View
 from lore_core.view.methods import summary_of
 from pages.shared import compute, tasks
@@ -47,18 +47,28 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     how = {"n_bins": bins, "binning": binning}
     lce = lore.local_calibration_error(c, a, points, gamma=gamma, **how)
     expected = {
-        "Accuracy": f"{a.mean() * 100:.1f} %",
-        "Mean confidence": f"{c.mean() * 100:.1f} %",
-        "ECE": f"{lore.expected_calibration_error(c, a, **how) * 100:.1f} points",
-        "MCE": f"{lore.maximum_calibration_error(c, a, **how) * 100:.1f} points",
-        "ALCE": f"{lce.mean() * 100:.1f} points",
-        "MLCE": f"{lce.max() * 100:.1f} points",
-        "NLL": f"{lore.negative_log_likelihood(rows.probabilities, rows.labels):.3f}",
+        "accuracy, %": f"{a.mean() * 100:.1f}",
+        "mean confidence, %": f"{c.mean() * 100:.1f}",
+        "ECE, points": f"{lore.expected_calibration_error(c, a, **how) * 100:.1f}",
+        "MCE, points": f"{lore.maximum_calibration_error(c, a, **how) * 100:.1f}",
+        "ALCE, points": f"{lce.mean() * 100:.1f}",
+        "MLCE, points": f"{lce.max() * 100:.1f}",
+        "NLL, nats": f"{lore.negative_log_likelihood(rows.probabilities, rows.labels):.3f}",
         "Brier": f"{lore.brier_score(rows.probabilities, rows.labels):.3f}",
     }
+    listed = open_page(
+        "overview",
+        dataset,
+        target=page.app.query_params["target"],
+        binning=binning,
+        bins=bins,
+        gamma=float(gamma),
+        overview_tab="All metrics",
+    ).table("metric", "observed")
+    observed = dict(zip(listed["metric"], listed["observed"], strict=True))
+    assert {name: observed[name] for name in expected} == expected
     shown = page.metrics
     assert list(shown) == [metric.title for metric in TILES]
-    assert {name: shown[name] for name in expected} == expected
     table = lore.reliability_table(c, a, **how)
     bars = next(t for t in page.figure("reliability")["data"] if t.get("name") == "accuracy")
     np.testing.assert_allclose(array(bars["y"]), table.accuracy[table.count > 0] * 100)
@@ -70,24 +80,24 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     on = {"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)}
     found = summary_of(View(dataset, target, float(gamma), bins, binning, on)).intervals
     deltas = {item.label: item.delta for item in page.app.metric}
-    known = [metric for metric in TILES if metric.name in found.index]
-    assert len(known) >= 4
-    for metric in known:
-        limits = metric.interval_text(*found.loc[metric.name, ["low", "high"]])
-        assert limits in deltas[metric.title]
+    for metric in TILES:
+        estimate, low, high = found.loc[metric.name, ["estimate", "low", "high"]]
+        assert low <= estimate <= high
+        assert shown[metric.title] == metric.text_alone(estimate)
+        assert metric.interval_text(low, high) in deltas[metric.title]
 
 
-def test_overview_without_features_leaves_the_local_numbers_open(open_page, made):
+def test_overview_without_features_shows_what_is_global(open_page, made):
     dataset = made(n_features=0)
-    shown = open_page("overview", dataset).metrics
-    assert shown["ALCE"] == shown["MLCE"] == "—"
+    page = open_page("overview", dataset)
+    assert list(page.metrics) == [metric.title for metric in GLOBAL_TILES]
     rows = dataset.evaluation
-    ece = lore.expected_calibration_error(rows.confidence, rows.outcome)
-    assert shown["ECE"] == f"{ece * 100:.1f} points"
+    nll = lore.negative_log_likelihood(rows.probabilities, rows.labels)
+    assert page.metrics["NLL"] == f"{nll:.3f}"
 
 
 def test_overview_shows_no_likelihood_where_only_the_confidence_was_known(open_page, made):
-    shown = open_page("overview", made(complete=False)).metrics
+    shown = open_page("overview", made(n_features=0, complete=False)).metrics
     assert shown["NLL"] == shown["Brier"] == "—"
     assert shown["ECE"] != "—"
 
@@ -186,13 +196,18 @@ def test_bandwidth(open_page, dataset, points, embedding):
 
 
 def test_recalibrate(open_page, dataset, points, embedding):
-    page = open_page("recalibrate", dataset, bins=5, gamma=1.0)
+    page = open_page("recalibrate", dataset, bins=5, gamma=1.0, recalibrate_tab="All metrics")
     fitted = lore.LoRe(1.0, 5).fit(dataset.calibration, embedding[dataset.in_split("calibration")])
     after = fitted.recalibrate(dataset.evaluation, points)
     lce = lore.local_calibration_error(after.confidence, after.outcome, points, gamma=1.0, n_bins=5)
-    table = page.tables[0]
+    table = page.table("ALCE", "accuracy")
     assert table.index[0] == "No recalibration"
-    assert table.loc["LoRe", "ALCE"].split()[0] == f"{lce.mean() * 100:.1f}"
+    estimates = lore.calibration_intervals(
+        after.confidence, after.outcome, points, gamma=1.0, n_bins=5, n_draws=60
+    )["estimate"]
+    assert table.loc["LoRe", "ALCE"].split()[0] == f"{estimates['ALCE'] * 100:.1f}"
+    nll = [float(text) for text in page.tables[0]["NLL, nats"]]
+    assert nll == sorted(nll)
     assert "MLCE" not in table  # of single rows: in the CSV
     assert "MLCE supported" in table
     rows = dataset.evaluation
@@ -236,7 +251,7 @@ def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeyp
     monkeypatch.setattr(tasks, "is_ready", lambda request, seconds: False)
     monkeypatch.setattr(compute, "await_result", lambda request, subgroup: st.stop())
     waiting = open_page("bandwidth", dataset)
-    assert "is being simulated" in waiting.text
+    assert "Simulating what a calibrated model would show" in waiting.text
     (alone,) = waiting.figure("curve")["data"]
     np.testing.assert_array_equal(array(alone["y"]), array(line["y"]))
     assert "would take too long" not in waiting.text

@@ -97,7 +97,7 @@ def on_the_map(view):
 def test_the_map(open_page, dataset, view, on_the_map, tmp_path, capsys):
     page = open_page("landscape", dataset)
     if not view.is_local:
-        assert "rows, promised" not in page.text
+        assert "rows, mean confidence" not in page.text
         return
     assert on_the_map in page.plain
     path = tmp_path / "rows.npz"
@@ -137,16 +137,18 @@ def test_the_report(view, said, values, metrics, on_the_map):
     pd.testing.assert_frame_equal(table, metrics, check_dtype=False)
     for name, value in values.items():
         metric = CATALOGUE[name]
+        estimate = metrics["estimate"][name]
+        value = value if np.isnan(estimate) else estimate
         assert f'{metric.heading}</abbr></td> <td class="n">{metric.text(value)}</td>' in page
     search = subgroups_of(view)
-    listed = pd.read_csv(io.BytesIO(files["tables/places.csv"]))
+    listed = pd.read_csv(io.BytesIO(files["tables/subgroups.csv"]))
     assert list(listed["sentence"]) == [
         describe_subgroup(subgroup) for subgroup in search.subgroups
     ]
     assert list(listed["evidence"]) == [
         evidence_of(subgroup, search) for subgroup in search.subgroups
     ]
-    rows = pd.read_csv(io.BytesIO(files["tables/rows.csv"]))["place"]
+    rows = pd.read_csv(io.BytesIO(files["tables/rows.csv"]))["subgroup"]
     assert ((rows > 0) == search.inside()).all()
     for subgroup in search.subgroups:
         assert describe_subgroup(subgroup) in page

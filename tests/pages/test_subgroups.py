@@ -6,6 +6,7 @@ from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of, 
 from lore_core.view import View
 from lore_core.view.where import calibration_rows_of
 from pages.shared import subgroups as shared
+from pages.shared.subgroups import gap_line
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +48,20 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
     target_rows = planted.evaluation.target()
     overall = lore.regions.overall_gap(target_rows.confidence, target_rows.outcome)
     said = lore.regions.conclude(overall, search)
-    page = open_page("overview", planted)
+    page = open_page("overview", planted, overview_tab="How sure is this?")
     text = page.plain
     assert text.count(said.sentence) == 1
     assert said.evidence in text
+    assert search.sentence in text
     links = [item.proto.label.replace("\\", "") for item in page.app.get("page_link")]
-    for number, subgroup in enumerate(search.subgroups[:5], start=1):
-        assert f"**{number} · {name_of_subgroup(subgroup)}**" in links
-        assert f"{subgroup.n_rows:,} rows · promised" in text
+    for number, subgroup in enumerate(search.subgroups[:4], start=1):
+        named = f"-badge[{number}] **{name_of_subgroup(subgroup)}**"
+        assert any(named in link for link in links)
+        assert gap_line(subgroup, search.n_rows) in text
     drawn = page.sent("overview_map")
     assert [region["number"] for region in drawn["regions"]] == list(range(len(search.subgroups)))
     assert drawn["gammas"] is None
-    assert "Worst place" not in text
-    assert "debiased" in text
+    text = open_page("overview", planted, overview_tab="All metrics").plain
     chance = lore.null_errors(target_rows.confidence, view.points(), gamma=0.2)
     errors = lore.local_errors(
         target_rows.confidence, target_rows.outcome, view.points(), gamma=0.2
@@ -71,11 +73,11 @@ def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
     page = open_page("overview", planted, against="zero")
     page.app.query_params["see"] = "2"
     page.go("landscape")
-    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
+    assert f"**2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
     assert page.app.session_state["against"] == "automatic"
     assert page.app.query_params["place"] in ("2", ["2"])
     page.click("clear_region")
-    assert "**Place 2 ·" not in page.text
+    assert "**2 ·" not in page.text
     assert "place" not in page.app.query_params
 
 
@@ -86,7 +88,7 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     subgroup = search.subgroups[0]
     report = lore.region_report(rows.confidence, rows.outcome, search.mask(0))
     text = page.plain
-    assert f"**Place 1 · {name_of_subgroup(subgroup)}** · {report.sentence}" in text
+    assert f"**1 · {name_of_subgroup(subgroup)}** · {report.sentence}" in text
     assert evidence_of(subgroup, search)[1:] in text
     assert set(_outlined(page)) <= {"1"}
     fitted_on = calibration_rows_of(view, subgroup)
@@ -96,8 +98,8 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
 
 def test_a_link_names_a_place(open_page, planted, search):
     page = open_page("landscape", planted, place=2)
-    assert f"**Place 2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
-    assert "Place 99" not in open_page("landscape", planted, place=99).text
+    assert f"**2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
+    assert "**99 ·" not in open_page("landscape", planted, place=99).text
 
 
 def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):
@@ -134,10 +136,10 @@ def test_exactly_the_places_are_coloured(open_page, planted, view, search, bin_n
 def test_a_calibrated_model_has_none(open_page, picture):
     dataset = lore.demo.synthetic(3000, calibrated=True).dataset
     page = open_page("landscape", dataset, beyond="true", picture=picture)
-    assert "No place is wrong beyond chance" in page.text
-    page.go("overview")
-    assert "the confidence is right" in page.app.success[0].value
-    assert "No place is wrong beyond chance" in page.text
+    assert "No subgroup is significantly wrong" in page.text
+    page = open_page("overview", dataset, overview_tab="How sure is this?")
+    assert "No significant miscalibration overall" in page.app.success[0].value
+    assert "No subgroup is significantly wrong" in page.text
 
 
 def test_many_rows_are_searched_on_demand(open_page, planted, search, monkeypatch):

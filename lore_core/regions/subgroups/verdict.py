@@ -229,18 +229,18 @@ class Remaining:
             left = "no significant" if now.p_value > OVERALL_ALPHA else "little"
             return f"{self.label} would remove it, leaving {left} miscalibration overall"
         by_gap = before.gap_p <= OVERALL_ALPHA / 2
-        was, left = (abs(x.gap) if by_gap else x.error for x in (before, now))
+        was, after = (abs(x.gap) if by_gap else x.error for x in (before, now))
         what = "the overall gap" if by_gap else "the ECE"
-        if left >= was:
+        if after >= was:
             return f"{self.label} would not reduce {what}"
-        numbers = f"from {points_words(was, 1)} to {with_points(left, 1)}"
+        numbers = f"from {points_words(was, 1)} to {with_points(after, 1)}"
         return f"{self.label} would reduce {what} {numbers}"
 
     def _of_subgroups(self) -> str:
         found = self.search.subgroups
         if not found:
             return "no subgroup would remain significantly miscalibrated"
-        parts = []
+        parts: list[str] = []
         for sign in (1, -1):
             gaps = [sign * item.held.gap for item in found if item.sign == sign]
             if gaps:
