@@ -79,7 +79,7 @@ def test_notebook(tmp_path, capsys):
     assert names["table"].expected_calibration_error < 0.03
     assert "p = 0.005" in said
     assert names["search"].subgroups[0].held.gap > 0.3
-    assert "Rows with corruption rotated 90°: promised" in said
+    assert "rows with corruption rotated 90°" in said
     assert "mostly corruption rotated 90°" in said
     nll = names["found"].table["NLL"]
     assert nll["LoRe smooth"] < nll["LoRe"] < nll["No recalibration"]

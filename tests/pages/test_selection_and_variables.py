@@ -52,7 +52,7 @@ def test_rows_asked_for_in_words(open_page, dataset):
     rows = dataset.evaluation.metadata
     asked = ((rows["site"] == "north") & (rows["age"] > 45)).to_numpy()
     count = int(asked.sum())
-    assert f"Rows with “site\\: north, age \\> 45”** · {count} rows: promised" in page.text
+    assert f"Rows with “site\\: north, age \\> 45”** · {count} rows: mean confidence" in page.text
     marks = np.unpackbits(page.scene["marked"], bitorder="little")[: len(rows)].astype(bool)
     np.testing.assert_array_equal(marks, asked)
     page.click("clear_region")
@@ -73,7 +73,7 @@ class TestRegion:
         assert len(clear) >= 1
         shown = page.table("attribute", "value", "share_inside")
         pd.testing.assert_series_equal(shown["share_inside"], clear["share_inside"] * 100)
-        assert f"{expected.attrs['looked_at']} values looked at" in page.text
+        assert f"{expected.attrs['looked_at']} values tested" in page.text
         table = lore.reliability_table(rows.confidence[mask], rows.outcome[mask], n_bins=10)
         bars = next(t for t in page.figure("inside")["data"] if t.get("name") == "rows")
         assert len(bars["hovertext"]) == (table.count > 0).sum()
@@ -183,7 +183,7 @@ class TestVariables:
         shown = page.table("variable", "p_adjusted")
         assert shown["variable"].tolist() == ranking["variable"].tolist()
         np.testing.assert_allclose(shown["spread"], ranking["spread"] * 100)
-        assert "a difference beyond chance" in page.text
+        assert "a significant difference" in page.text
         assert page.figures == ["along", "grid"]
 
     def test_a_variable_and_its_bars(self, open_page, dataset):

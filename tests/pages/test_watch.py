@@ -163,7 +163,7 @@ def test_batches_fill_in_and_two_readers_share_the_work(begin, kept, gate):
     gate.let(2, page)
     assert n_seen(page) == 2
     assert is_at_work(page)
-    assert "None of the first 2 batches shows a change beyond chance" in page.text
+    assert "None of the first 2 batches shows a significant change" in page.text
     assert plain(f"{kept.names[2]} has not been looked at yet.") in page.text
     other = begin(kept.directory)
     assert is_at_work(other)

@@ -51,7 +51,7 @@ def test_page_library_command_and_report_have_the_same_numbers(
     assert average.value == POINTS.text(chance.average) + POINTS.word
     assert POINTS.text(chance.chance_level) in average.delta
     assert tiles["Largest local error"].value == POINTS.text(chance.largest) + POINTS.word
-    assert tiles["Rows beyond chance"].value == str(chance.beyond.sum())
+    assert tiles["Significant rows"].value == str(chance.beyond.sum())
     assert "ECE" not in tiles
 
     path = tmp_path / "rows.npz"

@@ -52,7 +52,7 @@ def test_the_numbers_are_the_librarys(files, dataset, embedding, settings):
 
 def test_csv_and_parquet_hold_the_same(files):
     names = {name[7:-4] for name in files if name.endswith(".csv")}
-    assert {"metrics", "rows", "places", "recalibrators", "groups", "decisions"} <= names
+    assert {"metrics", "rows", "subgroups", "recalibrators", "groups", "decisions"} <= names
     for name in names:
         parquet = pd.read_parquet(io.BytesIO(files[f"tables/{name}.parquet"]))
         csv = read(files, name)

@@ -75,7 +75,7 @@ def test_kinds_of_data(make_dataset, text_of, made, view, words, missing):
     assert ('id="landscape"' in page) == (made.get("features", 4) > 1)
     assert ("tables/recalibrators.csv" in files) == has_calibration
     assert ("figures/landscape.html" in files) == (made.get("features", 4) > 1)
-    assert {"tables/places.csv", "tables/decisions.csv"} <= set(files)  # columns name places too
+    assert {"tables/subgroups.csv", "tables/decisions.csv"} <= set(files)  # columns name places too
     for asked, option in (
         (not has_features, b"--map none"),
         ("d" in view, b"--map pca-5"),

@@ -53,7 +53,7 @@ def test_the_page_asks_nobody_and_has_every_section(index, dataset, findings):
         "Small groups have wide intervals",
         "What was fitted on which rows",
         "<math",
-        "95 % interval",
+        "95 % CI",
         "n = 200 evaluation rows",
         "rerun.sh",
     ):
@@ -95,9 +95,9 @@ def test_the_slider_holds_the_field(payload, dataset, embedding):
         assert np.abs(shown - field.signed[known]).max() <= told["scale"] / 254 + 1e-5
         n_eff = np.expm1((support[known] - 1.0) / 254 * told["logSupport"])
         np.testing.assert_allclose(n_eff, field.effective_size[known], rtol=0.03, atol=0.05)
-    assert layer["note"].startswith("200 evaluation rows, all confidences together; each place av")
+    assert layer["note"].startswith("200 evaluation rows, all confidences together; each point av")
     assert "worst" in payload[1]["name"]
-    assert payload[1]["note"].endswith("each place shows the exact signed error there.")
+    assert payload[1]["note"].endswith("each point shows the exact signed error there.")
     scene = unpacked(payload[0]["scene"])
     assert "x" not in scene
     assert len(scene["rings"]) == len(scene["worst"]) <= 30
