@@ -1,5 +1,7 @@
 """``lore app``: the dashboard."""
 
+from __future__ import annotations
+
 import atexit
 import os
 import shutil

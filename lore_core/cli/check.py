@@ -1,5 +1,7 @@
 """``lore check``: limits on metrics and places, for the tests of a model."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Mapping

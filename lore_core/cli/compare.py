@@ -1,5 +1,7 @@
 """``lore compare``: every recalibrator, on one dataset or on every run of a directory."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click

@@ -1,5 +1,7 @@
 """``lore curve``: MLCE and ALCE over bandwidths, beside what chance makes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """``lore decisions``: whether recalibrating is worth it at given costs."""
 
+from __future__ import annotations
+
 from lore_core import figures, view as views
 from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of

@@ -1,5 +1,7 @@
 """``lore fairness``: for whom the confidence is wrong."""
 
+from __future__ import annotations
+
 import click
 
 from lore_core import comparison, view as views

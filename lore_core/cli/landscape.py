@@ -1,5 +1,7 @@
 """``lore landscape``: where the confidence is wrong, as a picture and as numbers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click

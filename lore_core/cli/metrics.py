@@ -1,5 +1,7 @@
 """``lore metrics``: the numbers of the Overview."""
 
+from __future__ import annotations
+
 import click
 
 from lore_core import figures, inference, view as views

@@ -1,5 +1,7 @@
 """``lore places``: where the confidence is worse than on average, tried on rows held out."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click

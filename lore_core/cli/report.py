@@ -1,5 +1,7 @@
 """``lore report``: every figure, table and number in one bundle."""
 
+from __future__ import annotations
+
 import os
 
 import click

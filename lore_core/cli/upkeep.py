@@ -1,5 +1,7 @@
 """``lore demo``, ``lore clean`` and ``lore warmup``: files and compiled code on this machine."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 

@@ -1,5 +1,7 @@
 """``lore variables``: along which column the confidence is wrong."""
 
+from __future__ import annotations
+
 import click
 
 import lore_core as lore

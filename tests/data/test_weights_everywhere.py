@@ -184,7 +184,8 @@ REFUSED = {
 }
 #: Tested where they are: pages, report, files, runs and scikit-learn's classifier.
 ELSEWHERE = {
-    "Dataset", "LoReClassifier", "compare_runs", "landscape", "launch", "save_npz", "write_report",
+    "Dashboard", "Dataset", "LoReClassifier", "compare_runs", "landscape", "launch", "save_npz",
+    "write_report",
 }  # fmt: skip
 #: They count rows, whatever these weigh, or choose some of them; the decision says why.
 BY_ROWS = {
