@@ -24,7 +24,7 @@ COMMANDS = {
     "app": "app",
     "metrics": "metrics",
     "landscape": "landscape",
-    "places": "places",
+    "subgroups": "subgroups",
     "curve": "curve",
     "variables": "variables",
     "check": "check",

@@ -1,4 +1,4 @@
-"""``lore check``: limits on metrics and places, for the tests of a model."""
+"""``lore check``: limits on metrics and subgroups, for the tests of a model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
 
 EXCEEDED = 3
-_PLACE = "max_place"
+_PLACE = "max_subgroup"
 _CHECKED = {
     **CATALOGUE,
     # (What `check_subgroups` calls it: no metric, but written as one.)
-    "worst place": replace(CATALOGUE["MCE"], name="worst place", unit=POINTS),
+    "worst subgroup": replace(CATALOGUE["MCE"], name="worst subgroup", unit=POINTS),
 }
 
 
@@ -58,18 +58,17 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @view_command(
-    "lore check demo --max-ece 5 --max-place 20",
+    "lore check demo --max-ece 5 --max-subgroup 20",
     "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
     "--junit checks.xml",
 )
 @_limit_options
 @click.option(
-    "--max-place",
-    "--max-region",
+    "--max-subgroup",
     _PLACE,
     type=float,
     metavar="N",
-    help="Largest gap, in points, of any place of `lore places`.",
+    help="Largest gap, in points, of any subgroup of `lore subgroups`.",
 )
 @click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
 @click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
@@ -78,19 +77,19 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def check(
     given: ViewOptions,
     *,
-    max_place: float | None,
+    max_subgroup: float | None,
     strict: bool,
     junit: str | None,
     draws: int | None,
     progress: Progress,
     **limits: float | None,
 ) -> Output:
-    """Hold a model against limits, as a test of it.
+    """Check a model against limits, as a test of it.
 
     The exit code is 3 where a limit is exceeded for sure: where the value is beyond it, and its
     whole 95 % interval is too. Where the interval reaches back to the limit, the rows are too few
-    to tell: that is said, and fails with --strict only. A place counts with its gap on rows that
-    did not take part in finding it.
+    to tell: that is said, and fails with --strict only. A subgroup counts with its gap on
+    held-out rows.
     """
     import pandas as pd
 
@@ -101,17 +100,17 @@ def check(
         for name, limit in limits.items()
         if limit is not None
     }
-    if not wanted and max_place is None:
-        raise InputError("a limit must be given, such as --max-ece 5 or --max-place 10.")
+    if not wanted and max_subgroup is None:
+        raise InputError("a limit must be given, such as --max-ece 5 or --max-subgroup 10.")
     path = None if junit is None else output_path(junit, (".xml",), "--junit")
     view = source.open_view(given, progress)
     tables = []
     if wanted:
         summary = views.methods.summary_of(view, n_draws=draws, progress=progress)
         tables.append(check_metrics(metric_table(summary), wanted))
-    if max_place is not None:
+    if max_subgroup is not None:
         found = views.where.subgroup_table(view, views.where.subgroups_of(view, progress=progress))
-        tables.append(check_subgroups(found, max_place / HUNDREDTHS))
+        tables.append(check_subgroups(found, max_subgroup / HUNDREDTHS))
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
     if path is not None:
@@ -132,7 +131,7 @@ def _as_text(table: Table) -> str:
             "check": [metric.heading for metric in metrics],
             "limit": [m.text(limit) for m, limit in zip(metrics, table["limit"], strict=True)],
             "value": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
-            "95 %": [metric.interval_text(low, high) for metric, low, high in ends],
+            "95 % CI": [metric.interval_text(low, high) for metric, low, high in ends],
             "result": list(table["result"]),
         }
     )
@@ -141,9 +140,9 @@ def _as_text(table: Table) -> str:
 def _sentence(row: Mapping[Any, Any]) -> str:
     metric = _CHECKED[row["check"]]
     if not math.isfinite(row["value"]):
-        return f"{metric.words}: none is beyond chance"
+        return f"{metric.words}: none is significant"
     ends = metric.interval_text(row["low"], row["high"])
-    measured = metric.text_alone(row["value"]) + (f" (95 %: {ends})" if ends else "")
+    measured = metric.text_alone(row["value"]) + (f" (95 % CI {ends})" if ends else "")
     where = f", {row['where']}" if row["where"] else ""
     return f"{metric.words} is {measured}, limit {metric.text(row['limit'])}{where}"
 

@@ -52,7 +52,7 @@ method_option = click.option(
     "--against",
     multiple=True,
     metavar="DATA",
-    help="In place of recalibrators: hold DATA against these other rows, or the rows of another "
+    help="In place of recalibrators: compare DATA with these other rows, or the rows of another "
     "model, Parquet files of any length, by sums over cells. May be repeated.",
 )
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
@@ -78,7 +78,7 @@ def compare(
     worst group. Local errors are measured on the first map; LoRe smooth weighs them all.
 
     With --against, DATA and the other rows are summed in the cells of one map, and every metric is
-    given with its difference and the bounds that surely hold that.
+    given with its difference and its guaranteed bounds.
     """
     from lore_core.comparison.effects import about_predictions
 
@@ -150,8 +150,8 @@ def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -
     headings = {"value": "DATA", "other": "against"}
     text = (
         f"At {share_words(found.larger)} of the rows of DATA the local error of --against is "
-        f"surely larger, at {share_words(found.smaller)} surely smaller, taken at the mean place "
-        "of the cell a row is in. “Surely” is of these rows; it says nothing of chance.\n"
+        f"certainly larger, at {share_words(found.smaller)} certainly smaller, at the mean "
+        "position of the row's cell. That is of these rows and no test.\n"
         f"Against {other.n_rows:,} rows. {view.basis()}"
     )
     shown = {headings.get(name, name): column for name, column in columns.items()}

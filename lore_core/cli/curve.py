@@ -120,8 +120,8 @@ def _text(table: Table) -> str:
         key = about.key
         cells[f"{about.title}, points"] = [POINTS.text(value) for value in shown[key]]
         for between, low, high in (
-            ("by chance", f"{key}_chance_low", f"{key}_chance_high"),
-            ("surely", f"{key}_at_least", f"{key}_at_most"),
+            ("if calibrated", f"{key}_chance_low", f"{key}_chance_high"),
+            ("guaranteed", f"{key}_at_least", f"{key}_at_most"),
         ):
             if low in shown:
                 # (Two columns of one heading: a mapping needs two names.)

@@ -42,7 +42,7 @@ def fairness(
 ) -> Output:
     """Measure every group under every recalibrator.
 
-    Which groups are off beyond chance and which method mends that; the group furthest off under
+    Which groups are significantly miscalibrated and which method corrects that; the worst under
     each method with its gap and the 95 % interval, for all groups at once; and the worst cell of
     group and confidence bin. The paper's maximum over cells however small is in --json.
     """

@@ -11,7 +11,7 @@ from lore_core import figures, metrics as measures, regions, view as views
 from lore_core.cli import source
 from lore_core.cli.options import ViewOptions, view_command
 from lore_core.cli.output import Output, Progress, results, text_table
-from lore_core.cli.places import against_option
+from lore_core.cli.subgroups import against_option
 from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS
@@ -22,7 +22,7 @@ from lore_core.metrics.catalogue import MIN_BIN_ROWS
 @view_command(
     "lore landscape demo -o landscape.html",
     "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
-    "lore landscape predictions.csv --absolute --beyond-chance -o map.pdf -o map.parquet",
+    "lore landscape predictions.csv --absolute --significant-only -o map.pdf -o map.parquet",
     "lore landscape 'part-*.parquet' --workers 2 --sums sums -o map.html",
     sums=True,
 )
@@ -39,12 +39,10 @@ from lore_core.metrics.catalogue import MIN_BIN_ROWS
     help="2-D map of the picture, if not the one rows are near on (default: that, or pca-2).",
 )
 @click.option("--signed/--absolute", default=True, help="What colour means.")
-@click.option(
-    "--beyond-chance", is_flag=True, help="Colour only places that are wrong beyond chance."
-)
+@click.option("--significant-only", is_flag=True, help="Colour only significant subgroups.")
 @against_option
 @click.option(
-    "--outlines/--no-outlines", default=True, help="Outline these places (see lore places)."
+    "--outlines/--no-outlines", default=True, help="Outline the subgroups (see lore subgroups)."
 )
 @click.option(
     "--show",
@@ -59,7 +57,7 @@ def landscape(
     wanted: str,
     draw_on: str | None,
     signed: bool,
-    beyond_chance: bool,
+    significant_only: bool,
     against: Any,
     outlines: bool,
     show: str,
@@ -67,14 +65,14 @@ def landscape(
 ) -> Output:
     """Draw where the confidence is wrong.
 
-    The signed local calibration error of the evaluation rows on a 2-D map: red promises too much,
+    The signed local calibration error of the evaluation rows on a 2-D map: red is overconfident,
     blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
     row a node of the map: x, y, signed_error, n_eff). With --target all it draws rows by the class
     that is most wrong around them.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map: the same field, how far at most it is from the exact one (columns
-    at_least, at_most of one bin), and how the LCE is spread over the rows; no places and no rows.
+    at_least, at_most of one bin), and how the LCE is spread over the rows; no subgroups, no rows.
     """
     from lore_core.cli.metrics import output_of_classes
     from lore_core.view.scene import Scene
@@ -82,9 +80,9 @@ def landscape(
     value: Any = "signed" if signed else "absolute"
     view = source.open_source(given, progress, all_classes=True)
     if not isinstance(view, views.View):
-        if beyond_chance or draw_on is not None or show != "field":
+        if significant_only or draw_on is not None or show != "field":
             raise InputError(
-                "'--beyond-chance', '--draw-on' and '--show rows' need single rows, which sums "
+                "'--significant-only', '--draw-on' and '--show rows' need single rows, which sums "
                 "do not hold. Leave them out, or name fewer files."
             )
         return _of_sums(view, _bin(views.where.reliability_of(view), wanted), value, progress)
@@ -99,10 +97,10 @@ def landscape(
         on = lore.embedding.make_map(view.dataset, name, random_state=view.seed, progress=progress)
         axes = on.label
     found, only = [], None
-    if outlines or beyond_chance:
+    if outlines or significant_only:
         search = views.where.subgroups_of(view, against=against, progress=progress)
         found = views.where.outlines_of(search, view.points(on=on)) if outlines else []
-        only = search.inside() if beyond_chance else None
+        only = search.inside() if significant_only else None
     scene = Scene(view, errors, bins, chosen, on, axes, only)
     field = views.where.field_of(view, errors, bin_index=chosen, on=on, only=only)
     chart = figures.landscape_figure(
@@ -122,7 +120,7 @@ def landscape(
         **view.settings(),
         "bin": scene.bin_name,
         "drawn_on": axes,
-        "beyond_chance_only": beyond_chance,
+        "significant_only_only": significant_only,
         "nodes": chart.table.to_dict(orient="records"),
     }
     return Output(content, chart.table, [scene.sentence], chart=chart)
@@ -140,7 +138,7 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
     columns = {
         "": list(spread),
         "LCE at most, points": [POINTS.text(of.value) for of in spread.values()],
-        "surely": [POINTS.interval_text(of.low, of.high) for of in spread.values()],
+        "guaranteed": [POINTS.interval_text(of.low, of.high) for of in spread.values()],
     }
     content = {
         **view.settings(),

@@ -40,16 +40,16 @@ def metrics(
     """Every metric of the Overview, with interval and chance.
 
     The verdict in one sentence and what it rests on; global and local metrics of the evaluation
-    rows, their 95 % intervals and how often a calibrated model would show as much by chance; and
-    the places behind the verdict. With --target all the local error of all probabilities together,
-    its noise taken off, held against models whose every probability is right, and each class.
+    rows, their 95 % intervals and how often a calibrated model would show as much; and the
+    subgroups behind the verdict. With --target all the local error of all probabilities together,
+    its noise taken off, compared with calibrated models, and each class.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, local metrics
     come from sums over cells of the map, with the bounds that surely hold them and without places.
     """
     import pandas as pd
 
-    from lore_core.cli.places import described, subgroups_text
+    from lore_core.cli.subgroups import described, subgroups_text
     from lore_core.metrics.tables import metric_columns
     from lore_core.report.model_card import model_card
 
@@ -78,7 +78,12 @@ def metrics(
             "evidence": conclusion.evidence,
         }
         subgroups = listed.to_dict(orient="records")
-        content = {**view.settings(), "verdict": verdict, "metrics": by_name, "places": subgroups}
+        content = {
+            **view.settings(),
+            "verdict": verdict,
+            "metrics": by_name,
+            "subgroups": subgroups,
+        }
         sentences = [conclusion.sentence, conclusion.evidence]
         if card_path is not None:
             name, shown = view.dataset.name, pd.DataFrame(columns)
@@ -132,7 +137,7 @@ def _classes_text(table: Table) -> str:
     return text_table(
         {
             "": [str(name) for name in table.index],
-            "promised": [percent(share) for share in table["promised"]],
+            "mean probability": [percent(share) for share in table["mean_probability"]],
             "came": [percent(share) for share in table["came"]],
             "gap, points": [signed_points(gap) for gap in table["gap"]],
             "ECE": [POINTS.text(error) for error in table["ece"]],

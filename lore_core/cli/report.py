@@ -75,8 +75,8 @@ def report(
     makes the same numbers again.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it has what
-    sums over cells of the map say: metrics, curve and landscape, with the bounds that surely hold
-    them; no places, columns, groups, recalibrators and decisions.
+    sums over cells of the map say: metrics, curve and landscape, with guaranteed
+    bounds; no subgroups, columns, groups, recalibrators and decisions.
     """
     from lore_core.cli.source import open_source
     from lore_core.data.dataset_files import content_digest

@@ -44,8 +44,8 @@ def watch(
     are there are looked at. The first files say which map and bins are used. A batch is kept as
     sums over cells of the map: no row stays, and the files may go.
 
-    Each batch is held against all before it: is the error anywhere, on the whole, in a confidence
-    bin or at a place of the map, another one than before, by more than chance?
+    Each batch is compared with all before it: is the error anywhere, on the whole, in a confidence
+    bin or in a region of the map, significantly another one than before?
     """
     from lore_core.mergeable.partitions.batches import change_words, movement_frame, movement_words
 
@@ -73,7 +73,7 @@ def watch(
     ]
     basis = (
         f"{rows_words(sum(of.n_rows for of in watched))} in {text} on {plan.note}. p: how often a "
-        "model that does not change shows a place that changed as much since all earlier batches "
+        "model that does not change shows as large a change since all earlier batches "
         f"together; * at {percent(level, 0)} or less."
     )
     return Output(

@@ -1,4 +1,4 @@
-"""Effects of recalibration on the same rows: worst places, most probable classes, rewards."""
+"""Effects of recalibration on the same rows: worst parts, most probable classes, rewards."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ from lore_core.metrics.rewards import RewardCurve, reward_curves
 _TIE = 1e-9
 #: Changes of a gap by less are of no consequence.
 MATTERS = 0.01
-COLUMNS = ["metric", "worst", "place", "rows", "before", "after", "low", "high", "change"]
+COLUMNS = ["metric", "worst", "where", "rows", "before", "after", "low", "high", "change"]
 
 
 def try_worst_parts(
@@ -55,7 +55,7 @@ def try_worst_parts(
                         "method": method,
                         "metric": metric.name,
                         "worst": when,
-                        "place": part.name,
+                        "where": part.name,
                         "rows": n,
                         "before": old - accuracy,
                         "after": new - accuracy,
@@ -118,14 +118,14 @@ def about_predictions(table: pd.DataFrame) -> str:
     )
     sure = table[(table["low"] > 0) | (table["high"] < 0)].sort_values("difference")[::-1]
     if sure.empty:
-        return f"{text}; with no method does the accuracy surely change."
+        return f"{text}; with no method does the accuracy change significantly."
     changes = "; ".join(
         f"with “{name}” to {percent(row['accuracy'])} "
         f"({POINTS.text(row['difference'], signed=True)} points, "
-        f"95 %: {POINTS.interval_text(row['low'], row['high'], signed=True)})"
+        f"95 % CI {POINTS.interval_text(row['low'], row['high'], signed=True)})"
         for name, row in sure.iterrows()
     )
-    return f"{text}; the accuracy then surely changes, {changes}."
+    return f"{text}; the accuracy then changes significantly, {changes}."
 
 
 def compare_rewards(

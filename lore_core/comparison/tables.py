@@ -14,7 +14,7 @@ from lore_core.metrics.catalogue import CATALOGUE, unit_of
 from lore_core.metrics.tables import table_of_metrics
 
 Checked = Literal["met", "not sure", "exceeded"]
-PLACES = "worst place"
+SUBGROUPS = "worst subgroup"
 _COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 
 
@@ -73,7 +73,7 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Check the held-out gap with the bound furthest from 0 against a limit; one row."""
     if not len(subgroups):
-        rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]
+        rows = [(SUBGROUPS, limit, np.nan, np.nan, np.nan, "met", "")]
         return pd.DataFrame(rows, columns=_COLUMNS)
     ends = subgroups[["held_out_gap_low", "held_out_gap_high"]].to_numpy()
     gap = subgroups["held_out_gap"].to_numpy()
@@ -81,7 +81,9 @@ def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
     worst = int(low.argmax())
     value = float(abs(gap[worst]))
     result = _result(1.0, value, float(low[worst]), limit)
-    rows = [(PLACES, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst])]
+    rows = [
+        (SUBGROUPS, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst])
+    ]
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 

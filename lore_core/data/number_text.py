@@ -71,8 +71,8 @@ def gap_words(gap: float, low: float = math.nan, high: float = math.nan) -> str:
 
 
 def signed_gap(gap: float) -> str:
-    """Write an average gap: ``"4.3 points too sure"``."""
-    return f"{decimal(abs(gap) * HUNDREDTHS, 1)} points {'too sure' if gap > 0 else 'too unsure'}"
+    """Write an average gap: ``"4.3 points overconfident"``."""
+    return f"{decimal(abs(gap) * HUNDREDTHS, 1)} points {'over' if gap > 0 else 'under'}confident"
 
 
 def rows_words(n_rows: int) -> str:

@@ -59,7 +59,7 @@ class VectorChance:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the average is beyond chance."""
+        """Whether the average is significant."""
         return self.p_value <= ALPHA
 
     @property
@@ -69,17 +69,17 @@ class VectorChance:
             return "No row has ten effective neighbours: raise γ."
         found = int(self.beyond.sum())
         where = (
-            f"at {rows_words(found)} ({share_words(found / self.n_supported)}) beyond chance by "
+            f"at {rows_words(found)} ({share_words(found / self.n_supported)}) significant by "
             "themselves"
             if found
-            else "at no single row beyond chance by itself"
+            else "at no single row significant by itself"
         )
-        verdict = "beyond chance" if self.is_significant else "not beyond chance"
+        verdict = "significant" if self.is_significant else "not significant"
         after = f", {where}" if self.is_significant else ""
         return (
             f"On {rows_words(self.n_supported)} with ten effective neighbours or more the whole "
             f"vector is off by {points_words(self.average, 1)} points, less its noise: {verdict} "
-            "(models whose every probability is right stay below "
+            "(calibrated models stay below "
             f"{points_words(self.chance_level, 1)} in 95 %; {p_sentence(self.p_value)}){after}."
         )
 
@@ -285,7 +285,7 @@ def class_table(
     Returns
     -------
     DataFrame
-        ``promised`` and ``came``, a class's mean probability and share; ``gap``, their difference;
+        ``mean_probability`` and ``frequency`` of a class; ``gap``, their difference;
         ``ece``, in bins of its own probability; over the supported rows ``local``, the root mean
         square of its SLCE less its noise, and ``alce`` and ``mlce``, noise and all. With ``chance``
         also ``chance_level``, the 95 % point of ``local`` where every probability is right;
@@ -297,8 +297,8 @@ def class_table(
     mean = p.mean(axis=0)
     came = np.bincount(dataset.labels, minlength=n_classes) / len(dataset)
     columns = {
-        "promised": mean,
-        "came": came,
+        "mean_probability": mean,
+        "frequency": came,
         "gap": mean - came,
         "ece": [
             expected_calibration_error(p[:, k], dataset.labels == k, n_bins=n_bins, binning=binning)
@@ -319,31 +319,32 @@ def class_table(
 
 
 def describe_classes(table: pd.DataFrame) -> str:
-    """Say which class to mend first."""
+    """Say which class is the worst."""
     if table["p_value"].isna().all():
         return ""
     among = f"all {len(table)} classes taken together"
     beyond = table[table["p_value"] <= ALPHA]
     if beyond.empty:
-        return f"No single class is off beyond chance, {among}."
+        return f"No single class is significantly miscalibrated, {among}."
     worst = beyond.iloc[0]
     size = (
-        f"{points_words(worst['local'], 1)} points, less its noise (right models stay below "
+        f"{points_words(worst['local'], 1)} points, less its noise (calibrated models stay below "
         f"{points_words(worst['chance_level'], 1)} in 95 %; {p_sentence(worst['p_value'])}"
     )
     if len(table) == 2:
         return f"Of two classes each is off by what the other is, the other way round: {size})."
-    way = "too often" if worst["gap"] > 0 else "too seldom"
+    way = "too high" if worst["gap"] > 0 else "too low"
     text = (
-        f"Mend “{beyond.index[0]}” first: its probability is off by {size}, {among}), over all "
-        f"rows promised {points_words(abs(worst['gap']), 1)} points {way}."
+        f"The worst class is “{beyond.index[0]}”: its probability is off by {size}, {among}), "
+        f"over all rows {points_words(abs(worst['gap']), 1)} points {way}."
     )
     if len(beyond) > 1:
-        text += f" {len(beyond)} of {len(table)} classes are beyond chance."
+        text += f" {len(beyond)} of {len(table)} classes are significantly miscalibrated."
     if (found := int(table["rows"].sum())) > 0:
         name, most = table["rows"].idxmax(), int(table["rows"].max())
         of_them = "all" if most == found > 1 else f"{most:,}"
         text += (
-            f" “{name}” is the furthest off at {of_them} of the {rows_words(found)} beyond chance."
+            f" “{name}” is the furthest off at {of_them} of the {rows_words(found)} that are "
+            "significant."
         )
     return text

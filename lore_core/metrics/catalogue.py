@@ -104,7 +104,7 @@ WORST_GROUP_GAP = Metric(
 )
 ALCE = Metric(
     name="ALCE",
-    explanation="Average local calibration error: the mean over rows, each held against its "
+    explanation="Average local calibration error: the mean over rows, each compared with its "
     "neighbours.",
     unit=POINTS,
     needs=("features",),
@@ -148,7 +148,7 @@ SMOOTH_ECE = Metric(
 MCE = Metric(
     name="MCE",
     explanation="Maximum calibration error: the gap of the worst confidence bin, however few rows "
-    "it holds: small ones make it large by chance.",
+    "it holds: small ones make it large by noise.",
     unit=POINTS,
     formula="confidence-bins",
     measure=lambda rows: rows.reliability.maximum_calibration_error,

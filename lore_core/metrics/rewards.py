@@ -191,7 +191,7 @@ def _rows_alike(
 def describe_rewards(
     curves: Mapping[str, RewardCurve], *, unsure_cost: float, wrong_cost: float
 ) -> str:
-    """Say which method saves most at the reader's own costs, and whether beyond chance.
+    """Say which method saves most at the reader's own costs, and whether significantly.
 
     ``curves``: by method, with the first as baseline, at the one ratio w/u.
     """
@@ -202,7 +202,7 @@ def describe_rewards(
     start = f"At w/u = {wrong_cost / unsure_cost:g} the threshold is {percent(threshold)}."
     if best == first or not lead.gain_low[0] > 0:
         return (
-            f"{start} No method saves more than “{first}” beyond chance on these "
+            f"{start} No method saves significantly more than “{first}” on these "
             f"{lead.n_rows:,} rows."
         )
     gain, low, high = (
@@ -210,5 +210,5 @@ def describe_rewards(
     )
     return (
         f"{start} “{best}” answers {percent(lead.answered[0])} of {lead.n_rows:,} rows and saves "
-        f"{gain:.3g} a row (95 %: {low:.3g} to {high:.3g}) over “{first}”."
+        f"{gain:.3g} a row (95 % CI {low:.3g} to {high:.3g}) over “{first}”."
     )

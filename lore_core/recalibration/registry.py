@@ -23,14 +23,14 @@ class Method(NamedTuple):
 
 
 _TOP, _VECTOR = "the predicted class", "the whole vector"
-_FEATURES, _PLACE = "features", "the place on a map"
+_FEATURES, _PLACE = "features", "the position on a map"
 
 #: All of our own by their command names, in the order of comparisons.
 METHODS = {
     "none": Method(
         "base:NoRecalibration",
         "nothing",
-        "No other method is significantly better on NLL; it is what the others are held against.",
+        "No other method is significantly better on NLL; it is what the others are compared with.",
     ),
     "temperature": Method(
         "temperature_scaling:TemperatureScaling",
@@ -40,7 +40,7 @@ METHODS = {
     "vector": Method(
         "affine_softmax:VectorScaling",
         _VECTOR,
-        "Some classes are promised too much and others too little.",
+        "Some classes are overconfident and others underconfident.",
         standard=False,
     ),
     "matrix": Method(

@@ -62,8 +62,8 @@ class SumsView:
         return (
             f"{self.name}: {self.rows}, {kernel}{self.bins_in_words}. Local errors are from sums "
             f"over {len(self.sums.cells):,} cells of width {self.sums.width:g} on "
-            f"{self.run.plan.note}: “surely” is where the exact number lies. Without it a number "
-            "is exact."
+            f"{self.run.plan.note}: “guaranteed” are bounds of the exact number. Without them a "
+            "number is exact."
         )
 
     def settings(self) -> dict[str, Any]:

@@ -154,10 +154,9 @@ def worst_parts_table(result: Comparison) -> None:
         shown.style.apply(tint, axis=1),
         hide_index=True,
         height="content",
-        column_order=["metric", "worst", "place", "rows", "before", "after", "low", "high"],
+        column_order=["metric", "worst", "where", "rows", "before", "after", "low", "high"],
         column_config={
             "metric": "maximum",
-            "place": "where",
             "rows": count_column("held-out rows"),
             "before": points_column("gap before, points", signed=True),
             **with_interval("after", "gap after, points", low="low", high="high"),

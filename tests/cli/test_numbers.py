@@ -42,10 +42,10 @@ class TestMetrics:
         assert found["accuracy"]["low"] == shown.loc["accuracy", "low"]
 
     def test_top_places(self, run, run_json, file):
-        assert run_json("metrics", file, "--draws", "0", "--top", "0")["places"] == []
+        assert run_json("metrics", file, "--draws", "0", "--top", "0")["subgroups"] == []
         options = (file, "--gamma", "0.4")
-        listed = run_json("metrics", *options, "--draws", "0", "--top", "1")["places"]
-        assert listed == run_json("places", *options)["places"][:1]
+        listed = run_json("metrics", *options, "--draws", "0", "--top", "1")["subgroups"]
+        assert listed == run_json("subgroups", *options)["subgroups"][:1]
         text = run("metrics", *options, "--draws", "0", "--top", "1")
         assert f"1. {listed[0]['sentence']}\n   {listed[0]['evidence']}\n" in text
 
@@ -57,7 +57,7 @@ class TestMetrics:
         assert found["target"] == "class positive"
         found = run_json("metrics", file, "--map", "none", "--draws", "0")
         assert "MLCE" not in found["metrics"]
-        assert {item["kind"] for item in found["places"]} <= {"slice"}
+        assert {item["kind"] for item in found["subgroups"]} <= {"slice"}
         assert found["gamma"] is None
 
     def test_rows_without_a_split_are_divided_as_in_the_dashboard(self, run, undivided):
@@ -96,7 +96,7 @@ class TestLandscape:
         self, run, file, dataset, points, known, tmp_path, beyond_chance
     ):
         out = tmp_path / "nodes.parquet"
-        more = ["--beyond-chance", "--against", "zero"] if beyond_chance else []
+        more = ["--significant-only", "--against", "zero"] if beyond_chance else []
         run("landscape", file, "--bin", "0.7", "--bins", "3", "--gamma", "0.4", "-o", out, *more)
         search = lore.find_subgroups(dataset.evaluation, points, gamma=0.4, against="zero")
         table = lore.reliability_table(*known, n_bins=3)
@@ -172,21 +172,21 @@ class TestCurve:
 
 class TestPlaces:
     def test_are_those_of_the_library(self, run, run_json, file, dataset, points):
-        options = ("places", file, "--gamma", "0.3", "--against", "zero")
+        options = ("subgroups", file, "--gamma", "0.3", "--against", "zero")
         found = run_json(*options)
         search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3, against="zero")
         assert len(search.subgroups) >= 1
-        for item, place in zip(found["places"], search.subgroups, strict=True):
+        for item, place in zip(found["subgroups"], search.subgroups, strict=True):
             assert item["sentence"] == lore.regions.describe_subgroup(place)
             assert item["evidence"] == lore.regions.evidence_of(place, search)
             assert item["gap"] == place.gap
             assert item["held_out_p_adjusted"] == place.held.p_adjusted
         assert (found["tried"], found["against"]) == (search.tried, "zero")
         text = run(*options)
-        assert all(item["sentence"] in text for item in found["places"])
-        assert f"Of {search.tried} places found on one half" in text
+        assert all(item["sentence"] in text for item in found["subgroups"])
+        assert f"of {search.tried} subgroups tested" in text
         # A region is described.
-        found = run_json("places", file, "--gamma", "0.3")["places"]
+        found = run_json("subgroups", file, "--gamma", "0.3")["subgroups"]
         search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3)
         coded = lore.regions.variables.attributes.telling_attributes(dataset.evaluation)
         for number, (item, place) in enumerate(zip(found, search.subgroups, strict=True)):

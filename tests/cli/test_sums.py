@@ -57,7 +57,7 @@ def test_a_curve_of_sums(run, parts, tmp_path):
     chart, table = tmp_path / "curve.svg", tmp_path / "curve.csv"
     files = (item for path in (chart, table, tmp_path / "curve.html") for item in ("-o", path))
     run("curve", parts, "--cells", 1000, "--bins", 2, *files)
-    assert "where the exact curve surely is" in chart.with_suffix(".html").read_text()
+    assert "guaranteed bounds of the exact curve" in chart.with_suffix(".html").read_text()
     assert chart.stat().st_size > 1000
     numbers = pd.read_csv(table)
     assert (numbers["alce_at_least"] <= numbers["alce_at_most"]).all()
@@ -66,14 +66,14 @@ def test_a_curve_of_sums(run, parts, tmp_path):
 def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     said = run("metrics", parts, "--draws", 39)
-    assert "surely" in said
+    assert "guaranteed" in said
     assert "sums over" in said
     curve = run("curve", parts, "--bins", 2)
-    assert "surely" in curve
+    assert "guaranteed" in curve
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     said = run("metrics", parts, "--map", "none", "--draws", 0)
     assert "ECE" in said
-    assert "surely" not in said
+    assert "guaranteed" not in said
 
 
 def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, refuses):
@@ -95,7 +95,7 @@ def test_two_sets_of_rows(run, run_json, parts, refuses):
     for name in ("ECE", "ALCE"):
         of = said["metrics"][name]
         assert of["difference"] == pytest.approx(of["other"] - of["value"])
-    assert "surely larger" in run("compare", one, *options)
+    assert "certainly larger" in run("compare", one, *options)
     refuses("--against", "compare", parts, "--workers", "2")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.cli import COMMANDS, lore as command, main, output, places, source
+from lore_core.cli import COMMANDS, lore as command, main, output, source, subgroups
 from lore_core.view import where
 
 LORE = [sys.executable, "-m", "lore_core.cli"]
@@ -88,7 +88,7 @@ class TestExitCodes:
             ["metrics"],
             ["metrics", "demo", "--gamma", "0"],
             ["metrics", "demo", "--binning", "equal"],
-            ["places", "demo", "--against", "nothing"],
+            ["subgroups", "demo", "--against", "nothing"],
             ["metrics", "demo", "--nonsense"],
         ],
     )
@@ -111,21 +111,21 @@ class TestExitCodes:
         def described(*_):
             raise fault
 
-        monkeypatch.setattr(places, "described", described)
+        monkeypatch.setattr(subgroups, "described", described)
         with pytest.raises(fault):
-            main(["places", file])
+            main(["subgroups", file])
 
     def test_a_warning_is_one_line(self, monkeypatch, file, run):
-        said = places.described
+        said = subgroups.described
 
         def described(*arguments):
             warnings.warn("Files were damaged.", RuntimeWarning, stacklevel=2)
             return said(*arguments)
 
-        monkeypatch.setattr(places, "described", described)
+        monkeypatch.setattr(subgroups, "described", described)
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            run("places", file, error="lore: Files were damaged.\n")
+            run("subgroups", file, error="lore: Files were damaged.\n")
 
 
 class TestHelp:
@@ -223,14 +223,14 @@ def test_jobs_limit_the_threads_until_the_command_ends(file, monkeypatch, capsys
         return search(*arguments, **options)
 
     monkeypatch.setattr(where, "subgroups_of", watched)
-    assert main(["places", file, "--jobs", "1"]) == 0
+    assert main(["subgroups", file, "--jobs", "1"]) == 0
     assert seen == [1]
     assert thread_count(None) == before
 
 
 def test_a_check_fails_with_its_own_code_and_says_so_in_junit(file, tmp_path, capsys):
     path = tmp_path / "checks.xml"
-    limits = ["--max-ece", "90", "--max-place", "1", "--junit", str(path)]
+    limits = ["--max-ece", "90", "--max-subgroup", "1", "--junit", str(path)]
     assert main(["check", file, *limits]) == 3
     said = capsys.readouterr().out
     assert re.search(r"worst place, points +1.0 .* exceeded\n", said)

@@ -101,8 +101,8 @@ def test_places_of_maxima_are_tried_on_rows_that_did_not_choose_them():
     assert (held >= 40).all()
     before = found[found["worst"] == "before"].set_index("metric")
     assert list(before.index) == ["max cell gap", "MCE"]
-    assert before.loc["MCE", "place"] == "confidence 90–100 %"
-    assert before.loc["max cell gap", "place"] == "one, confidence 90–100 %"
+    assert before.loc["MCE", "where"] == "confidence 90–100 %"
+    assert before.loc["max cell gap", "where"] == "one, confidence 90–100 %"
     _, high = wilson_interval(0, len(held))
     for _, row in before.iterrows():
         assert row[["rows", "before", "after"]].tolist() == pytest.approx([len(held), 0.95, 0.5])

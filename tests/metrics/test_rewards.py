@@ -78,7 +78,7 @@ def test_sentence_claims_only_what_is_beyond_chance():
     assert "“LoRe” answers 75.0 % of 200 rows and saves 4.5 a row" in text
     assert "threshold is 90.0 %" in text
     text = describe_rewards({"No recalibration": none, "same": none}, unsure_cost=1, wrong_cost=10)
-    assert "No method saves more than “No recalibration” beyond chance" in text
+    assert "No method saves significantly more than “No recalibration”" in text
 
 
 def test_several_at_once_are_each_held_against_the_first():

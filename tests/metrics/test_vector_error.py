@@ -157,7 +157,7 @@ def test_what_is_planted_is_found_where_it_is_and_named():
     assert said.startswith("Mend “1” first: its probability is off by ")
     assert "points too seldom." in said
     assert "“1” is the furthest off at " in said
-    assert "beyond chance by themselves" in chance.sentence
+    assert "significant by themselves" in chance.sentence
 
 
 def test_too_narrow_a_kernel_says_so():

@@ -42,7 +42,7 @@ data = lore.load("data.npz")
 calibration = lore.embed(data.features).rows(data.in_split("calibration"))
 lore.LoRe().fit(data.calibration, calibration).save("m.lore")
 for line in (
-    "--help", "metrics data.npz", "landscape data.npz -o l.csv", "places data.npz",
+    "--help", "metrics data.npz", "landscape data.npz -o l.csv", "subgroups data.npz",
     "curve data.npz -o c.json",
     "variables data.npz", "compare data.npz", "fairness data.npz",
     "decisions data.npz -o d.parquet",

@@ -120,7 +120,7 @@ def test_the_command(dataset, view, said, values, metrics, tmp_path, capsys):
     numbers = {name: found["metrics"][name]["value"] for name in values}
     assert numbers == pytest.approx(values, abs=1e-12)
     search = subgroups_of(view)
-    assert [subgroup["sentence"] for subgroup in found["places"]] == [
+    assert [subgroup["sentence"] for subgroup in found["subgroups"]] == [
         describe_subgroup(subgroup) for subgroup in search.subgroups[:3]
     ]
 

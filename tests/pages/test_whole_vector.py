@@ -74,7 +74,7 @@ def test_page_library_command_and_report_have_the_same_numbers(
     assert told["conclusion"] == conclude_bandwidths(curve, band, on="PCA 2-D").sentence
     drawn = pd.DataFrame(told["curve"])["average"].to_numpy(float)
     assert drawn == pytest.approx(curve.average, nan_ok=True)
-    assert main(["places", str(path), "--target", "all"]) == 1
+    assert main(["subgroups", str(path), "--target", "all"]) == 1
     assert "'--target all' is for" in capsys.readouterr().err
 
     settings = ReportSettings(methods=("No recalibration",))

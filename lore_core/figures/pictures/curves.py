@@ -125,7 +125,7 @@ def _with_band(
         mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
         return item.mean, ("± 1 SD", np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0))
     if isinstance(item, BandwidthCurve) and item.bounds is not None:
-        return item, ("surely", *item.bounds[metric])
+        return item, ("guaranteed", *item.bounds[metric])
     return item, None
 
 
@@ -174,7 +174,7 @@ def _how_to_read(
     if n_runs:
         text += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
     if any(isinstance(of, BandwidthCurve) and of.bounds is not None for of in curves.values()):
-        text += " Bands: where the exact curve surely is."
+        text += " Bands: guaranteed bounds of the exact curve."
     if null is not None:
         text += (
             f" Grey: where the whole curve stays, with 95 %, if every {about.of} is right "
@@ -391,7 +391,7 @@ def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart
             if f"{name} at least" in movement:
                 ends = (movement[f"{name} {end}"] for end in ("at least", "at most"))
                 low, high = (end.to_numpy(np.float64) for end in ends)
-                marks.append(band_around(title, "surely", at, low, high, Tint(color, 0.15)))
+                marks.append(band_around(title, "guaranteed", at, low, high, Tint(color, 0.15)))
             y, hover = movement[name].to_numpy(np.float64), Hover(title, lines=("{y:.1f} points",))
             tint = Tint(color)
             marks.append(Line(at, y, tint, name=title, group=title, dots=True, hover=hover))
@@ -401,9 +401,9 @@ def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart
         title="How the errors move",
         subtitle=rows,
         how_to_read=(
-            "Dotted: a place changed since all earlier batches by more than chance does in "
+            "Dotted: some region changed since all earlier batches more than noise does in "
             f"{percent(level, 0)} of batches. ALCE and MLCE are larger where a batch has few rows. "
-            "Bands: where the exact number surely is."
+            "Bands: guaranteed bounds of the exact number."
         ),
         alt=f"Supported MLCE, ALCE and ECE of {batches_words(len(at))}; marked: {len(changed)}",
         name="movement",

@@ -78,7 +78,7 @@ def group_figure(
         place = place + spread[position]
         marks += _with_intervals(label, interval, place, tints, hover, bold=by_sign)
     meaning = (
-        "Right of zero: promised too much. The intervals hold for all groups at once."
+        "Right of zero: overconfident. The intervals hold for all groups at once."
         if gap
         else ABOUT_INTERVALS
     )
@@ -167,7 +167,8 @@ def _hover(record: Record, method: str) -> Hover:
         f", {method}",
         (
             f"{rows_words(record['rows'])}{few}",
-            f"promised {percent(record['mean_confidence'])}, got {percent(record['accuracy'])}",
+            f"confidence {percent(record['mean_confidence'])}, "
+            f"accuracy {percent(record['accuracy'])}",
             f"ECE {ECE.text(record['ece'])}, MCE {MCE.text_alone(record['mce'])}",
         ),
     )
@@ -223,7 +224,7 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool =
         how_to_read=(
             "One dot a run, its height within the strip means nothing; the diamond is the mean, "
             f"the bar ± one standard deviation over runs.{joined} Overlapping strips can still "
-            "differ beyond chance: every method saw the same runs, and the table compares in pairs."
+            "differ significantly: every method saw the same runs, and the table compares in pairs."
         ),
         alt=f"{words_of(metric)} of {result.n_runs} runs under {', '.join(methods)}",
         name=f"runs-{metric.lower().replace(' ', '-')}",
@@ -310,7 +311,7 @@ def class_map_figure(
     grey, drawn = _some(np.flatnonzero(~chance.beyond), _MAX_GREY), _some(found, _MAX_COLOURED)
     few = f"{len(grey):,} of {int((~chance.beyond).sum()):,} drawn"
     marks: list[Mark] = [
-        _dots(coordinates[grey], Tint("quiet", 0.35), 3, "not beyond chance", [few] * len(grey))
+        _dots(coordinates[grey], Tint("quiet", 0.35), 3, "not significant", [few] * len(grey))
     ]
     for place, k in enumerate(named, start=1):
         at, name = drawn[wrong[drawn] == k], dataset.class_name(k)
@@ -337,7 +338,7 @@ def class_map_figure(
         }
     )
     return PanelPicture(
-        title=f"Which class is most wrong: {rows_words(len(found))} beyond chance",
+        title=f"Which class is most wrong: {rows_words(len(found))} significant",
         subtitle="",  # The names of the classes stand there.
         how_to_read=(
             "A row is coloured where the local error of all probabilities together is beyond "

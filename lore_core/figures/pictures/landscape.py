@@ -33,7 +33,7 @@ _NARROW = 330.0
 _PAD = 0.06
 #: What height means.
 _HEIGHTS = {
-    "signed": "Hills are places that promise too much, valleys those that promise too little.",
+    "signed": "Hills are overconfident, valleys underconfident.",
     "absolute": "Height is the size of the local error, whichever way it leans.",
 }
 #: Share of rows at either end that may be outliers, and how far the frame follows them (share of
@@ -318,7 +318,7 @@ def _labels(
 
 def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:
     text = (
-        "Red: the model promises more than it delivers here; blue: less."
+        "Red: overconfident; blue: underconfident."
         if value == "signed"
         else "The darker or brighter against the background, the larger the local error."
     )
@@ -335,7 +335,7 @@ def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:
         text += " Empty near these rows: too few effective neighbours."
     if field.outside_share is not None:
         text += (
-            " Only places beyond chance are coloured: "
+            " Only significant subgroups are coloured: "
             f"{share_words(field.outside_share)} of the area with enough neighbours is in none of "
             "them."
         )

@@ -167,8 +167,8 @@ def _hover(table: ReliabilityTable, k: int) -> Hover:
         f"confidence {table.bins.name(k)}",
         lines=(
             rows_words(int(table.count[k])),
-            f"promised {percent(table.confidence[k])}",
-            f"got {percent(table.accuracy[k])} (95 %: {low:.1f} to {high:.1f})",
+            f"mean confidence {percent(table.confidence[k])}",
+            f"accuracy {percent(table.accuracy[k])} (95 % CI {low:.1f} to {high:.1f})",
             f"gap {gap_words(table.gap[k])}",
         ),
     )
@@ -218,7 +218,7 @@ def isotonic_figure(
             "The line is how often rows of each confidence are right, if that can only rise with "
             "the confidence (isotonic regression, no bins). In the band lie 95 % of models whose "
             "every confidence is right, at each confidence by itself; somewhere along it many of "
-            "them leave it, so believe it where the miscalibration is beyond chance. Red: below "
+            "them leave it, so believe it where the miscalibration is significant. Red: below "
             "the band, overconfident; blue: above it, underconfident."
         ),
         alt=f"Isotonic reliability diagram of {rows}. {found.sentence}",

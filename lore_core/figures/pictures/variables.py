@@ -65,16 +65,15 @@ def variable_figure(
         sideways=not is_number,
         number=np.arange(len(table)),
         hover=[
-            Hover(str(record["value"]), lines=_promise(record))
-            for record in table.to_dict("records")
+            Hover(str(record["value"]), lines=_means(record)) for record in table.to_dict("records")
         ],
     )
     rules = [Rule(0, Tint("quiet"), level=is_number)]
     how_to_read = (
-        "Above zero (red): promises more than it gets. Whiskers are 95 % intervals; faint bars "
+        "Above zero (red): overconfident. Whiskers are 95 % intervals; faint bars "
         "cannot be told from 0."
         if is_number
-        else "Right of zero (red): promises more than it gets. In brackets the rows; whiskers are "
+        else "Right of zero (red): overconfident. In brackets the rows; whiskers are "
         "95 % intervals; faint bars cannot be told from 0."
     )
     if is_number and curve is not None and not curve.empty:
@@ -192,7 +191,7 @@ def variable_grid_figure(
         subtitle=rows,
         how_to_read=(
             "Numbers are points of confidence − accuracy; bold where the 95 % interval leaves out "
-            f"0.{few} Of many cells a few are bold by chance."
+            f"0.{few} Of many cells one in twenty is bold by noise alone."
         ),
         alt=f"Signed gap over {shape[1]} parts of {names[0]} and {shape[0]} of {names[1]}",
         name="variable-grid",
@@ -213,13 +212,13 @@ def _parts(column: pd.Series[Any], name: str) -> Axis:
 
 def _cell(record: Record, names: tuple[str, str]) -> Hover:
     few = (f"{rows_words(record['rows'])}: too few to say",)
-    lines = _promise(record) if record["shown"] else few
+    lines = _means(record) if record["shown"] else few
     return Hover(f"{names[0]} {record['x']}\n{names[1]} {record['y']}", lines=lines)
 
 
-def _promise(record: Record) -> tuple[str, ...]:
+def _means(record: Record) -> tuple[str, ...]:
     return (
         rows_words(record["rows"]),
-        f"promised {percent(record['confidence'])}, got {percent(record['accuracy'])}",
+        f"confidence {percent(record['confidence'])}, accuracy {percent(record['accuracy'])}",
         f"gap {gap_words(record['gap'], record['gap_low'], record['gap_high'])}",
     )

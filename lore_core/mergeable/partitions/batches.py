@@ -203,7 +203,7 @@ def movement_words(watched: Sequence[Watched], level: float) -> dict[str, list[s
     for name in _SHOWN:
         metric = CATALOGUE[name]
         columns[metric.heading] = [metric.text(of.metrics["value"][name]) for of in watched]
-    columns["new places"] = [
+    columns["new regions"] = [
         "" if of.change is None else share_words(of.change.unseen) for of in watched
     ]
     columns["p"] = [p_words(of.p_value) + (" *" if of.is_marked(level) else "") for of in watched]
@@ -211,9 +211,9 @@ def movement_words(watched: Sequence[Watched], level: float) -> dict[str, list[s
 
 
 def change_words(change: Change, bins: ConfidenceBins) -> str:
-    """Say where a batch changed most; nothing where no place has rows enough."""
+    """Say where a batch changed most; nothing where no region has enough rows."""
     if change.places.empty:
-        return "No place has enough rows, before and after, to be compared."
+        return "No region has enough rows, before and after, to be compared."
     most = change.places.iloc[0].to_dict()
     where = place_words(most, bins)
     return (
@@ -223,7 +223,7 @@ def change_words(change: Change, bins: ConfidenceBins) -> str:
 
 
 def place_words(place: Mapping[Hashable, Any], bins: ConfidenceBins) -> str:
-    """Say where a place is; ``place``: a row of :attr:`Change.places`."""
+    """Say where a region is; ``place``: a row of :attr:`Change.places`."""
     k = int(place["bin"])
     where = "at all confidences" if k < 0 else f"at confidence {bins.name(k)}"
     ends = [(place[f"from_{m}"], place[f"to_{m}"]) for m in (1, 2, 3) if f"from_{m}" in place]

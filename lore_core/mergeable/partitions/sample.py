@@ -140,7 +140,7 @@ class WholeData:
             f"These pages show {_drawn(self.n_drawn, self.n_drawn_from)}. Numbers of all "
             f"{self.sums.n_rows:,} evaluation rows of {self.n_files} files come from sums over "
             f"{len(self.sums.cells):,} cells of width {self.sums.width:g} on {self.plan.note}; "
-            "“surely” is where the exact number lies, and without it a number is exact."
+            "“guaranteed” are bounds of the exact number, and without them a number is exact."
         )
 
 

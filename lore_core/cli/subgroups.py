@@ -1,4 +1,4 @@
-"""``lore places``: where the confidence is worse than on average, tried on rows held out."""
+"""``lore subgroups``: where the confidence is worse than on average, tested on held-out rows."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ against_option = click.option(
     "--against",
     type=click.Choice(["auto", "zero", "average", "same confidence"]),
     default="auto",
-    help="What a place must be worse than: zero (nothing wrong), the average gap of all rows, or "
-    "that of rows of the same confidence. auto: the average where that is itself beyond chance, "
+    help="What a subgroup must be worse than: zero (nothing wrong), the average gap of all rows, "
+    "or that of rows of the same confidence. auto: the average where that is itself significant, "
     "else zero.",
 )
 
 
 @view_command(
-    "lore places demo",
-    'lore places model_cal.npz model_test.npz --map tsne --against "same confidence" -o places.csv',
+    "lore subgroups demo",
+    'lore subgroups model_cal.npz model_test.npz --map tsne --against "same confidence" '
+    "-o subgroups.csv",
 )
 @against_option
 @results()
-def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
-    """Find the places where the confidence is wrong.
+def subgroups(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
+    """Find the subgroups where the confidence is wrong.
 
     Rows that columns name, alone and in pairs, and regions of the map, together: found on one half
-    of the rows, tried on the other. Each with its gap on held-out rows and, of a region, what its
+    of the rows, tested on the other. Each with its gap on held-out rows and, of a region, what its
     rows are made of.
     """
     view = source.open_view(given, progress)
     search = views.where.subgroups_of(view, against=against, progress=progress)
     table = described(view, search, views.methods.gains_of(view) if search.subgroups else None)
-    listed = {"places": table.to_dict(orient="records")}
+    listed = {"subgroups": table.to_dict(orient="records")}
     content = {**view.settings(), **search.to_dict(), **listed}
     return Output(content, table, [subgroups_text(table), search.sentence])
 
@@ -61,7 +62,7 @@ def subgroups_text(table: Table) -> str:
             "" if subgroup["within"] is None or subgroup["within"] != subgroup["within"] else "   "
         )
         part = f"part of {subgroup['within'] + 1:.0f}: " if indent else ""
-        lines.append(f"{indent}{subgroup['place']}. {part}{subgroup['sentence']}")
+        lines.append(f"{indent}{subgroup['subgroup']}. {part}{subgroup['sentence']}")
         lines.append(f"{indent}   {subgroup['evidence']}")
         if subgroup["made_of"]:
             lines.append(f"{indent}   It is {subgroup['made_of']}.")
