@@ -111,7 +111,6 @@ class App:
         self.said_before = len(server.said)
         self.page_errors: list[str] = []
         self.gamma = page.get_by_role("slider", name="Bandwidth γ")
-        self.bins = page.get_by_role("slider", name="Confidence bins")
         self.map = page.locator(":is(.st-key-landscape, .st-key-swipe)[data-stale=false] .stage")
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
@@ -201,6 +200,16 @@ class App:
         self.next_picture()
         box.click()
         self.page.get_by_role("option", name=option, exact=True).click()
+
+    @contextlib.contextmanager
+    def settings(self) -> Iterator[Locator]:
+        """Open the settings that are folded into the header of the page."""
+        self.button("Settings").click()
+        body = self.page.get_by_test_id("stPopoverBody")
+        expect(body.get_by_role("slider", name="Confidence bins")).to_be_visible()
+        yield body
+        self.page.keyboard.press("Escape")
+        self.settle()
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name)

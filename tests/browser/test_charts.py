@@ -71,13 +71,15 @@ def test_zoom_and_element_stay_whatever_changes(curve):
     app.until(lambda: app.read("curve", ENDS) != whole, "the curve is pulled")
     seen = app.read("curve", ENDS)
     assert seen[1] - seen[0] == pytest.approx(whole[1] - whole[0])
-    app.bins.focus()
-    app.page.keyboard.press("ArrowLeft")
-    app.until_query("bins", "14")
+    with app.settings() as shown:
+        shown.get_by_role("slider", name="Confidence bins").focus()
+        app.page.keyboard.press("ArrowLeft")
+        app.until_query("bins", "14")
     app.until(lambda: "14 equal-width" in app.chart("curve").inner_text(), "the curve of 14 bins")
-    app.gamma.focus()
-    app.page.keyboard.press("ArrowRight")
-    app.until_query("gamma", "0.6")
+    with app.settings() as shown:
+        shown.get_by_role("slider", name="Bandwidth γ").focus()
+        app.page.keyboard.press("ArrowRight")
+        app.until_query("gamma", "0.6")
     app.page.emulate_media(color_scheme="dark")
     ground = "gd => gd._fullLayout.paper_bgcolor"
     app.until(lambda: app.read("curve", ground) == PAPER["dark"], "the dark curve, with no click")

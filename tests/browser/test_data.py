@@ -143,4 +143,5 @@ def test_it_starts_by_itself_and_replaces_the_stand_in(open_app, other):
         patience=180_000,  # t-SNE's threads wait for each other on a busy machine
     )
     app.settle()
-    assert app.chosen("Similar by") == "t-SNE 2-D"
+    with app.settings():
+        assert app.chosen("Similar by") == "t-SNE 2-D"

@@ -15,7 +15,7 @@ FIGURES = dict.fromkeys(PAGES, ()) | {
     "overview": ["reliability"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
-    "recalibrate": ["swipe", "reliability_before", "cdf_compare", "method_curves"],
+    "recalibrate": ["landscape_before", "landscape_after", "reliability_before"],
     "fairness": ["group_chart", "group_before", "group_after"],
     "decisions": ["reward"],
 }

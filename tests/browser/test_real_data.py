@@ -37,7 +37,8 @@ def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
     app.sees(re.compile("Largest number of excess mistakes first"))
     app.check()
 
-    app.open("recalibrate", data=key, gamma=0.2, features="PCA 2-D")
+    table = {"recalibrate_tab": "All metrics"}
+    app.open("recalibrate", data=key, gamma=0.2, features="PCA 2-D", **table)
     with app.page.expect_download() as waiting:
         app.button("Metrics as CSV").click()
     saved = io.BytesIO(waiting.value.path().read_bytes())
@@ -45,4 +46,4 @@ def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
     none, lore = table.loc["No recalibration"]["value"], table.loc["LoRe"]["value"]
     assert lore["ALCE"] < 0.8 * none["ALCE"]
     assert lore["accuracy"] == pytest.approx(none["accuracy"])
-    app.drawn("swipe")
+    app.drawn("landscape_before")

@@ -17,9 +17,10 @@ def test_a_server_from_a_deep_link_to_its_end_in_the_middle_of_a_map(light, star
         expect(app.page.get_by_role("dialog")).to_have_count(0)
         expect(app.page.get_by_text("Page not found")).to_have_count(0)
         expect(app.gamma).to_have_attribute("aria-valuetext", "0.4")
-        assert app.chosen("Similar by") == "PCA 2-D"
+        with app.settings():
+            assert app.chosen("Similar by") == "PCA 2-D"
         assert app.query()["gamma"] == "0.4"
-        app.sees(re.compile(r"All confidences: [\d,]+ rows, promised"))
+        app.sees(re.compile(r"All confidences: [\d,]+ rows, mean confidence"))
         assert "LoRe Lens is open at" in fresh.said
         app.open()
         app.sees("Where is the confidence wrong?")
@@ -47,9 +48,11 @@ def test_other_pages_keep_the_settings_lead_to_the_next_and_back(open_app):
     app.until_query("gamma", "0.6")
 
     def keeps_settings():
-        expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
-        expect(app.bins).to_have_attribute("aria-valuetext", "14")
-        assert app.chosen("Similar by") == "PCA 3-D"
+        with app.settings() as shown:
+            for name, value in (("Bandwidth γ", "0.6"), ("Confidence bins", "14")):
+                slider = shown.get_by_role("slider", name=name)
+                expect(slider).to_have_attribute("aria-valuetext", value)
+            assert app.chosen("Similar by") == "PCA 3-D"
         assert (app.query()["gamma"], app.query()["bins"]) == ("0.6", "14")
 
     def go_to_next(page, following):
