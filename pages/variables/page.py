@@ -119,7 +119,7 @@ if found.tells_the_truth:
         "wrong: do not judge by it.",
         icon=":material/warning:",
     )
-promised, got = (
+confidence, accuracy = (
     float(np.average(values, weights=view.target_rows.weights))
     for values in (view.target_rows.confidence, view.target_rows.outcome)
 )
@@ -127,7 +127,7 @@ big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
         variable_figure(
-            found.table, name=name, rows=view.rows, curve=found.curve, overall=promised - got
+            found.table, name=name, rows=view.rows, curve=found.curve, overall=confidence - accuracy
         ),
         "along",
     )
