@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chart:
+class Chart(ABC):
     """A figure with everything needed to show, read and export it.
 
     ``dataclasses.replace(chart, mode="dark", height=500)`` is the same in another look.
@@ -42,8 +43,9 @@ class Chart:
         figure = self._drawn()
         return figure if self.lay_out is None else self.lay_out(figure)
 
+    @abstractmethod
     def _drawn(self) -> go.Figure:
-        raise NotImplementedError
+        """Draw it with Plotly."""
 
     @property
     def config(self) -> dict[str, Any]:

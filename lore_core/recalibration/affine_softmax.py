@@ -48,7 +48,7 @@ class AffineSoftmax(Recalibrator):
     @abstractmethod
     def _penalties(self, strength: float, n: int, k: int) -> Penalties: ...
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         n, k = calibration.probabilities.shape
         return fit_affine(
             calibration,

@@ -98,14 +98,11 @@ class Recalibrator(ABC):
         self.fitted_on_ = FittedOn.of(calibration, embedding)
         return self
 
+    @abstractmethod
     def _fit_on(
-        self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
+        self, calibration: Dataset, embedding: OnMaps, progress: Progress | None, /
     ) -> Mapping[str, Any]:
-        """Return the state; overridden by methods that use a map or report progress."""
-        return self._fit(calibration)
-
-    def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
-        raise NotImplementedError
+        """Return the state."""
 
     def _check_params(self) -> None:  # noqa: B027 - few have any
         """Refuse invalid parameters; called by ``__init__`` and ``fit``."""
@@ -381,7 +378,7 @@ class NoRecalibration(Recalibrator):
     color = 0
     numbers_in_words = "nothing: it changes no confidence"
 
-    def _fit(self, calibration: Dataset) -> Mapping[str, Any]:
+    def _fit_on(self, calibration: Dataset, *_: object) -> Mapping[str, Any]:
         return {}
 
     @staticmethod

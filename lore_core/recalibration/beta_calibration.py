@@ -53,7 +53,7 @@ class BetaCalibration(Recalibrator):
     state_type = State
     coefficients_: Floats
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         from scipy.optimize import minimize
 
         of_class, weights = calibration.n_classes == 2, as_weights(calibration.weights)

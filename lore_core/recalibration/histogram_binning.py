@@ -84,7 +84,7 @@ class HistogramBinning(Recalibrator):
         """Return the method with these bins."""
         return cls(n_bins, binning)
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         bins = confidence_bins(calibration.confidence, self.n_bins, self.binning)
         index = bins.assign(calibration.confidence)
         return {

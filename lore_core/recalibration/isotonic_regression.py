@@ -56,7 +56,7 @@ class IsotonicRegression(Recalibrator):
     confidence_: Floats
     accuracy_: Floats
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         from sklearn.isotonic import IsotonicRegression as Fit
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
@@ -141,7 +141,7 @@ class VennAbers(Recalibrator):
     lower_: Floats
     upper_: Floats
 
-    def _fit(self, calibration: Dataset) -> VennAbersState:
+    def _fit_on(self, calibration: Dataset, *_: object) -> VennAbersState:
         values, index = np.unique(calibration.confidence, return_inverse=True)
         count = np.bincount(index)
         right = np.bincount(index, weights=calibration.outcome)

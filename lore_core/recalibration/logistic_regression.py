@@ -91,7 +91,7 @@ class LogisticRecalibration(Recalibrator):
         if self.strength is not None:
             check_positive(self.strength, "strength")
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         features = feature_table(calibration.features, calibration.name, self.label)
         strength = None if self.strength is None else float(self.strength)
         return {

@@ -84,7 +84,7 @@ class MCGrad(Recalibrator):
         """Whether its library can be found; nothing is imported."""
         return all(importlib.util.find_spec(name) is not None for name in cls.modules)
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         try:
             methods = importlib.import_module("mcgrad.methods")
         except (ImportError, OSError) as error:  # OSError: a shared object is not there

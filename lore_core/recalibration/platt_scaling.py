@@ -55,7 +55,7 @@ class PlattScaling(Recalibrator):
     slope_: float
     intercept_: float
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         from sklearn.linear_model import LogisticRegression
 
         odds = top_log_odds(calibration.probabilities, calibration.predictions)

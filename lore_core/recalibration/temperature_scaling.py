@@ -71,7 +71,7 @@ class TemperatureScaling(Recalibrator):
                 f"'bounds' must be two numbers, the smaller first; got {self.bounds!r}."
             )
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         from scipy.optimize import minimize_scalar
 
         logs = log_probabilities(calibration.probabilities)
@@ -148,7 +148,7 @@ class MMCEOptimization(TemperatureScaling):
     label = "MMCE optimization"
     color = 6
 
-    def _fit(self, calibration: Dataset) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> State:
         from scipy.optimize import minimize_scalar
 
         logs = log_probabilities(calibration.probabilities)

@@ -23,7 +23,7 @@ from pages.shared.charts import end_page
 from pages.shared.controls import in_session, last_view
 from pages.shared.header import plain
 from pages.shared.scheduler import run_when_idle
-from pages.shared.tasks import await_result, is_there, submit, this_session
+from pages.shared.tasks import await_result, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
 #: Methods drawn unasked.
@@ -173,9 +173,6 @@ def prefetch() -> None:
 
 
 def _prefetch(view: View, session: str, names: list[str] | None, column: str | None) -> None:
-    if not is_there(session):
-        return
-
     def done(request: Request[Any] | None) -> Any:
         if request is None or request.seconds > _MAX_SECONDS:
             return None

@@ -18,9 +18,9 @@ class TestMetrics:
         for name, value in summary.values.items():
             assert found["metrics"][name]["value"] == value
         search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3)
-        said = lore.regions.conclude(lore.regions.overall_gap(*known, n_bins=5), search)
+        text = lore.regions.conclude(lore.regions.overall_gap(*known, n_bins=5), search)
         parts = ("level", "sentence", "evidence")
-        assert found["verdict"] == {name: getattr(said, name) for name in parts}
+        assert found["verdict"] == {name: getattr(text, name) for name in parts}
         metrics = found["metrics"]
         assert metrics["MLCE supported"]["value"] == summary.local.supported_maximum()
         assert metrics["ECE debiased"]["value"] == summary.reliability.debiased_calibration_error

@@ -106,7 +106,7 @@ def test_runs_that_cannot_be_compared(runs):
         result.correlation()
 
     class Ended(lore.TemperatureScaling):
-        def _fit(self, calibration):
+        def _fit_on(self, calibration, *_):
             raise BrokenProcessPool("a process was terminated abruptly")
 
     with pytest.raises(MemoryError, match="want of memory"):

@@ -37,9 +37,9 @@ class TestBandwidth:
         assert note.x == pytest.approx(math.log10(0.25))
         name, curve = next(iter(curves.items()))
         chart = bandwidth_figure({name: curve}, metric="mlce", rows="")
-        said = [item.text for item in chart.figure.layout.annotations]
-        assert f"γ → ∞: MCE = {curve.mlce_infinity * 100:.1f} points" in said
-        assert any(text.endswith(f"= {curve.mlce_zero * 100:.1f} points") for text in said)
+        sentence = [item.text for item in chart.figure.layout.annotations]
+        assert f"γ → ∞: MCE = {curve.mlce_infinity * 100:.1f} points" in sentence
+        assert any(text.endswith(f"= {curve.mlce_zero * 100:.1f} points") for text in sentence)
 
     def test_the_table_holds_all_curves(self, curves):
         table = bandwidth_figure(curves, rows="").table

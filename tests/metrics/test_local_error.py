@@ -91,11 +91,13 @@ def test_directions_are_those_of_the_other_half():
         found = rows.held_out_gap(local=local)
         assert np.isnan(found[~held]).all()
         for i in np.flatnonzero(held):
-            told = np.flatnonzero(~held & (bins == bins[i]))
+            reported = np.flatnonzero(~held & (bins == bins[i]))
             near = (
-                np.exp(-np.abs(z[told] - z[i]).sum(axis=1) / 0.6) if local else np.ones(len(told))
+                np.exp(-np.abs(z[reported] - z[i]).sum(axis=1) / 0.6)
+                if local
+                else np.ones(len(reported))
             )
-            direction = np.sign(near @ (c - a)[told])
+            direction = np.sign(near @ (c - a)[reported])
             assert found[i] == pytest.approx(direction * (c - a)[i])
 
 

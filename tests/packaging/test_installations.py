@@ -61,9 +61,7 @@ for call in (
     lambda: lore.launch(data),
     lambda: lore.embed(data.features, "tsne"),
     lambda: lore.embed(data.features, "umap"),
-    lambda: lore.figures.Chart(
-        **dict.fromkeys(["title", "subtitle", "how_to_read", "alt", "name", "table"])
-    ).figure,
+    lambda: lore.figures.reliability_figure(lore.reliability_table([0.7], [1]), rows="").figure,
     lambda: lore.figures.chart_html,
     lambda: lore.write_report(data, "report"),
 ):

@@ -197,8 +197,8 @@ def cmdline(process):
 def test_no_argument_of_any_process_has_the_secret(served):
     out = served.log.with_name("opened")
     served.until(out.exists)
-    said = f"LoRe Lens is open at {served.link} (Ctrl-C closes it).\n"
-    served.until(lambda: said in served.said)
+    sentence = f"LoRe Lens is open at {served.link} (Ctrl-C closes it).\n"
+    served.until(lambda: sentence in served.said)
     words = [word for one in psutil.process_iter() for word in cmdline(one)]
     assert any(str(served.port) in word for word in words)
     arguments, page, modes, text = json.loads(out.read_text())

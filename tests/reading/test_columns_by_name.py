@@ -88,12 +88,12 @@ def test_rows_of_weight_0_are_left_out(tmp_path, isolate):
     weights = np.where(np.arange(60) < 6, 0.0, 1.0 + np.arange(60) % 4)
     path = write(tmp_path / "a.csv", table(sample_weight=weights))
     made = read(path, isolate=isolate)
-    kept = lore.load(write(tmp_path / "b.csv", table().iloc[6:]))
-    said = " ".join((*made.report.notes, *made.report.dropped))
-    assert "6 rows of 'a.csv' of weight 0" in said
-    assert "count by 'sample_weight' (1 to 4)" in said
+    saved = lore.load(write(tmp_path / "b.csv", table().iloc[6:]))
+    text = " ".join((*made.report.notes, *made.report.dropped))
+    assert "6 rows of 'a.csv' of weight 0" in text
+    assert "count by 'sample_weight' (1 to 4)" in text
     data = made.dataset
-    assert np.array_equal(data.probabilities, kept.probabilities)
+    assert np.array_equal(data.probabilities, saved.probabilities)
     np.testing.assert_allclose(data.weights, weights[6:] / weights[6:].mean())
     assert data.evaluation.accuracy == pytest.approx(
         np.average(data.evaluation.outcome, weights=weights[6::2])

@@ -137,9 +137,9 @@ def test_words_and_percentages(tmp_path):
 
 @pytest.mark.parametrize("word", ["high", "85", "120%", "", "nan"])
 def test_what_has_no_agreed_size_is_refused(tmp_path, word):
-    said = [*_SAID[:3], "very likely", "likely", word]
+    text = [*_SAID[:3], "very likely", "likely", word]
     with pytest.raises(InputError, match=r"column 'confidence' of 'answers.csv' must .*line 7"):
-        read(_log(tmp_path, said))
+        read(_log(tmp_path, text))
 
 
 def test_features_of_a_text_column(tmp_path):

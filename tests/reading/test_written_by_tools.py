@@ -242,14 +242,14 @@ def test_a_table_or_a_query(database, isolate):
     whole = lore.load(database, mapping={"table": "answers"}, isolate=isolate)
     np.testing.assert_array_equal(whole.probabilities[:, 1], frame["p"])
     found = lore.load(database, mapping={"query": JOINED}, isolate=isolate)
-    kept = frame[frame["id"] % 3 < 2]
-    np.testing.assert_array_equal(np.sort(found.probabilities[:, 1]), np.sort(kept["p"]))
+    saved = frame[frame["id"] % 3 < 2]
+    np.testing.assert_array_equal(np.sort(found.probabilities[:, 1]), np.sort(saved["p"]))
     assert sorted(found.groups["site"].unique()) == ["s0", "s1"]
     for name in (database.name, "runs.db"):  # (A name that those of both kinds have.)
         upload = io.BytesIO(before)
         upload.name = name
         again = lore.load(upload, mapping={"query": JOINED}, isolate=isolate)
-        assert len(again) == len(found) == len(kept)
+        assert len(again) == len(found) == len(saved)
     assert database.read_bytes() == before
     assert [item.name for item in database.parent.iterdir()] == [database.name]
 

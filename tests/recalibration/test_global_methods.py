@@ -135,22 +135,22 @@ def test_venn_abers_is_isotonic_regression_with_each_row_as_each_outcome():
     method = VennAbers().fit(data)
     new = np.concatenate([np.arange(51, 100) / 100, [0.7003, 0.8811]])
     found = method.recalibrate(Dataset(np.column_stack([new, 1 - new]), np.zeros(len(new), int)))
-    for confidence, said in zip(new, found.confidence, strict=True):
+    for confidence, text in zip(new, found.confidence, strict=True):
         p = []
         for added in (0.0, 1.0):
             fit = SklearnIsotonic(y_min=0, y_max=1, out_of_bounds="clip")
             fit.fit(np.append(c, confidence), np.append(outcome, added))
             p.append(float(fit.predict([confidence])[0]))
-        assert said == pytest.approx(p[1] / (1 - p[0] + p[1]), abs=1e-9)
+        assert text == pytest.approx(p[1] / (1 - p[0] + p[1]), abs=1e-9)
 
 
 def test_venn_abers_without_rows_is_that_of_joined_confidences():
     data, _ = overconfident(400, seed=1)
     method = VennAbers().fit(data)
-    kept = method.without_rows()
-    assert kept.count_.sum() == 400
-    assert kept.count_.min() >= 10
-    after, exact = (item.recalibrate(data).confidence for item in (kept, method))
+    saved = method.without_rows()
+    assert saved.count_.sum() == 400
+    assert saved.count_.min() >= 10
+    after, exact = (item.recalibrate(data).confidence for item in (saved, method))
     assert 0 < exact.min() < exact.max() < 1
     assert np.abs(after - exact).mean() < 0.03
 
@@ -158,7 +158,7 @@ def test_venn_abers_without_rows_is_that_of_joined_confidences():
 CURVE = np.array([1.5, 0.8, 0.3])
 
 
-def told(n, seed, curve=CURVE):
+def reported_rows(n, seed, curve=CURVE):
     """P(class 1) = p, delivered by a beta curve."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.01, 0.99, n)
@@ -173,7 +173,7 @@ def test_gradient_of_beta_calibration():
     at = rng.normal(size=3)
     numeric = approx_fprime(at, lambda c: total_loss(c, ends, targets)[0], 1e-7)
     np.testing.assert_allclose(total_loss(at, ends, targets)[1], numeric, atol=1e-4)
-    data, share = told(40_000, 1)
+    data, share = reported_rows(40_000, 1)
     method = BetaCalibration().fit(data)
     np.testing.assert_allclose(method.coefficients_, CURVE, atol=0.06)
     np.testing.assert_allclose(method.recalibrate(data).probabilities[:, 1], share, atol=0.01)
@@ -190,7 +190,7 @@ def test_gradient_of_beta_calibration():
 
 
 def test_beta_calibration_is_a_logistic_regression_on_both_logarithms():
-    data, _ = told(3000, 2)
+    data, _ = reported_rows(3000, 2)
     p = data.probabilities[:, 1]
     ends = np.column_stack([np.log(p), -np.log1p(-p)])
     model = LogisticRegression(C=np.inf, tol=1e-10).fit(ends, data.labels)
@@ -198,7 +198,7 @@ def test_beta_calibration_is_a_logistic_regression_on_both_logarithms():
     # Platt's targets count a row and a half otherwise.
     np.testing.assert_allclose(found, [*model.coef_[0], model.intercept_[0]], atol=0.01)
     # A slope below zero is none.
-    data, _ = told(4000, 4, (1.5, -0.5, 0.0))
+    data, _ = reported_rows(4000, 4, (1.5, -0.5, 0.0))
     a, b, _ = BetaCalibration().fit(data).coefficients_
     assert a > 0
     assert b == 0
@@ -206,7 +206,7 @@ def test_beta_calibration_is_a_logistic_regression_on_both_logarithms():
 
 @pytest.mark.parametrize("n", [1, 2, 30])
 def test_beta_calibration_of_outcomes_that_are_all_alike(n):
-    data, _ = told(n, 6)
+    data, _ = reported_rows(n, 6)
     method = BetaCalibration().fit(Dataset(data.probabilities, np.ones(n, dtype=int)))
     after = method.recalibrate(data).probabilities
     assert np.isfinite(method.coefficients_).all()

@@ -112,23 +112,23 @@ def test_rows_of_a_sparse_bin_are_left_out(calibration):
     method = LoRe(0.3, 15).fit(calibration, embed(calibration.features))
     index = method.state()["bin_index"]
     sizes = np.bincount(index, minlength=15)
-    kept = method.without_rows().state()
+    saved = method.without_rows().state()
     assert 0 < sizes[8] < 10 or (sizes[sizes > 0] < 10).any()
-    assert set(kept["bin_index"]) == set(np.flatnonzero(sizes >= 10))
-    assert kept["count"].sum() == sizes[sizes >= 10].sum()
+    assert set(saved["bin_index"]) == set(np.flatnonzero(sizes >= 10))
+    assert saved["count"].sum() == sizes[sizes >= 10].sum()
     method = HistogramBinning(15).fit(calibration)
     count = method.state()["count"]
     np.testing.assert_array_equal(count, np.histogram(calibration.confidence, 15, (0, 1))[0])
-    kept = method.without_rows().state()
-    np.testing.assert_array_equal(np.isnan(kept["accuracy"]), count < 10)
-    assert kept["count"].tolist() == np.where(count < 10, 0, count).tolist()
+    saved = method.without_rows().state()
+    np.testing.assert_array_equal(np.isnan(saved["accuracy"]), count < 10)
+    assert saved["count"].tolist() == np.where(count < 10, 0, count).tolist()
 
 
 def test_a_learned_map_knows_cells_too(calibration, new):
     plane = embed(calibration.features, "tsne", n_iter=20)
-    kept = LoRe(0.3, 5).fit(calibration, plane).without_rows()
-    (map_,) = kept.fitted_on_.feature_maps.values()
-    assert map_.known_rows == len(kept.state()["count"])
+    saved = LoRe(0.3, 5).fit(calibration, plane).without_rows()
+    (map_,) = saved.fitted_on_.feature_maps.values()
+    assert map_.known_rows == len(saved.state()["count"])
     of_rows, of_cells = (
         np.concatenate([item.projection.points.ravel(), item.projection.places.ravel()])
         for item in (plane, map_)

@@ -51,9 +51,9 @@ def test_moments_are_those_of_simulated_outcomes(against):
     for _ in range(1500):
         a = (rng.random(600) < c).astype(float)
         draws.append(float(Average.of(c, a, against).of_rows(inside).mean))
-    said = Average.of(c, (rng.random(600) < c).astype(float), against).of_rows(inside)
+    text = Average.of(c, (rng.random(600) < c).astype(float), against).of_rows(inside)
     assert np.mean(draws) == pytest.approx(0.0, abs=4 * np.std(draws) / np.sqrt(1500))
-    assert np.std(draws) == pytest.approx(float(said.error), rel=0.1)
+    assert np.std(draws) == pytest.approx(float(text.error), rel=0.1)
 
 
 def test_p_values_are_near_the_exact_ones():
@@ -135,14 +135,14 @@ def test_words_of_a_range_hold_exactly_its_rows():
     (item,) = [cut("age", values, n_parts=4)]
     average = Average.of(np.full(100, 0.7), np.ones(100), "zero")
     for (condition,) in slice_tables([item], (0,), average)[0]:
-        said = condition.predicate([item]).value
+        text = condition.predicate([item]).value
         rows = values[condition.holds([item])]
-        if said.startswith("< "):
-            assert rows.max() < float(said[2:]) <= rows.max() + 1
-        elif said.startswith("≥ "):
-            assert rows.min() >= float(said[2:]) > rows.min() - 1
+        if text.startswith("< "):
+            assert rows.max() < float(text[2:]) <= rows.max() + 1
+        elif text.startswith("≥ "):
+            assert rows.min() >= float(text[2:]) > rows.min() - 1
         else:
-            low, high = map(float, said.split(" to "))
+            low, high = map(float, text.split(" to "))
             assert rows.min() >= low
             assert rows.max() < high
 
