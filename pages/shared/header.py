@@ -19,6 +19,7 @@ def question(title: str, text: str, *, names_data: bool = True) -> DeltaGenerato
     Returns where the page's settings go.
     """
     head = st.container(key="head", gap="xsmall")
+    head.html('<a class="skip" href="#map">Skip to the map</a>')
     if not names_data or not is_loaded():
         head.subheader(title, anchor=False, help=text)
         return head

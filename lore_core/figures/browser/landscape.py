@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.figures.browser.packing import pack, packed_errors, packed_field
-from lore_core.figures.pictures.landscape_picture import LandscapePicture, segments
+from lore_core.figures.pictures.landscape_picture import LandscapePicture, RowColors, segments
 from lore_core.figures.style import MODES, palette, rgba, shades
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, Outline
@@ -22,6 +22,10 @@ Layer = Literal["field", "rows", "both"]
 
 #: Rows whose own errors go along with every scene; of more the field tells the colours.
 MAX_ROWS_WITH_ERRORS = 50_000
+
+
+#: Effective neighbours of a row whose colour needs none.
+_ENOUGH = 1000.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class LiveLandscape:
     def packed_scene(self) -> bytes:
         """Pack what is shown."""
         picture, worst = self.picture, self.picture.worst
+        colors = picture.scale if isinstance(picture.scale, RowColors) else None
         described, arrays = self._packed_map()
         arrays |= {mode: shades(picture.scale.colors(mode), 256) for mode in MODES}
         header: dict[str, Any] = {
@@ -90,7 +95,9 @@ class LiveLandscape:
                 "limit": picture.scale.limit,
                 "title": picture.scale.title,
                 "ticks": picture.scale.ticks,
+                "names": 0 if colors is None else colors.n_names,
             },
+            "colored": colors is not None,
             "layer": self.layer,
             "bin": self.bin_index,
             "total": self.n_shown,
@@ -129,8 +136,15 @@ class LiveLandscape:
             arrays |= {f"against{name.title()}": column for name, column in columns.items()}
         if self.highlighted is not None:
             arrays["marked"] = np.packbits(self.highlighted, bitorder="little")
-        is_colored = self.field is None or len(self.rows or ()) <= MAX_ROWS_WITH_ERRORS
-        if self.rows is not None and is_colored:
+        if colors is not None:
+            known = np.isfinite(colors.values)
+            # (As errors of rows; one that is unknown is drawn as one without neighbours.)
+            added, columns = packed_errors(colors.values, np.where(known, _ENOUGH, 0.0))
+            header |= added
+            arrays |= columns
+        elif self.rows is not None and (
+            self.field is None or len(self.rows) <= MAX_ROWS_WITH_ERRORS
+        ):
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)
             header |= added
             arrays |= columns

@@ -5,7 +5,12 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import signed_points
-from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
+from lore_core.figures.pictures.landscape_picture import (
+    ErrorScale,
+    LandscapePicture,
+    RowColors,
+    segments,
+)
 from lore_core.figures.style import shades
 from lore_core.figures.svg.drawing import WIDTH, Drawing, png_url
 
@@ -54,7 +59,7 @@ def landscape_drawing(picture: LandscapePicture) -> Drawing:
     return drawing
 
 
-def colored(error: Floats, scale: ErrorScale) -> NDArray[np.uint8]:
+def colored(error: Floats, scale: ErrorScale | RowColors) -> NDArray[np.uint8]:
     """Return pixels of signed errors, shape (h, w, 4): clear where nothing is known."""
     share = (scale.of(error) - scale.low) / (scale.limit - scale.low)
     known = np.isfinite(share)
