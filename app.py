@@ -85,9 +85,7 @@ def show() -> None:
             if page.url_path not in _OWN_DATA_PAGES:
                 return
         with page_slot(_say_how_many_come_before, is_step=is_step):
-            controls.note_changes()
             page.run()
-            controls.note_changes()
         prefetch()
         trim_memory()
     except InputError as error:

@@ -400,27 +400,22 @@ def conclude_retraining(
             f"{MIN_OF_EACH} of them right and {MIN_OF_EACH} wrong."
         )
     by = "class and features" if has_features else "class"
-    score = decimal(losses.score * HUNDREDTHS, 1)
     most, least = losses.calibration.high, losses.grouping.low
-    text = (
-        f"Of the confidence's Brier score, {score} points, a curve of the confidence alone gains "
-        f"at most {_points(most)}"
-    )
-    finds = least >= _SMALL
+    of = f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
+    curve = f"a curve of the confidence gains at most {_points(most)} of {of}"
+    finds, helps = least >= _SMALL, losses.calibration.low > 0
     if finds:
-        text += (
-            f"; telling rows of one confidence apart by their {by} gains at least "
-            f"{_points(least)} more, and takes what sees more than the confidence: matrix "
-            "scaling, LoRe smooth, a better model, or more data."
+        text = (
+            f"Recalibrating the confidence alone is not enough: {curve}; {by} gain at least "
+            f"{_points(least)} more, by matrix scaling, LoRe smooth, a better model or more data."
         )
     else:
-        text += (
-            f"; that {by} tell rows of one confidence apart is not shown"
-            f"{'' if least == 0 else f' to be worth {_points(_SMALL)}'}."
-        )
+        start = "Recalibrate" if helps else "Neither recalibration nor retraining is shown to help"
+        worth = "" if least == 0 else f" to be worth {_points(_SMALL)}"
+        text = f"{start}: {curve}; that {by} gain more is not shown{worth}."
     if rewards is not None:
         text += f" {_of_reward(rewards, unsure_cost, by)}"
-    return Conclusion(text, is_significant=finds or losses.calibration.low > 0)
+    return Conclusion(text, is_significant=finds or helps)
 
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:

@@ -199,16 +199,17 @@ def describe_rewards(
     first = next(iter(curves))
     best = max(curves, key=lambda method: curves[method].reward[0])
     lead = curves[best]
-    start = f"At w/u = {wrong_cost / unsure_cost:g} the threshold is {percent(threshold)}."
+    costs = f"where unsure costs {unsure_cost:g} and wrong {wrong_cost:g}"
     if best == first or not lead.gain_low[0] > 0:
         return (
-            f"{start} No method saves significantly more than “{first}” on these "
-            f"{lead.n_rows:,} rows."
+            f"No method costs significantly less than “{first}” on these {lead.n_rows:,} rows, "
+            f"{costs}."
         )
     gain, low, high = (
         float(values[0]) * unsure_cost for values in (lead.gain, lead.gain_low, lead.gain_high)
     )
     return (
-        f"{start} “{best}” answers {percent(lead.answered[0])} of {lead.n_rows:,} rows and saves "
-        f"{gain:.3g} a row (95 % CI {low:.3g} to {high:.3g}) over “{first}”."
+        f"“{best}” costs {gain:.3g} a row less than “{first}” (95 % CI {low:.3g} to {high:.3g}), "
+        f"{costs}: it answers {percent(lead.answered[0])} of {lead.n_rows:,} rows, those of "
+        f"confidence {percent(threshold)} or more."
     )

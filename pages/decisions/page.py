@@ -141,7 +141,7 @@ conclusion = conclude_retraining(
     has_features=evaluation.features is not None,
     weighted=evaluation.weights is not None,
 )
-answer.info(plain(sentence), icon=":material/balance:")
+answer.info(f"**{plain(sentence)}**  \n{plain(conclusion.sentence)}", icon=":material/balance:")
 with picture:
     show_chart(
         reward_figure(
@@ -157,9 +157,10 @@ tabs = st.tabs(
 )
 if tabs[0].open:
     with tabs[0]:
-        st.markdown(plain(conclusion.sentence))
         if by == _SUBGROUP and losses is not None:
             st.caption("Bounds on held-out rows of the subgroup.")
+        elif losses is None:
+            st.caption("The rows are too few to estimate it.")
         elif losses is not None and gains is not None:
             _show_steps(losses, gains, who)
 if tabs[1].open:

@@ -89,9 +89,6 @@ def note_changes() -> None:
 def undo() -> None:
     """Take the last change of settings or picks back."""
     state = st.session_state
-    if not state.get(HISTORY):
-        st.toast("Nothing to undo.", icon=":material/undo:")
-        return
     *state[HISTORY], last = state[HISTORY]
     for name, value in last.items():
         if value is None:
@@ -249,6 +246,7 @@ class Settings:
     """The settings all pages share, folded into the header; ``own_gamma``: the picture has γ."""
 
     def __init__(self, container: DeltaGenerator, *, own_gamma: bool = False) -> None:
+        note_changes()
         container.button(
             "Undo",
             icon=":material/undo:",
@@ -256,6 +254,7 @@ class Settings:
             width="content",
             key="undo",
             on_click=undo,
+            disabled=not st.session_state.get(HISTORY),
             shortcut="Ctrl+Z",
             help="Takes the last change of settings or selections back.",
         )

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 #: The dashboard's own font where it is at hand.
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, sans-serif'
-#: So many names fit beside a title, also in half a page.
-_MAX_ON_TOP = 3
 #: Pixels for a legend at the foot: two lines. Where it needs more, the plot yields them.
 _FOOT = 44
 _LEFT_EDGE = {"xref": "container", "xanchor": "left", "x": 0.0, "yref": "container"}
@@ -30,10 +28,10 @@ def frame(picture: Chart, n_names: int = 0) -> Options:
     """Return the layout of a figure: title, rows shown, the shared look, a legend of some names."""
     mode, height = picture.mode, picture.height
     ink, quiet = INK[mode], NEUTRAL[mode]
-    legend: Options = {"x": 1.0, "xanchor": "right", "y": 1.0, "yanchor": "bottom"}
-    if n_names > _MAX_ON_TOP:
-        # Beside the title they would run into it; at the foot they take the lines they need.
-        legend, height = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}, height + _FOOT
+    # Beside the title names would run into it; at the foot they take the lines they need.
+    legend: Options = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}
+    if n_names > 0:
+        height += _FOOT
     return {
         "title": {
             "text": f"<b>{escape(picture.title)}</b>",

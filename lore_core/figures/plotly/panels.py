@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
+from scipy.optimize import isotonic_regression
 
 from lore_core.data.arrays import Floats
 from lore_core.figures.pictures.picture import (
@@ -24,6 +25,7 @@ from lore_core.figures.pictures.picture import (
     Mark,
     Rule,
     Tint,
+    shortened,
 )
 from lore_core.figures.plotly.frame import (
     Options,
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
+#: Lines that are named at their end, letters of a name and pixels of each, and of a line of text.
+_MAX_NAMED, _MAX_LETTERS, _LETTER, _TEXT_LINE = 6, 22, 6.4, 15.0
+#: How near the right end of its panel a line has to end, as a share of the panel.
+_AT_END = 0.03
 _CORNER = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
 
 
@@ -56,9 +62,15 @@ def panels(picture: PanelPicture) -> go.Figure:
         axes = {"xaxis": f"x{end}", "yaxis": f"y{end}"} if len(shown) > 1 else {}
         if (drawn := trace(mark, mode)) is not None:
             traces.append(drawn | axes)
-    beside_title = picture.legend and not picture.free_corner
+    named = _names_at_ends(picture, mode)
+    for one in traces:
+        if one["name"] in named:
+            one["showlegend"] = False
     listed = [one for one in traces if one["showlegend"] is not False]
-    layout = frame(picture, len(listed) if beside_title else 0)
+    layout = frame(picture, len(listed) if picture.legend and not picture.free_corner else 0)
+    if named:
+        longest = max(len(text["text"]) for text in named.values())
+        layout["margin"] = layout["margin"] | {"r": round(14 + _LETTER * longest)}
     shares = tuple(panel.share for panel in shown)
     domains = _domains(shares, picture.gap) if len(shown) > 1 else {}
     look = axis(mode) | {"fixedrange": picture.still or None}
@@ -78,11 +90,55 @@ def panels(picture: PanelPicture) -> go.Figure:
     headings = [escape(axis.heading) for panel in shown for axis in (panel.x, panel.y)]
     layout |= {
         "shapes": [shape for shape, _ in rules if shape] or None,
-        "annotations": [text for _, text in rules if text["text"]] or None,
+        "annotations": [*(text for _, text in rules if text["text"]), *named.values()] or None,
         "bargap": 0 if is_barred else None,
         "uirevision": " ".join([picture.name, *headings]),
     }
     return figure(traces, layout)
+
+
+def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
+    """Write the names of a few lines beside their right ends, none over another."""
+    panel = picture.panels[0].in_units()
+    lines = [mark for mark in panel.marks if isinstance(mark, Line) and mark.listed and mark.name]
+    if not picture.legend or picture.free_corner or not 1 < len(lines) <= _MAX_NAMED:
+        return {}
+    points = [np.column_stack([line.x, line.y])[np.isfinite(line.y)] for line in lines]
+    if not all(map(len, points)):
+        return {}
+    every = np.concatenate(points)
+    across = np.log(every[:, 0]) if panel.x.log else every[:, 0]
+    first, last = float(across.min()), float(across.max())
+    ends = np.array([own[-1] for own in points])
+    stops = np.log(ends[:, 0]) if panel.x.log else ends[:, 0]
+    if last - float(stops.min()) > _AT_END * (last - first):
+        return {}
+    low, high = panel.y.span or (float(every[:, 1].min()), float(every[:, 1].max()))
+    pixels = 0.7 * picture.height * panel.share / sum(one.share for one in picture.panels)
+    wanted = (ends[:, 1] - low) / ((high - low) or 1.0) * pixels
+    order = np.argsort(wanted, kind="stable")
+    moved = spread_apart(wanted[order], _TEXT_LINE) - wanted[order]
+    return {
+        escape(lines[k].name): annotation(
+            escape(shortened(lines[k].name, _MAX_LETTERS)),
+            11,
+            _color(lines[k].tint, mode),
+            x=1.0,
+            xref="x domain",
+            xanchor="left",
+            xshift=5,
+            y=ends[k, 1],
+            yref="y",
+            yshift=float(shift),
+        )
+        for k, shift in zip(order.tolist(), moved, strict=True)
+    }
+
+
+def spread_apart(places: Floats, gap: float) -> Floats:
+    """Move rising places as little as needed (squares) so that neighbours are ``gap`` apart."""
+    steps = gap * np.arange(len(places))
+    return np.asarray(isotonic_regression(places - steps).x + steps)
 
 
 @cache  # it takes Plotly longer than all the rest
