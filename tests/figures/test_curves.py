@@ -183,7 +183,7 @@ def test_the_bars_are_the_table(table):
     for position, index in enumerate(np.flatnonzero(table.count)):
         text = bar.hovertext[position]
         assert f"{table.count[index]:,} rows" in text
-        assert f"promised {table.confidence[index] * 100:.1f} %" in text
+        assert f"mean confidence {table.confidence[index] * 100:.1f} %" in text
         assert f"got {table.accuracy[index] * 100:.1f} %" in text
         assert f"gap {table.gap[index] * 100:+.1f} points".replace("-", "−") in text
     full = np.flatnonzero(table.count)

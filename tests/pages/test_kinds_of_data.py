@@ -13,7 +13,7 @@ NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
 FIGURES = {
     "data": [],
     "overview": ["reliability"],
-    "landscape": ["chooser", "cdf"],
+    "landscape": ["chooser"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
     "recalibrate": [
@@ -199,7 +199,7 @@ def test_the_ends_of_the_settings(pages_on, made, settings):
     [
         {"gamma": "-3", "bins": "1000000", "binning": "none", "features": "No such map"},
         {"gamma": "abc", "bins": "x", "map": "<script>", "target": "7"},
-        {"bin": "0.5–0.4", "error": "?", "picture": "?"},
+        {"bin": "0.5–0.4", "color": "?", "picture": "?"},
         {"data": ""},
     ],
 )
