@@ -323,10 +323,13 @@ def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
     apart = result.difference(by, best)
     alike = [name for name in value[others].sort_values().index if name != best]
     alike = [str(name) for name in alike if not apart["low"][name] > 0]
-    also = f"; {quoted(alike)} may do as well" if alike else ""
+    if not alike:
+        n = len(others) - 1
+        rest = "the other method" if n == 1 else f"the other {n} methods"
+        return f"“{best}” is significantly {better} and than {rest} on {by.name}: {numbers}."
     return (
         f"“{best}” is significantly {better}, the best of {len(others)} on {by.name}: "
-        f"{numbers}{also}."
+        f"{numbers}; {quoted(alike)} may do as well."
     )
 
 

@@ -99,12 +99,12 @@ METHODS = {
     "smooth": Method(
         "smooth_lore:SmoothLoRe",
         _PLACE,
-        "The confidence is wrong in places or groups that the classifier does not know.",
+        "The confidence is wrong in regions or groups that the classifier does not know.",
     ),
     "levels": Method(
         "smooth_lore:LevelLoRe",
         _PLACE,
-        "As LoRe smooth, where the worst bin, place or group counts more than NLL.",
+        "As LoRe smooth, where the worst bin, region or group counts more than NLL.",
         standard=False,
     ),
 }

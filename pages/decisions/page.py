@@ -134,14 +134,14 @@ known = compute.gains(top_label)
 losses, gains = (
     (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
 )
-conclusion = conclude_retraining(
-    losses,
-    gains,
-    unsure_cost=unsure,
-    has_features=evaluation.features is not None,
-    weighted=evaluation.weights is not None,
-)
-answer.info(f"**{plain(sentence)}**  \n{plain(conclusion.sentence)}", icon=":material/balance:")
+known_about = {
+    "unsure_cost": unsure,
+    "has_features": evaluation.features is not None,
+    "weighted": evaluation.weights is not None,
+}
+conclusion = conclude_retraining(losses, **known_about).sentence
+at_costs = conclude_retraining(losses, gains, **known_about).sentence.removeprefix(conclusion)
+answer.info(f"**{plain(sentence)}**  \n{plain(conclusion)}", icon=":material/balance:")
 with picture:
     show_chart(
         reward_figure(
@@ -163,6 +163,7 @@ if tabs[0].open:
             st.caption("The rows are too few to estimate it.")
         elif losses is not None and gains is not None:
             _show_steps(losses, gains, who)
+            st.caption(plain(at_costs.strip()))
 if tabs[1].open:
     with tabs[1]:
         _show_methods(own, first, ratio)
