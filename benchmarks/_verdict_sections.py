@@ -118,8 +118,8 @@ divides the rows so.
 
 {markdown_table(head, rows)}
 
-The gap of the subgroup named first against its true gap. The held-out gap leans upwards where little
-can be found; that of all its rows leans further and is not printed as evidence.
+The gap of the subgroup named first against its true gap. The held-out gap leans upwards where
+little can be found; that of all its rows leans further and is not printed as evidence.
 
 {markdown_table(gap_head, gaps)}
 """

@@ -46,7 +46,7 @@ def null_verdict(
 def planted_verdict(
     seed: int, name: str, n: int | None, kind: Kind, share: float, gap: float, shift: float
 ) -> dict[str, float]:
-    """Whether a planted subgroup is named first, and how right the gaps are that are shown of it."""
+    """Whether a planted subgroup is named first, and how right its gaps are."""
     given = geometry(name, n)
     rng = _outcomes(seed)
     planted = _planted(given, kind, share, rng)
