@@ -48,6 +48,8 @@ _SEQUENTIAL = {
     "dark": ("#252b33", "#5d4a2a", "#a8732a", "#e6ab4c", "#fff0c9"),
 }
 
+#: Names that have a colour of their own.
+MAX_CATEGORIES = 12
 #: Numbers of a column, in none of the colours of errors.
 _COLUMN = {
     "light": ("#e7efed", "#a9d3cb", "#58a99d", "#1f7470", "#0a3b40"),
@@ -74,9 +76,9 @@ def column_scale(mode: Mode) -> Scale:
 
 
 def category_scale(mode: Mode, n: int) -> Scale:
-    """Colour scale in n equal steps, a colour each; a step beyond the known colours is faint."""
-    colors = [*METHOD_COLORS[mode][1:], METHOD_COLORS[mode][0]]
-    steps = [colors[min(k, len(colors) - 1)] for k in range(n)]
+    """Colour scale in n equal steps: a colour each, grey beyond :data:`MAX_CATEGORIES`."""
+    grey, *colors = METHOD_COLORS[mode]
+    steps = [colors[k] if k < MAX_CATEGORIES else grey for k in range(n)]
     return [(at, color) for k, color in enumerate(steps) for at in (k / n, (k + 1) / n)]
 
 

@@ -193,7 +193,7 @@ def test_the_best_method_and_the_place(rows):
     conclusion = conclude_recalibration(result, search)
     assert conclusion.is_significant
     assert conclusion.sentence.startswith(
-        "“fix” is significantly better than doing nothing, the best of 2 on NLL: "
+        "“fix” is significantly better than doing nothing and than the other method on NLL: "
     )
     held = search.subgroups[0].held_out
     assert set(held) < set(search.subgroups[0].rows)

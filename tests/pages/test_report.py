@@ -89,7 +89,7 @@ def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
     dataset = made()
     page = open_page("recalibrate", dataset, gamma=0.5, bins=5)
     offered = page.app.selectbox(key="ship")
-    assert offered.value == offered.options[0] == page.table("method")["method"][0]
+    assert offered.value == offered.options[0]
     page.set("ship", "LoRe smooth")
     assert "Single calibration rows can be read from the file" in page.text
     assert "ship_file" in downloads(page)

@@ -24,6 +24,7 @@ from lore_core.figures.pictures.landscape_picture import (
     Value,
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
+from lore_core.figures.style import MAX_CATEGORIES
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.field_of_sums import SumsLandscape
 from lore_core.regions.selection import Selection
@@ -41,8 +42,8 @@ _HEIGHTS = {
 #: the others' extent).
 _TAIL, _REACH = 0.005, 0.25
 _BY_COLUMN = "Each point is a row, in the colour of its value; without one it is grey."
-#: Names that rows are coloured by; ends of a scale of numbers; from where on it is logarithmic.
-_MAX_NAMES, _PERCENT, _LOG_RATIO = 12, 0.01, 50.0
+#: Ends of a scale of numbers, and from which ratio of them on it is logarithmic.
+_PERCENT, _LOG_RATIO = 0.01, 50.0
 #: Letters of a value in a hover or of a name on the map, and columns a hover lists.
 _MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
@@ -294,7 +295,7 @@ def row_colors(title: str, column: pd.Series) -> RowColors:
     Of numbers the ends of the scale are the first and last percent; those of very different size
     (all positive, the last percent more than fifty times the first) are drawn by their logarithm.
     """
-    if pd.api.types.is_numeric_dtype(column) and column.nunique() > _MAX_NAMES:
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > MAX_CATEGORIES:
         number = column.to_numpy(np.float64, na_value=np.nan, copy=True)
         number[~np.isfinite(number)] = np.nan
         low, high = np.nanquantile(number, [_PERCENT, 1 - _PERCENT])
@@ -307,8 +308,8 @@ def row_colors(title: str, column: pd.Series) -> RowColors:
         ticks = tuple((at, f"{back(start + at * width):.3g}") for at in (0.0, 0.5, 1.0))
         return RowColors(title, places, ticks)
     text = column.astype(object).where(column.notna(), None)
-    frequent = text.value_counts().index[:_MAX_NAMES]
-    is_all = text.nunique() <= _MAX_NAMES
+    frequent = text.value_counts().index[:MAX_CATEGORIES]
+    is_all = text.nunique() <= MAX_CATEGORIES
     # (Numbers and those that say themselves in order; the least frequent together, at the end.)
     names = [*sorted(frequent, key=_in_order), *([] if is_all else ["others"])]
     number_of = {name: k for k, name in enumerate(names)}
