@@ -104,7 +104,6 @@ def conclude_bandwidths(
     )
 
 
-_NAMED = 3
 #: Level of the test between groups, and least variance Σ q(1 − q) of a group in it.
 _ALPHA, _MIN_VARIANCE = 0.05, 3.0
 
@@ -135,12 +134,10 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
             f"{start}{between}No group is significantly miscalibrated ({tested}); the largest gap "
             f"is {_group(before, 0)}."
         )
-    named = "; ".join(_group(off, k) for k in range(min(len(off), _NAMED)))
-    more = len(off) - _NAMED
     text = (
         f"{start}{between}{len(off)} of {len(before)} group{'s' * (len(before) > 1)} "
-        f"{'is' if len(off) == 1 else 'are'} significantly miscalibrated: {named}"
-        f"{f'; and {more} more' if more > 0 else ''}."
+        f"{'is' if len(off) == 1 else 'are'} significantly miscalibrated"
+        f"{': ' if len(off) == 1 else '; most '}{_group(off, 0)}."
     )
     improved = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
     return Conclusion(f"{text}{improved}", is_significant=True)

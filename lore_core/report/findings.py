@@ -39,10 +39,18 @@ from lore_core.view.methods import (
     group_reports_of,
     grouping_of,
     recalibrators_of,
+    remaining_of,
     simulating_of,
     summary_of,
 )
-from lore_core.view.where import compositions_of, curve_of, ranking_of, subgroups_of, verdict_of
+from lore_core.view.where import (
+    compositions_of,
+    curve_of,
+    overall_of,
+    ranking_of,
+    subgroups_of,
+    verdict_of,
+)
 
 #: Compares methods by their labels, with their intervals, also by groups; may tell its progress.
 Comparing = Callable[[list[str], Grouping | None, Progress | None], Comparison]
@@ -95,6 +103,7 @@ class Findings:
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
+    remaining: str = ""  #: What a global method would leave, in a sentence
     search: SubgroupSearch = field(init=False)  #: Where the confidence is worse than on average
     #: What the regions among the subgroups are made of, by their number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
@@ -217,6 +226,9 @@ def _curve(findings: Findings, progress: Progress | None) -> None:
 def _subgroups(findings: Findings, progress: Progress | None) -> None:
     findings.search = subgroups_of(findings.view, progress=progress)
     findings.verdict = verdict_of(findings.view, findings.search)
+    found = None if findings.verdict.level == "good" else remaining_of(findings.view, progress)
+    if found is not None:
+        findings.remaining = found.sentence(overall_of(findings.view))
     findings.compositions = compositions_of(findings.view, findings.search)
     if findings.search.subgroups:
         findings.gains = gains_of(findings.view)
