@@ -1,4 +1,8 @@
-"""Compile the numba kernels once, with a notice, instead of in the middle of a slider move."""
+"""Compiled kernels on disk: where they are, whether they are whole, and compiling them once.
+
+Machine code with one bit flipped ends the process or gives wrong numbers, so that each file ends
+with a checksum of its content and name.
+"""
 
 import atexit
 import contextlib
@@ -9,49 +13,45 @@ import platform
 import shutil
 import tempfile
 import time
+import warnings
+import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
-from lore_core.data.atomic_files import user_cache
-from lore_core.kernel_sums.cache_files import is_damaged, names, remove_damaged, sealed, unsealed
+from lore_core.data.atomic_files import user_cache, write_bytes
+from lore_core.data.errors import InputError
 
+#: How files of kernels end.
+KERNEL = ".kernel"
+#: Name of the file that lists a folder's kernels when all are there.
+_COMPLETE = "complete"
 _SOURCES = Path(__file__).resolve().parent
+_CHECKSUM = 4
 
 
 def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bool:
     """Compile the kernels unless this machine already has them; whether anything was done.
 
-    ``notify`` gets one sentence before and one after. ``force``: even if a stamp says it was done.
-
-    The stamp lies beside numba's cache (or in the user's), is named after the sources, numba and
-    the machine, and lists the files: where one is damaged or missing all that lack are compiled
-    again.
+    ``notify`` gets one sentence before and one after. ``force``: even if all are there.
     """
-    name = f"warm-{_state()}"
-    if not force and any(_is_true(folder / name) for folder in _stamp_folders()):
+    folder = kernel_folder()
+    if folder is not None and not force and _is_complete(folder):
         return False
-    kept = any(map(_can_be_written, _stamp_folders()))
-    notify(f"Compiling the kernels {'once' if kept else 'anew'} (about 30 s) …")
-    if not kept:
+    notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 30 s) …")
+    if folder is None:
         # (Read by numba when it is imported; UMAP's own kernels cannot be made without any.)
         passing = tempfile.mkdtemp(prefix="lore-lens-kernels-")
         os.environ["NUMBA_CACHE_DIR"] = passing
         atexit.register(shutil.rmtree, passing, ignore_errors=True)
     started = time.monotonic()
     from lore_core.kernel_sums import warmup  # imports numba: only when needed
-    from lore_core.kernel_sums.compiled import cache_folder
 
     warmup()
-    files = [] if (place := cache_folder()) is None else [str(place), *names(place)]
-    for folder in _stamp_folders():
-        with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            for old in folder.glob("warm-*"):
-                old.unlink()
-            (folder / name).write_bytes(sealed("\n".join(files).encode(), name))
-            break
+    if folder is not None:
+        _complete(folder)
     notify(f"Compiled in {time.monotonic() - started:.0f} s.")
-    if not kept:
+    if folder is None:
         notify(
             "They are compiled at every start: neither this installation nor your cache folder can "
             "be written. Name a folder that can be in NUMBA_CACHE_DIR."
@@ -59,15 +59,32 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
     return True
 
 
-def _is_true(stamp: Path) -> bool:
-    """Return whether there is a stamp, and what was compiled is there as it was."""
-    if is_damaged(stamp) or not stamp.exists():
-        return False
-    folder, *files = unsealed(stamp.read_bytes()).decode().split("\n")
-    paths = [Path(folder, file) for file in files]
-    if any(map(is_damaged, paths)):
-        remove_damaged(Path(folder))
-    return all(path.exists() for path in paths)
+def kernel_folder() -> Path | None:
+    """Return the folder of compiled kernels, which may not exist; None if none can be written.
+
+    It is numba's, beside the sources or in the user's cache: the first that is complete, or else
+    that can be written. Its name is a hash of what kernels depend on: no update can leave it stale.
+    """
+    beside = os.environ.get("NUMBA_CACHE_DIR") or _SOURCES / "__pycache__"
+    return _first_folder(Path(beside), user_cache())
+
+
+@cache
+def _first_folder(*places: Path) -> Path | None:
+    folders = [place / _folder_name() for place in places]
+    usable = [*filter(_is_complete, folders), *filter(_can_be_written, folders)]
+    return next(iter(usable), None)
+
+
+def _folder_name() -> str:
+    from llvmlite.binding import get_host_cpu_name  # type: ignore[import-untyped]
+
+    owner = [str(_SOURCES), platform.python_version(), get_host_cpu_name()]
+    state = hashlib.sha256(importlib.metadata.version("numba").encode())
+    for source in sorted(_SOURCES.glob("*.py")):
+        state.update(source.read_bytes())
+    of_owner = hashlib.sha256(" ".join(owner).encode()).hexdigest()
+    return f"lore-lens-{of_owner[:12]}-{state.hexdigest()[:12]}"
 
 
 def _can_be_written(folder: Path) -> bool:
@@ -80,18 +97,59 @@ def _can_be_written(folder: Path) -> bool:
     return True
 
 
-def _state() -> str:
-    state = hashlib.sha256()
-    for source in sorted(_SOURCES.rglob("*.py")):
-        state.update(source.read_bytes())
-    versions = [importlib.metadata.version("numba"), platform.python_version(), platform.node()]
-    state.update(" ".join(versions).encode())
-    return state.hexdigest()[:16]
+def _is_complete(folder: Path) -> bool:
+    names = read_sealed(folder / _COMPLETE)
+    return names is not None and None not in [
+        read_sealed(folder / name) for name in names.decode().split()
+    ]
 
 
-def _stamp_folders() -> list[Path]:
-    """Return where the stamp may be: beside numba's cache, or where a user can always write."""
-    beside = Path(os.environ.get("NUMBA_CACHE_DIR") or _SOURCES / "__pycache__")
-    # One folder an installation, so that two do not remove each other's stamps.
-    place = hashlib.sha256(str(_SOURCES).encode()).hexdigest()[:16]
-    return [beside, user_cache() / place]
+def _complete(folder: Path) -> None:
+    """List the kernels of a folder, and remove those of other versions of this installation."""
+    names = sorted(path.name for path in folder.glob(f"*{KERNEL}"))
+    write_sealed(folder / _COMPLETE, "\n".join(names).encode())
+    for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _sealed(content: bytes, name: str) -> bytes:
+    checksum = zlib.crc32(content, zlib.crc32(name.encode()))
+    return content + checksum.to_bytes(_CHECKSUM, "little")
+
+
+def write_sealed(path: Path, content: bytes) -> None:
+    """Write a file with its checksum as a whole or, where the disk is full, not at all."""
+    with contextlib.suppress(InputError, OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, _sealed(content, path.name))
+
+
+def read_sealed(path: Path) -> bytes | None:
+    """Return what was written; None where nothing is, or what is damaged, which is removed."""
+    try:
+        # (A pipe would be waited for.)
+        found = path.read_bytes() if path.is_file() or not path.exists() else b""
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:  # what may not be read
+        found = b""
+    content = found[:-_CHECKSUM]
+    if found and _sealed(content, path.name) == found:
+        return content
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    _warn_of_damage(path.parent)
+    return None
+
+
+@cache
+def _warn_of_damage(folder: Path) -> None:
+    warnings.warn(
+        f"Compiled kernels in '{folder}' were damaged; they are compiled again (up to 30 s).",
+        RuntimeWarning,
+        stacklevel=3,
+    )

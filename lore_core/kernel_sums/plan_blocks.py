@@ -6,8 +6,7 @@ does not depend on them.
 """
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -25,10 +24,9 @@ _BLOCK_DIMENSIONS = 1024
 _STEP_COST = 3e7
 #: Cost from which on rounded coordinates are worth their inaccuracy.
 _WORTH_ROUNDING = 5e7
-#: Blocks of targets in one phase.
-_PHASE_BLOCKS = 64
 
 Rows = tuple[object, ...]
+Block = tuple[int, int]
 
 
 def _pair_cost(d: int, grid: Grid) -> float:
@@ -37,7 +35,7 @@ def _pair_cost(d: int, grid: Grid) -> float:
     return 0.06 * d + 0.4 * chains + 0.15 * (len(grid[1]) - chains) + 0.15 * len(grid[3])
 
 
-def _blocks(lo: int, hi: int, d: int) -> list[tuple[int, int]]:
+def _blocks(lo: int, hi: int, d: int) -> list[Block]:
     size = _BLOCK_ROWS if d <= _BLOCK_DIMENSIONS else _BLOCK_ROWS // 4
     count = -(-(hi - lo) // size)
     bounds = [lo + (hi - lo) * k // count for k in range(count + 1)]
@@ -46,10 +44,9 @@ def _blocks(lo: int, hi: int, d: int) -> list[tuple[int, int]]:
 
 def _as_rows(layout: Layout, fixed: FixedPoint | None, sums: Floats) -> Rows:
     """Return what :func:`~.blocked.block_within` reads: coordinates in one form or the other."""
-    if fixed is None:
-        coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
-    else:
-        coordinates, columns, unit = np.empty((0, 0)), fixed.columns, fixed.unit
+    coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
+    if fixed is not None:
+        coordinates, (columns, unit) = np.empty((0, 0)), fixed
     points = np.ascontiguousarray(coordinates.T)
     whole = np.ascontiguousarray(columns.T)
     return coordinates, points, columns, whole, unit, layout.weights, sums
@@ -66,84 +63,62 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pl
     fixed = None
     if cost >= _WORTH_ROUNDING:
         # Bandwidths that are wanted for effective sizes only may be off by more.
-        exact = [e.bandwidth for e in now.entries if e.first == 0]
-        smallest = min(exact or [e.bandwidth for e in now.entries])
+        exact = [h for h, first in now.wanted.items() if first == 0]
+        smallest = min(exact or now.wanted)
         fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
+    rows = _as_rows(layout, fixed, sums)
     if problem.is_self:
-        phases = _within_phases(layout, now.grid, sums, fixed, problem.exclude_self)
-    else:
-        phases = _between_phases(layout, now.grid, sums, fixed)
-    return Plan(phases, cost)
+        return _within_phases(layout, now.grid, rows, problem.exclude_self), cost
+    return _between_phases(layout, now.grid, rows), cost
 
 
-def _within_phases(
-    layout: Layout, grid: Grid, sums: Floats, fixed: FixedPoint | None, exclude_self: bool
-) -> Iterator[Phase]:
+def _within_phases(layout: Layout, grid: Grid, rows: Rows, exclude_self: bool) -> Iterator[Phase]:
     """Sum over all pairs of each group: first within each block, then round by round."""
     d = len(layout.coordinates)
-    rows = _as_rows(layout, fixed, sums)
     cost = _pair_cost(d, grid)
     groups = [_blocks(lo, hi, d) for lo, _, hi in layout.segments]
     yield [
-        [Step(partial(block_within, a, b, rows, grid, exclude_self), cost * (b - a) ** 2 / 2)]
+        Step(cost * (b - a) ** 2 / 2, block_within, a, b, rows, grid, exclude_self)
         for blocks in groups
         for a, b in blocks
     ]
-    rounds = [_rounds(len(blocks)) for blocks in groups]
-    while rounds:
-        phase: Phase = []
-        unfinished = []
-        for blocks, pairings in zip(groups, rounds, strict=True):
-            pairing = next(pairings, None)
-            if pairing is None:
-                continue
-            unfinished.append((blocks, pairings))
-            for one, other in pairing:
-                (a, b), (c, e) = blocks[one], blocks[other]
-                work = partial(block_across, a, b, c, e, rows, grid, True)
-                phase.append([Step(work, cost * (b - a) * (e - c))])
-        groups = [blocks for blocks, _ in unfinished]
-        rounds = [pairings for _, pairings in unfinished]
-        if phase:
-            yield phase
+    for pairings in zip_longest(*(_rounds(blocks) for blocks in groups), fillvalue=[]):
+        yield [
+            Step(cost * (b - a) * (e - c), block_across, a, b, c, e, rows, grid, True)
+            for pairing in pairings
+            for (a, b), (c, e) in pairing
+        ]
 
 
-def _rounds(n: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield rounds of disjoint pairs, in which each of n meets each other exactly once."""
+def _rounds(blocks: list[Block]) -> Iterator[list[tuple[Block, Block]]]:
+    """Yield rounds of disjoint pairs, in which each block meets each other exactly once."""
     # The circle method: one stays, the others move on by one place a round.
+    n = len(blocks)
     size = n + n % 2
     circle = list(range(1, size))
     for _ in range(size - 1):
         seats = [0, *circle]
         yield [
-            (min(pair), max(pair))
+            (blocks[min(pair)], blocks[max(pair)])
             for pair in zip(seats[: size // 2], reversed(seats[size // 2 :]), strict=True)
             if max(pair) < n
         ]
         circle = circle[1:] + circle[:1]
 
 
-def _between_phases(
-    layout: Layout, grid: Grid, sums: Floats, fixed: FixedPoint | None
-) -> Iterator[Phase]:
-    """Sum over all sources for each block of targets."""
+def _between_phases(layout: Layout, grid: Grid, rows: Rows) -> Iterator[Phase]:
+    """Sum over all sources for each block of targets, some of them a phase."""
     d = len(layout.coordinates)
-    rows = _as_rows(layout, fixed, sums)
     cost = _pair_cost(d, grid)
-    phase: Phase = []
-    for lo, cut, hi in layout.segments:
-        for a, b in _blocks(lo, cut, d):
-            size = max(64, int(_STEP_COST / (cost * (b - a))))
-            phase.append(
-                [
-                    Step(
-                        partial(block_across, a, b, c, min(c + size, hi), rows, grid, False),
-                        cost * (b - a) * (min(c + size, hi) - c),
-                    )
-                    for c in range(cut, hi, size)
-                ]
-            )
-            if len(phase) >= _PHASE_BLOCKS:
-                yield phase
-                phase = []
-    yield phase
+
+    def steps(a: int, b: int, cut: int, hi: int) -> Iterator[Step]:
+        size = max(64, int(_STEP_COST / (cost * (b - a))))
+        for c in range(cut, hi, size):
+            end = min(c + size, hi)
+            yield Step(cost * (b - a) * (end - c), block_across, a, b, c, end, rows, grid, False)
+
+    chains = [
+        steps(a, b, cut, hi) for lo, cut, hi in layout.segments for a, b in _blocks(lo, cut, d)
+    ]
+    for phase in zip_longest(*chains):
+        yield [step for step in phase if step is not None]

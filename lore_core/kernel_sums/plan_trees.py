@@ -6,7 +6,6 @@ them and the work can be stopped between two.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from math import ceil, log2
 
@@ -80,12 +79,12 @@ def _space_cost(n: int, n_sums: int) -> float:
 def plan_line(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sweep every group for every bandwidth."""
     rows, alone = (layout.coordinates[0], layout.weights, sums), problem.exclude_self
-    chains = [
-        [Step(partial(line_sweep, lo, hi, rows, now.grid, *span, alone), float(hi - lo))]
+    phase = [
+        Step(hi - lo, line_sweep, lo, hi, rows, now.grid, *span, alone)
         for lo, _, hi in layout.segments
         for span in bandwidth_ranges(now.grid, _STEP_SUMS // (hi - lo))
     ]
-    return Plan([chains], sum(step.cost for chain in chains for step in chain))
+    return [phase], sum(step.cost for step in phase)
 
 
 def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
@@ -94,28 +93,20 @@ def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pla
     side = np.zeros(0, dtype=np.uint8)
     rows = (*layout.coordinates, side, layout.index, layout.weights, sums)
     segments = [(lo, hi) for lo, _, hi in layout.segments]
-    phases = _plane_phases(
-        rows, now.grid, segments, crossing=False, exclude_self=problem.exclude_self
-    )
-    return Plan(phases, sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments))
+    phases = _plane_phases(rows, now.grid, segments, False, problem.exclude_self)
+    return phases, sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments)
 
 
 def plan_space(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sweep groups of the space."""
-    cost, part = 0.0, _part_rows(3, len(sums))
-    for lo, _, hi in layout.segments:
-        levels = _levels(hi - lo, part)
-        sizes = [max((hi - lo) >> level, 1) for level in range(levels + 1)]
-        joins = sum((1 << level) * _plane_cost(sizes[level], len(sums)) for level in range(levels))
-        cost += joins + (1 << levels) * _space_cost(sizes[-1], len(sums))
-    return Plan(_space_phases(layout, now.grid, sums, problem.exclude_self), cost)
+    phases = _space_phases(layout, now.grid, sums, problem.exclude_self)
+    return phases, sum(_space_cost(hi - lo, len(sums)) for lo, _, hi in layout.segments)
 
 
 def _plane_phases(
     rows: tuple[NDArray[np.generic], ...],
     grid: Grid,
     segments: Segments,
-    *,
     crossing: bool,
     exclude_self: bool,
 ) -> Iterator[Phase]:
@@ -123,12 +114,7 @@ def _plane_phases(
     part = _part_rows(2, n_sums)
     trees = [_as_tree(lo, hi, part, rows[0]) for lo, hi in segments]
     yield [
-        [
-            Step(
-                partial(plane_tree, a, c, rows, grid, crossing, exclude_self),
-                _plane_cost(c - a, n_sums),
-            )
-        ]
+        Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, crossing, exclude_self)
         for tree in trees
         for a, c in pairwise(tree.bounds)
     ]
@@ -139,13 +125,10 @@ def _plane_phases(
             for a, b, c, split in tree.joins(level):
                 n = c - a
                 order, code = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
-                work = partial(plane_order, a, b, c, rows, order, code, crossing)
-                orders.append([Step(work, 3.0 * n)])
+                orders.append(Step(3 * n, plane_order, a, b, c, rows, order, code, crossing))
                 for first, last in bandwidth_ranges(grid, _STEP_SUMS // n):
-                    work = partial(
-                        plane_join, a, c, split, rows, grid, first, last, order, code, crossing
-                    )
-                    sums.append([Step(work, float(n * (grid[2][last] - grid[2][first])))])
+                    work = plane_join, a, c, split, rows, grid, first, last, order, code, crossing
+                    sums.append(Step(n * (grid[2][last] - grid[2][first]), *work))
         yield orders
         yield sums
 
@@ -154,11 +137,10 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     """Sweep groups of the space: parts, then for each level of joins a problem in the plane."""
     x, y, z = layout.coordinates
     rows = (x, y, z, layout.index, layout.weights, sums)
-    n_sums = len(sums)
-    part = _part_rows(3, n_sums)
+    part = _part_rows(3, len(sums))
     trees = [_as_tree(lo, hi, part, x) for lo, _, hi in layout.segments]
     yield [
-        [Step(partial(space_tree, a, c, rows, grid, exclude_self), _space_cost(c - a, n_sums))]
+        Step(_space_cost(c - a, len(sums)), space_tree, a, c, rows, grid, exclude_self)
         for tree in trees
         for a, c in pairwise(tree.bounds)
     ]
@@ -172,35 +154,29 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     index = np.empty(n, dtype=np.int32)
     posed, answers = np.empty((most, n)), np.empty((most, n))
     for level in range(1, n_levels + 1):
-        joins = [join for tree in trees for join in tree.joins(level)]
-        orders = [np.empty(c - a, dtype=np.int32) for a, _, c, _ in joins]
-        yield [
-            [Step(partial(space_order, a, b, c, rows, order, side[a:c]), 4.0 * (c - a))]
-            for (a, b, c, _), order in zip(joins, orders, strict=True)
+        joins = [
+            (*join, np.empty(join[2] - join[0], dtype=np.int32))
+            for tree in trees
+            for join in tree.joins(level)
         ]
+        yield [
+            Step(4 * (c - a), space_order, a, b, c, rows, order, side[a:c])
+            for a, b, c, _, order in joins
+        ]
+        segments = [(a, c) for a, _, c, *_ in joins]
         for first, last in together:
             posed_grid = sub_grid(grid, first, last)
-            n_posed = len(posed_grid[3])
+            m = len(posed_grid[3])
             # The sweep moves the sides too, and the next bandwidths need them again.
             moving_side[:] = side
-            plane = (y, z, moving_side, index, posed[:n_posed], answers[:n_posed])
+            plane = (y, z, moving_side, index, posed[:m], answers[:m])
+            at = rows, grid, first, last
             yield [
-                [
-                    Step(
-                        partial(space_split, a, c, 0, split, rows, grid, first, last, order, plane),
-                        float(n_posed * (c - a)),
-                    )
-                ]
-                for (a, _, c, split), order in zip(joins, orders, strict=True)
+                Step(m * (c - a), space_split, a, c, 0, split, *at, order, plane)
+                for a, _, c, split, order in joins
             ]
-            segments = [(a, c) for a, _, c, _ in joins]
-            yield from _plane_phases(plane, posed_grid, segments, crossing=True, exclude_self=False)
+            yield from _plane_phases(plane, posed_grid, segments, True, False)
             yield [
-                [
-                    Step(
-                        partial(space_collect, a, c, 0, split, rows, grid, first, last, plane),
-                        float(n_posed * (c - a)),
-                    )
-                ]
-                for a, _, c, split in joins
+                Step(m * (c - a), space_collect, a, c, 0, split, *at, plane)
+                for a, _, c, split, _ in joins
             ]

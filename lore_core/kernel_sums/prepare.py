@@ -272,40 +272,28 @@ def arrange(problem: Problem, *, apart: bool, ones: bool = False) -> Layout:
     targets_in = np.bincount(problem.target_groups + 1, minlength=problem.n_groups + 1)[1:]
     sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)[1:]
     used = (targets_in > 0) & (sources_in > 0)
-    if problem.is_self:
-        groups, first, size = problem.target_groups, problem.targets[:, 0], targets_in
-    else:
-        groups = np.concatenate([problem.target_groups, problem.source_groups])
-        first = np.concatenate([problem.targets[:, 0], problem.sources[:, 0]])
+    groups, points, size = problem.target_groups, [problem.targets], targets_in
+    if not problem.is_self:
+        groups = np.concatenate([groups, problem.source_groups])
+        points.append(problem.sources)
         size = targets_in + sources_in
     # A code of −1 reads the last entry, which stands for "takes no part".
-    taking_part = np.append(used, False)[groups]
-    whole = bool(taking_part.all())
-    rows = None if whole else np.flatnonzero(taking_part)
-    if apart:
-        # Rows are numbered targets first, and the sort by group is stable.
-        order = np.arange(len(groups)) if rows is None else rows
-    else:
-        order = np.argsort(first if rows is None else first[rows])
-        order = order if rows is None else rows[order]
+    order = np.flatnonzero(np.append(used, False)[groups])
+    # (With ``apart``: rows are numbered targets first, and the sort by group is stable.)
+    if not apart:
+        order = order[np.argsort(np.concatenate([part[:, 0] for part in points])[order])]
     if np.count_nonzero(used) > 1:
         key = groups[order]
         if problem.n_groups <= _RADIX_LIMIT:
             key = key.astype(np.int16)
         order = order[np.argsort(key, kind="stable")]
     coordinates = np.empty((problem.targets.shape[1], len(order)))
-    for k in range(len(coordinates)):
-        column = problem.targets[:, k]
-        if not problem.is_self:
-            column = np.concatenate([column, problem.sources[:, k]])
-        coordinates[k] = column[order]
-    m = problem.weights.shape[1]
+    for k, coordinate in enumerate(coordinates):
+        coordinate[:] = np.concatenate([part[:, k] for part in points])[order]
+    m, nothing = problem.weights.shape[1], np.zeros(0 if problem.is_self else n_t)
     weights = np.empty((m + ones, len(order)))
     for c in range(m):
-        column = problem.weights[:, c]
-        if not problem.is_self:
-            column = np.concatenate([np.zeros(n_t), column])
-        weights[c] = column[order]
+        weights[c] = np.concatenate([nothing, problem.weights[:, c]])[order]
     if ones:
         weights[m] = 1.0 if problem.is_self else order >= n_t
     segments = []
