@@ -1,33 +1,20 @@
-"""Compiled kernels on disk: where they are, whether they are whole, and compiling them once.
-
-Machine code with one bit flipped ends the process or gives wrong numbers, so that each file ends
-with a checksum of its content and name.
-"""
+"""Compile the numba kernels once, with a notice, instead of in the middle of a slider move."""
 
 import atexit
-import contextlib
-import hashlib
-import importlib.metadata
 import os
-import platform
 import shutil
 import tempfile
 import time
-import warnings
-import zlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
-from lore_core.data.atomic_files import user_cache, write_bytes
-from lore_core.data.errors import InputError
-
-#: How files of kernels end.
-KERNEL = ".kernel"
-#: Name of the file that lists a folder's kernels when all are there.
-_COMPLETE = "complete"
-_SOURCES = Path(__file__).resolve().parent
-_CHECKSUM = 4
+from lore_core.kernel_sums.cache_files import (
+    COMPLETE,
+    KERNEL,
+    is_complete,
+    kernel_folder,
+    write_sealed,
+)
 
 
 def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bool:
@@ -36,7 +23,7 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
     ``notify`` gets one sentence before and one after. ``force``: even if all are there.
     """
     folder = kernel_folder()
-    if folder is not None and not force and _is_complete(folder):
+    if folder is not None and not force and is_complete(folder):
         return False
     notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 30 s) …")
     if folder is None:
@@ -49,7 +36,7 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
 
     warmup()
     if folder is not None:
-        _complete(folder)
+        _list_kernels(folder)
     notify(f"Compiled in {time.monotonic() - started:.0f} s.")
     if folder is None:
         notify(
@@ -59,97 +46,10 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
     return True
 
 
-def kernel_folder() -> Path | None:
-    """Return the folder of compiled kernels, which may not exist; None if none can be written.
-
-    It is numba's, beside the sources or in the user's cache: the first that is complete, or else
-    that can be written. Its name is a hash of what kernels depend on: no update can leave it stale.
-    """
-    beside = os.environ.get("NUMBA_CACHE_DIR") or _SOURCES / "__pycache__"
-    return _first_folder(Path(beside), user_cache())
-
-
-@cache
-def _first_folder(*places: Path) -> Path | None:
-    folders = [place / _folder_name() for place in places]
-    usable = [*filter(_is_complete, folders), *filter(_can_be_written, folders)]
-    return next(iter(usable), None)
-
-
-def _folder_name() -> str:
-    from llvmlite.binding import get_host_cpu_name  # type: ignore[import-untyped]
-
-    owner = [str(_SOURCES), platform.python_version(), get_host_cpu_name()]
-    state = hashlib.sha256(importlib.metadata.version("numba").encode())
-    for source in sorted(_SOURCES.glob("*.py")):
-        state.update(source.read_bytes())
-    of_owner = hashlib.sha256(" ".join(owner).encode()).hexdigest()
-    return f"lore-lens-{of_owner[:12]}-{state.hexdigest()[:12]}"
-
-
-def _can_be_written(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as probe:
-            probe.write(bytes(2**16))
-    except OSError:
-        return False
-    return True
-
-
-def _is_complete(folder: Path) -> bool:
-    names = read_sealed(folder / _COMPLETE)
-    return names is not None and None not in [
-        read_sealed(folder / name) for name in names.decode().split()
-    ]
-
-
-def _complete(folder: Path) -> None:
+def _list_kernels(folder: Path) -> None:
     """List the kernels of a folder, and remove those of other versions of this installation."""
     names = sorted(path.name for path in folder.glob(f"*{KERNEL}"))
-    write_sealed(folder / _COMPLETE, "\n".join(names).encode())
+    write_sealed(folder / COMPLETE, "\n".join(names).encode())
     for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
         if other != folder:
             shutil.rmtree(other, ignore_errors=True)
-
-
-def _sealed(content: bytes, name: str) -> bytes:
-    checksum = zlib.crc32(content, zlib.crc32(name.encode()))
-    return content + checksum.to_bytes(_CHECKSUM, "little")
-
-
-def write_sealed(path: Path, content: bytes) -> None:
-    """Write a file with its checksum as a whole or, where the disk is full, not at all."""
-    with contextlib.suppress(InputError, OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, _sealed(content, path.name))
-
-
-def read_sealed(path: Path) -> bytes | None:
-    """Return what was written; None where nothing is, or what is damaged, which is removed."""
-    try:
-        # (A pipe would be waited for.)
-        found = path.read_bytes() if path.is_file() or not path.exists() else b""
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError:  # what may not be read
-        found = b""
-    content = found[:-_CHECKSUM]
-    if found and _sealed(content, path.name) == found:
-        return content
-    with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    _warn_of_damage(path.parent)
-    return None
-
-
-@cache
-def _warn_of_damage(folder: Path) -> None:
-    warnings.warn(
-        f"Compiled kernels in '{folder}' were damaged; they are compiled again (up to 30 s).",
-        RuntimeWarning,
-        stacklevel=3,
-    )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lore_core.kernel_sums.compile_once import KERNEL, kernel_folder, read_sealed, write_sealed
+from lore_core.kernel_sums.cache_files import KERNEL, kernel_folder, read_sealed, write_sealed
 
 try:
     from llvmlite import ir  # type: ignore[import-untyped]

@@ -16,7 +16,7 @@ import pytest
 from lore_core import kernel_sums
 from lore_core.kernel_sums import (
     blocked,
-    compile_once,
+    cache_files,
     compiled,
     laplacian_means,
     laplacian_sums,
@@ -26,7 +26,8 @@ from lore_core.kernel_sums import (
     underflow,
     warmup,
 )
-from lore_core.kernel_sums.compile_once import compile_kernels, kernel_folder
+from lore_core.kernel_sums.cache_files import kernel_folder
+from lore_core.kernel_sums.compile_once import compile_kernels
 
 KERNELS = [
     sweep1d.line_sweep, sweep2d.plane_tree, sweep2d.plane_order, sweep2d.plane_join,
@@ -192,7 +193,7 @@ DAMAGES = {
     "one bit": _flip_a_bit,
     "directory": _put_a_directory,
     "of another kernel": lambda path: (
-        compile_once.write_sealed(path.with_name("another"), b"code"),
+        cache_files.write_sealed(path.with_name("another"), b"code"),
         path.with_name("another").replace(path),
     ),
 }
@@ -254,7 +255,7 @@ def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypat
     folder = kernel_folder()
     assert folder.is_relative_to(tmp_path)
     file = folder / "kernel.kernel"
-    monkeypatch.setattr(kernel_sums, "warmup", lambda: compile_once.write_sealed(file, b"code"))
+    monkeypatch.setattr(kernel_sums, "warmup", lambda: cache_files.write_sealed(file, b"code"))
     said = []
     assert compile_kernels(said.append)
     assert not compile_kernels(said.append)
@@ -301,10 +302,10 @@ def test_of_writers_at_once_no_reader_sees_a_part(tmp_path):
     path = tmp_path / "kernel.kernel"
     contents = [bytes([k]) * 10**6 for k in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        written = [pool.submit(compile_once.write_sealed, path, of) for of in contents * 5]
-        seen = {compile_once.read_sealed(path) for _ in range(50)}
+        written = [pool.submit(cache_files.write_sealed, path, of) for of in contents * 5]
+        seen = {cache_files.read_sealed(path) for _ in range(50)}
         for job in written:
             job.result()
     assert seen <= {None, *contents}
-    assert compile_once.read_sealed(path) in contents
+    assert cache_files.read_sealed(path) in contents
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
