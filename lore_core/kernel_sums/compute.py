@@ -8,8 +8,7 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.kernel_sums.compiled import HAS_NUMBA
 from lore_core.kernel_sums.grid import as_passes
 from lore_core.kernel_sums.plain import plan_plain
-from lore_core.kernel_sums.plan_blocks import plan_blocks
-from lore_core.kernel_sums.plan_trees import plan_line, plan_plane, plan_space
+from lore_core.kernel_sums.plans import plan_blocks, plan_line, plan_plane, plan_space
 from lore_core.kernel_sums.prepare import Problem, arrange
 from lore_core.kernel_sums.schedule import Plan, Step, Workers
 from lore_core.kernel_sums.underflow import GroupSources

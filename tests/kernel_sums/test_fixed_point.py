@@ -13,7 +13,7 @@ from lore_core.kernel_sums.pairs import kernel_values, rates
 
 @pytest.fixture(autouse=True)
 def _round_small_problems_too(monkeypatch):
-    monkeypatch.setattr("lore_core.kernel_sums.plan_blocks._WORTH_ROUNDING", 0.0)
+    monkeypatch.setattr("lore_core.kernel_sums.plans._WORTH_ROUNDING", 0.0)
 
 
 def _finest_bandwidth(points, tolerance=1e-6):
