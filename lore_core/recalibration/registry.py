@@ -55,28 +55,28 @@ METHODS = {
         standard=False,
     ),
     "platt": Method(
-        "platt_scaling:PlattScaling",
+        "logistic_curves:PlattScaling",
         _TOP,
         "Two classes, or few rows and only the confidence counts.",
     ),
     "beta": Method(
-        "beta_calibration:BetaCalibration",
+        "logistic_curves:BetaCalibration",
         _TOP,
         "Two classes: like Platt scaling, and a curve that may bend otherwise at each end.",
     ),
     "isotonic": Method(
-        "isotonic_regression:IsotonicRegression",
+        "step_functions:IsotonicRegression",
         _TOP,
         "A thousand rows or more, and a curve of no known shape.",
     ),
     "venn-abers": Method(
-        "isotonic_regression:VennAbers",
+        "step_functions:VennAbers",
         _TOP,
         "As isotonic regression with fewer rows: it never says 0 or 1.",
         standard=False,
     ),
     "histogram": Method(
-        "histogram_binning:HistogramBinning",
+        "step_functions:HistogramBinning",
         _TOP,
         "A few confidences that each can be checked, and many rows in each bin.",
     ),
