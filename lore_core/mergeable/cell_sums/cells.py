@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
+from lore_core.data.rules import Number, Values
 from lore_core.data.validation import InputError
 
 #: Bits of an offset within a finest cell, and of the lower part of a moment.
@@ -32,11 +34,11 @@ HIGHEST_LEVEL = 14
 class Cells:
     """Non-empty cells in the order of their keys."""
 
-    n_dimensions: int
-    level: int
-    keys: Ints  #: (m,) rising
+    n_dimensions: Annotated[int, Number(1, 3, whole=True)]
+    level: Annotated[int, Number(0, HIGHEST_LEVEL, whole=True)]
+    keys: Annotated[Ints, Values(("m",), 0, whole=True, rising=True)]
     #: (w + 2·w·d, m): Σ w of each weight, then of each weight and dimension the two parts of Σ w·o.
-    table: Ints
+    table: Annotated[Ints, Values(("t", "m"), whole=True)]
 
     def __len__(self) -> int:
         return len(self.keys)

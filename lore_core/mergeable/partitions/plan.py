@@ -18,7 +18,7 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.embed import embed
 from lore_core.embedding.names import MapName
-from lore_core.embedding.result import FORMS, Embedding
+from lore_core.embedding.result import FORMS as EMBEDDING_FORMS, Embedding
 from lore_core.mergeable.cell_sums.sums import MAX_CELLS, LocalErrorSums
 from lore_core.mergeable.partitions.files import (
     Partition,
@@ -36,8 +36,8 @@ SAMPLE_ROWS = 100_000
 _SAMPLE_PLACES = 64
 #: Rows in memory at a time, and cells that are held before they are joined.
 _BATCH_ROWS = 2**18
-_FORMS = (form_of(ColumnMapping), form_of(ConfidenceBins), *FORMS)
-_KIND = Kind("lore-plan-of-sums", "a plan of sums", "--sums", _FORMS, compressed=True)
+FORMS = (form_of(ColumnMapping), form_of(ConfidenceBins), *EMBEDDING_FORMS)
+_KIND = Kind("lore-plan-of-sums", "a plan of sums", "--sums", FORMS, compressed=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from lore_core.data.archive_files import Kind
+from lore_core.data.archive_files import Kind, fields_of, form_of
 from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
-from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.mergeable.cell_sums.sums import FORMS as SUMS_FORMS, LocalErrorSums
 from lore_core.mergeable.partitions.files import Partition, checked_rows, columns_of_extracts
-from lore_core.mergeable.partitions.plan import Plan
+from lore_core.mergeable.partitions.plan import FORMS as PLAN_FORMS, Plan
 from lore_core.mergeable.partitions.run import Run
 from lore_core.reading.arrow_tables import Extract, join_tables
 from lore_core.reading.file_rows import splits_in
@@ -23,8 +23,7 @@ from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
 _BATCH_ROWS = 2**17
-_PLAN, _SUMS, _ABOUT = "plan.npz", "whole.npz", "about.npz"
-_KIND = Kind("lore-whole-data", "what stands beside a sample", "lore app")
+_WHOLE = "whole.npz"
 
 
 @dataclass(frozen=True)
@@ -144,32 +143,29 @@ class WholeData:
         )
 
 
+_KIND = Kind(
+    "lore-whole-data",
+    "what stands beside a sample",
+    "lore app",
+    (form_of(Plan), *PLAN_FORMS, *SUMS_FORMS),
+)
+
+
 def write_whole(folder: Path, run: Run, samples: list[tuple[str, Sample]]) -> list[Path]:
     """Write sums and samples (by stem of their file) into a folder; return the samples' files."""
     folder.mkdir(parents=True, exist_ok=True)
-    run.plan.save(folder / _PLAN)
-    run.sums.save(folder / _SUMS)
     paths = []
     for stem, sample in samples:
         path = folder / f"{stem}.parquet"
         pyarrow.parquet.write_table(sample.table, path)
         paths.append(path)
-    header = {
-        "files": run.n_files,
-        "drawn": sum(len(sample.rows) for _, sample in samples),
-        "drawn_from": sum(sample.n_total for _, sample in samples),
-    }
-    _KIND.write(folder / _ABOUT, header)
+    n_drawn = sum(len(sample.rows) for _, sample in samples)
+    n_drawn_from = sum(sample.n_total for _, sample in samples)
+    whole = WholeData(run.sums, run.plan, run.n_files, n_drawn, n_drawn_from)
+    _KIND.write(folder / _WHOLE, fields_of(whole))
     return paths
 
 
 def read_whole_data(folder: Path) -> WholeData:
     """Read what :func:`write_whole` wrote. Raises InputError if it is damaged."""
-    header = _KIND.read(folder / _ABOUT)
-    return WholeData(
-        LocalErrorSums.load(folder / _SUMS),
-        Plan.load(folder / _PLAN),
-        header["files"],
-        header["drawn"],
-        header["drawn_from"],
-    )
+    return WholeData(**_KIND.read(folder / _WHOLE))
