@@ -53,8 +53,7 @@ def landscape(
     require("A landscape in a notebook", "anywidget")
     from lore_core.dashboard.widget import LandscapeWidget
     from lore_core.embedding import embed
-    from lore_core.figures.browser.gamma_fields import ROWS, still_layers
-    from lore_core.figures.browser.landscape import every_row, packed_rows
+    from lore_core.figures.browser.landscape import ROWS, every_row, packed_rows, still_layers
     from lore_core.figures.pictures.landscape import landscape_figure
     from lore_core.figures.pictures.landscape_picture import Layer
     from lore_core.figures.pictures.picture import shared_limit

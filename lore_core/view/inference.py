@@ -27,8 +27,7 @@ from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.mergeable.cell_sums.sums import level_at
 from lore_core.metrics.bandwidth import VectorCurve, vector_curve
 from lore_core.metrics.local_error import VectorErrors, vector_errors
-from lore_core.view.sums import SumsView
-from lore_core.view.view import View
+from lore_core.view.view import SumsView, View
 
 #: Simulations at most.
 _DRAWS, _DRAWS_OF_SUMS = 200, 99

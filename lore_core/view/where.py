@@ -26,9 +26,8 @@ from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
-from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
-from lore_core.regions.rows import rows_like
+from lore_core.regions.rows import RowEvidence, row_evidence, rows_like
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Overall, overall_gap
@@ -47,8 +46,7 @@ from lore_core.regions.variables.attributes import (
 from lore_core.regions.variables.cutting import Attribute
 from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
 from lore_core.regions.variables.words import word_attributes
-from lore_core.view.sums import SumsView
-from lore_core.view.view import View, scored
+from lore_core.view.view import SumsView, View, scored
 
 
 def reliability_of(view: View | SumsView, within: Mask | None = None) -> ReliabilityTable:

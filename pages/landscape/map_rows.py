@@ -21,9 +21,7 @@ from lore_core import Dataset, Embedding
 from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.data.arrays import Floats
 from lore_core.data.progress import Cancelled, Progress
-from lore_core.figures.browser.gamma_fields import GammaFields
-from lore_core.figures.browser.landscape import EveryRow, every_row, packed_rows
-from lore_core.figures.browser.packing import pack
+from lore_core.figures.browser.landscape import EveryRow, GammaFields, every_row, pack, packed_rows
 from lore_core.figures.pictures.landscape import outlined_region, row_hovers
 from lore_core.figures.pictures.picture import shortened
 from lore_core.regions import telling_column

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,8 +87,8 @@ def bandwidth_figure(
         color, (curve, band) = method_color(label, position), _with_band(item, metric)
         value, support = getattr(curve, metric), [curve.median_effective_size]
         around = None if band is None else band_around(label, *band, Tint(color, alpha))
-        look = {"dots": True, "columns": support, "band": around}
-        marks += labelled_line(label, color, curve.gamma, value, hover, **look)
+        look: dict[str, Any] = {"dots": True, "columns": support}
+        marks += labelled_line(label, color, curve.gamma, value, hover, band=around, **look)
         marks += _limits(curve, about, color, in_words=len(curves) == 1)
         heights += [*value, getattr(curve, f"{metric}_zero", math.nan)]
     if gamma is not None:
@@ -310,14 +311,14 @@ def reward_figure(
     gains: list[Mark] = []
     answers: list[Mark] = []
     for position, (label, curve) in enumerate(curves.items()):
-        color, x = method_color(label, position), curve.ratio
-        ends = [curve.gain_low, curve.gain_high]
-        band = band_around(label, "95 %", x, *ends, Tint(color, 0.15), detail=True)
+        color, at = method_color(label, position), curve.ratio
+        low, high = curve.gain_low, curve.gain_high
+        band = band_around(label, "95 %", at, low, high, Tint(color, 0.15), detail=True)
         text = ("w/u {x:.3g}", "gain {y:+.3f} u a row ({0:+.3f} to {1:+.3f})")
-        look = {"columns": ends, "band": None if label == baseline else band}
-        gains += labelled_line(label, color, x, curve.gain, text, **look)
-        share, look = ("answers {y:.1f} % of the rows",), {"width": 1.8, "listed": False}
-        answers += labelled_line(label, color, x, curve.answered, share, **look)
+        own = None if label == baseline else band
+        gains += labelled_line(label, color, at, curve.gain, text, columns=[low, high], band=own)
+        share = ("answers {y:.1f} % of the rows",)
+        answers += labelled_line(label, color, at, curve.answered, share, width=1.8, listed=False)
     gains.append(Rule(0.0, Tint("quiet"), level=True))
     if ratio is not None:
         gains.append(chosen_value(ratio, f"your w/u = {ratio:g}"))

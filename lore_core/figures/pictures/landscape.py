@@ -23,8 +23,7 @@ from lore_core.figures.pictures.landscape_picture import (
     Value,
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
-from lore_core.regions.field import Field, Outline
-from lore_core.regions.field_of_sums import SumsLandscape
+from lore_core.regions.field import Field, Outline, SumsLandscape
 from lore_core.regions.selection import Selection
 
 #: Pixels of a map in a narrow window; where there are more, names lie further apart still.

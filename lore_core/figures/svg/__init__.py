@@ -8,8 +8,7 @@ from lore_core.data.number_text import signed_points
 from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
 from lore_core.figures.style import shades
-from lore_core.figures.svg.drawing import WIDTH, Drawing, png_url
-from lore_core.figures.svg.panels import panel_drawing
+from lore_core.figures.svg.panels import WIDTH, Drawing, panel_drawing, png_url
 
 __all__ = ["Drawing", "drawing"]
 
