@@ -22,8 +22,7 @@ from .comparison.groups import compare_groups as compare_groups, group_report as
 from .comparison.methods import Comparison as Comparison, compare as compare
 from .comparison.runs import compare_runs as compare_runs
 from .comparison.summary import summarize as summarize
-from .dashboard.launch import launch as launch
-from .dashboard.notebook import landscape as landscape
+from .dashboard.launch import landscape as landscape, launch as launch
 from .data.dataset import Dataset as Dataset
 from .data.dataset_files import save_npz as save_npz
 from .data.estimator import from_estimator as from_estimator

@@ -17,10 +17,9 @@ from lore_core.reading.arrow_tables import (
 )
 from lore_core.reading.columns import Columns
 from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite
-from lore_core.reading.json_tables import open_eval, open_json
 from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, Source, raw_file
-from lore_core.reading.text_tables import open_text
+from lore_core.reading.text_tables import open_eval, open_json, open_text
 
 _ZIP, _ARROW = (b"PK\x03\x04", b"PK\x05\x06"), (b"ARROW1", b"\xff\xff\xff\xff")
 _SQL, _DUCK = (b"SQLite f",), (b"DUCK",)

@@ -9,8 +9,7 @@ from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures import Chart, bandwidth_figure, reliability_figure, sums_landscape_figure
 from lore_core.figures.pictures.reliability import reliability_points
-from lore_core.figures.svg import drawing
-from lore_core.figures.svg.panels import page_rules
+from lore_core.figures.svg import drawing, page_rules
 from lore_core.mergeable import LocalDistribution
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY

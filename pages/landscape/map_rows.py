@@ -29,8 +29,7 @@ from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view import View
-from lore_core.view.preview import MAX_ROWS, preview_rows
-from lore_core.view.scene import Scene
+from lore_core.view.scene import MAX_ROWS, Scene, preview_rows
 from lore_core.view.where import curve_of, subgroups_of, view_halves
 from pages.shared import compute
 from pages.shared.controls import GAMMAS

@@ -16,8 +16,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool  # type: ig
 from lore_core.data.errors import InputError, as_path, require
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
-from lore_core.mergeable.partitions.files import Partition
-from lore_core.mergeable.partitions.plan import Plan, saved_sums, sum_and_save
+from lore_core.mergeable.partitions.plan import Partition, Plan, saved_sums, sum_and_save
 
 #: Sums that one task joins.
 _JOINED = 4

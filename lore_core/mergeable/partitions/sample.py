@@ -14,8 +14,13 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.mergeable.cell_sums.sums import FORMS as SUMS_FORMS, LocalErrorSums
-from lore_core.mergeable.partitions.files import Partition, checked_rows, columns_of_extracts
-from lore_core.mergeable.partitions.plan import FORMS as PLAN_FORMS, Plan
+from lore_core.mergeable.partitions.plan import (
+    FORMS as PLAN_FORMS,
+    Partition,
+    Plan,
+    checked_rows,
+    columns_of_extracts,
+)
 from lore_core.mergeable.partitions.run import Run
 from lore_core.reading.arrow_tables import Extract, join_tables
 from lore_core.reading.file_rows import splits_in
