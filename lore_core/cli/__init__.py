@@ -34,10 +34,10 @@ COMMANDS = {
     "decisions": "fairness",
     "report": "report",
     "recalibrate": "recalibrate",
-    "demo": "upkeep",
+    "demo": "app",
     "watch": "watch",
-    "clean": "upkeep",
-    "warmup": "upkeep",
+    "clean": "app",
+    "warmup": "app",
 }
 
 #: Arguments of the library to options.

@@ -1,6 +1,6 @@
 """Public names of this room."""
 
-from .cell_sums.kernel_bounds import Bounded as Bounded
+from .cell_sums.cells import Bounded as Bounded
 from .cell_sums.local_values import LocalValues as LocalValues
 from .cell_sums.summaries import (
     LocalDistribution as LocalDistribution,

@@ -32,12 +32,12 @@ from .selection import (
     region_report as region_report,
     report_by as report_by,
 )
+from .subgroups.candidates import Held as Held
 from .subgroups.find import (
     Subgroup as Subgroup,
     SubgroupSearch as SubgroupSearch,
     find_subgroups as find_subgroups,
 )
-from .subgroups.held_out import Held as Held
 from .subgroups.overall import Overall as Overall, overall_gap as overall_gap
 from .subgroups.verdict import (
     Verdict as Verdict,

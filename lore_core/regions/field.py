@@ -23,7 +23,7 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.kernel_sums import laplacian_means
-from lore_core.mergeable.cell_sums.kernel_bounds import Bounded
+from lore_core.mergeable.cell_sums.cells import Bounded
 from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
 from lore_core.mergeable.cell_sums.summaries import LocalDistribution
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums

@@ -26,8 +26,14 @@ from lore_core.data.validation import (
     check_integer,
     check_positive,
 )
-from lore_core.mergeable.cell_sums.cells import HIGHEST_LEVEL, Cells, cells_of_rows, joined
-from lore_core.mergeable.cell_sums.kernel_bounds import Boxes, Targets
+from lore_core.mergeable.cell_sums.cells import (
+    HIGHEST_LEVEL,
+    Boxes,
+    Cells,
+    Targets,
+    cells_of_rows,
+    joined,
+)
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight, turned, values_at
 from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
 
