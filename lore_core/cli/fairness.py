@@ -9,7 +9,6 @@ from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, cost_options, number_option, view_command
 from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
-from lore_core.data.defaults import TOP_LABEL
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import PLAIN, decimal, percent, signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
@@ -113,9 +112,7 @@ def decisions(
     every method; then what recalibration can gain at most, and what takes the features: a better
     model, or more data. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
-    from lore_core.comparison.conclusions import conclude_retraining
     from lore_core.comparison.effects import compare_rewards
-    from lore_core.comparison.retraining import retraining_frame
     from lore_core.comparison.tables import stacked
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold
 
@@ -130,16 +127,9 @@ def decisions(
     table = table[["method", *table.columns.drop("method")]]
     at = {name: curve.frame().to_dict(orient="records")[0] for name, curve in own.items()}
     sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
-    known = views.methods.gains_of(view.with_(target=TOP_LABEL))
-    losses, gains = (None, None) if known is None else (known.losses(), known.rewards(ratio))
-    retraining = conclude_retraining(
-        losses,
-        gains,
-        unsure_cost=unsure_cost,
-        has_features=view.dataset.features is not None,
-        weighted=view.dataset.weights is not None,
-    ).sentence
-    steps = None if losses is None else retraining_frame(losses, gains)
+    retraining, steps, gains = views.where.retraining_of(
+        view, wrong_cost=wrong_cost, unsure_cost=unsure_cost
+    )
     content = {
         **view.settings(),
         "unsure": unsure_cost,

@@ -182,10 +182,7 @@ def _with_text(found: Reading) -> Reading:
 
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
     """Describe the first file that holds more than images."""
-    return _described([open_columns(raw, given.table, given.query) for raw in raws], given)
-
-
-def _described(opened: Sequence[Columns], given: ColumnMapping) -> FileOverview:
+    opened = [open_columns(raw, given.table, given.query) for raw in raws]
     described = next((columns for columns in opened if not _images_alone(columns)), opened[0])
     return overview_of(described, given)
 
@@ -239,7 +236,7 @@ def read_files(
         checks=checks,
     )
     guessed = ColumnMapping(table=given.table, query=given.query)
-    return Reading(dataset, report, used, _described(opened, guessed) if overview else None)
+    return Reading(dataset, report, used, overview_of(files[0], guessed) if overview else None)
 
 
 def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:

@@ -87,14 +87,20 @@ def grid_of(z: Floats, rows: Mask, resolution: int, reach: float) -> Grid:
     pad = REACH * extent
     x = np.linspace(low[0] - pad, high[0] + pad, resolution)
     y = np.linspace(low[1] - pad, high[1] + pad, resolution)
-    column = np.clip(np.rint((z[rows, 0] - x[0]) / (x[1] - x[0])), 0, resolution - 1).astype(int)
-    row = np.clip(np.rint((z[rows, 1] - y[0]) / (y[1] - y[0])), 0, resolution - 1).astype(int)
     empty = np.ones((resolution, resolution), dtype=bool)
-    empty[row, column] = False
+    empty[_nearest_nodes(x, y, z[rows])] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
     distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
     near = _within(x, y, distance, min(reach, REACH * extent))
     return Grid(z, rows, x, y, near, extent, distance)
+
+
+def _nearest_nodes(x: Floats, y: Floats, points: Floats) -> tuple[Ints, ...]:
+    """Return row and column of the node nearest to each point (n, 2)."""
+    return tuple(
+        np.clip(np.rint((at - nodes[0]) / (nodes[1] - nodes[0])), 0, len(nodes) - 1).astype(int)
+        for at, nodes in ((points[:, 1], y), (points[:, 0], x))
+    )
 
 
 def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
@@ -259,12 +265,7 @@ class Outline:
 
     def encloses(self, points: Floats) -> Mask:
         """Whether each point (n, 2) lies within it."""
-        nearest = (
-            np.clip(np.rint((p - nodes[0]) / (nodes[1] - nodes[0])), 0, len(nodes) - 1).astype(int)
-            for p, nodes in zip(points.T, (self.x, self.y), strict=True)
-        )
-        column, row = nearest
-        return np.asarray(self.inside[row, column] > 0.5)
+        return np.asarray(self.inside[_nearest_nodes(self.x, self.y, points)] > 0.5)
 
     def holds_most(self, points: Floats) -> bool:
         """Whether more than half of a set's rows (n, 2) lie within it, not scattered."""

@@ -359,49 +359,35 @@ def try_on(
     held_out: Ints, candidates: Sequence[Candidate], rows: Rows, against: Against, n_turns: int
 ) -> list[Tried]:
     """Try candidates on held-out rows; p-values are adjusted for all ``n_turns`` such lists."""
-    c, a, w = (
-        rows.confidence[held_out],
-        rows.outcome[held_out],
-        chosen_weights(rows.weights, held_out),
-    )
+    c, a = rows.confidence[held_out], rows.outcome[held_out]
+    w = chosen_weights(rows.weights, held_out)
     average, same = (rows.average(held_out, to) for to in (against, "same confidence"))
     masks = [item.inside[held_out] for item in candidates]
     tests = [average.of_rows(mask) for mask in masks]
-    p = np.array([float(t.p_value(k.sign)) for t, k in zip(tests, candidates, strict=True)])
-    adjusted = np.minimum(holm(p) * n_turns, 1.0)
-    return [
-        Tried(
-            item,
-            held_out[mask],
-            _held(c, a, w, mask, test, same.of_rows(mask), against, (p[k], adjusted[k])),
+    p = [float(t.p_value(k.sign)) for t, k in zip(tests, candidates, strict=True)]
+    adjusted = np.minimum(holm(np.array(p)) * n_turns, 1.0).tolist()
+    tried = []
+    for k, (mask, test) in enumerate(zip(masks, tests, strict=True)):
+        if not mask.any():
+            continue
+        report, beyond = region_report(c, a, mask, weights=w), same.of_rows(mask)
+        held = Held(
+            report.n_rows,
+            report.confidence,
+            report.accuracy,
+            *(report.gap, report.gap_low, report.gap_high),
+            *_with_ends(test.mean, _scatter(c - a, w, mask, against)),
+            *_with_ends(beyond.mean, beyond.error),
+            p[k],
+            adjusted[k],
         )
-        for k, (item, mask, test) in enumerate(zip(candidates, masks, tests, strict=True))
-        if mask.any()
-    ]
+        tried.append(Tried(candidates[k], held_out[mask], held))
+    return tried
 
 
-def _held(
-    c: Floats,
-    a: Floats,
-    w: Floats | None,
-    mask: Mask,
-    test: Excess,
-    same: Excess,
-    against: Against,
-    p_values: tuple[float, float],
-) -> Held:
-    report = region_report(c, a, mask, weights=w)
-    excess, width = float(test.mean), NORMAL_95 * _scatter(c - a, w, mask, against)
-    beyond, beyond_width = float(same.mean), NORMAL_95 * float(same.error)
-    return Held(
-        report.n_rows,
-        report.confidence,
-        report.accuracy,
-        *(report.gap, report.gap_low, report.gap_high),
-        *(excess, excess - width, excess + width),
-        *(beyond, beyond - beyond_width, beyond + beyond_width),
-        *map(float, p_values),
-    )
+def _with_ends(mean: Any, error: Any) -> tuple[float, float, float]:
+    value, width = float(mean), NORMAL_95 * float(error)
+    return value, value - width, value + width
 
 
 def _scatter(residual: Floats, weights: Floats | None, mask: Mask, against: Against) -> float:
