@@ -25,5 +25,9 @@ from .partitions.plan import (
     read_whole as read_whole,
     rows_in as rows_in,
 )
-from .partitions.run import Run as Run, sum_files as sum_files
-from .partitions.sample import Sample as Sample, sample_rows as sample_rows
+from .partitions.run import (
+    Run as Run,
+    Sample as Sample,
+    sample_rows as sample_rows,
+    sum_files as sum_files,
+)

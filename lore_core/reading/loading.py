@@ -14,9 +14,8 @@ from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
-from lore_core.reading.file_pairs import half_of, runs_in, sources_of
 from lore_core.reading.file_rows import FileRows, pictures, read_rows
-from lore_core.reading.formats import open_columns
+from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import Images, image_files, read_images, with_thumbnails
 from lore_core.reading.isolation import parse
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
