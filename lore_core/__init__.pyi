@@ -22,8 +22,7 @@ from .comparison.groups import compare_groups as compare_groups, group_report as
 from .comparison.methods import Comparison as Comparison, compare as compare
 from .comparison.runs import compare_runs as compare_runs
 from .comparison.summary import summarize as summarize
-from .dashboard.launch import launch as launch
-from .dashboard.notebook import landscape as landscape
+from .dashboard.launch import landscape as landscape, launch as launch
 from .data.dataset import Dataset as Dataset
 from .data.dataset_files import save_npz as save_npz
 from .data.estimator import from_estimator as from_estimator
@@ -88,8 +87,8 @@ from .regions.enrichment import (
     composition as composition,
     describe_composition as describe_composition,
 )
-from .regions.evidence import row_evidence as row_evidence
 from .regions.field import error_field as error_field
+from .regions.rows import row_evidence as row_evidence
 from .regions.selection import Region as Region, region_report as region_report
 from .regions.subgroups.find import find_subgroups as find_subgroups
 from .regions.variables.gaps import gap_along as gap_along, rank_variables as rank_variables

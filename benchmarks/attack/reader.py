@@ -135,7 +135,7 @@ class _Landscape:
 
 
 def _header(content: bytes) -> dict[str, Any]:
-    """Return what is said in words in what ``figures/browser/packing.py`` wrote."""
+    """Return what is said in words in what ``figures/browser/landscape.py`` wrote."""
     length = int.from_bytes(content[-4:], "little")
     found: dict[str, Any] = json.loads(content[-4 - length : -4])
     return found

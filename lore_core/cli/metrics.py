@@ -1,17 +1,37 @@
-"""``lore metrics``: the numbers of the Overview."""
+"""``lore metrics``, ``curve`` and ``check``: numbers, over bandwidths, and against limits."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import click
 
-from lore_core import figures, inference, view as views
+import lore_core as lore
+from lore_core import comparison, figures, inference, metrics as measures, view as views
 from lore_core.cli import source
 from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
-from lore_core.cli.output import Output, Progress, Table, output_path, results, text_table
-from lore_core.data.atomic_files import write_bytes
+from lore_core.cli.output import (
+    Output,
+    Progress,
+    Table,
+    interval_texts,
+    note,
+    output_path,
+    results,
+    text_table,
+)
+from lore_core.cli.subgroups import described, output_of_classes, subgroups_text
+from lore_core.data.atomic_files import replaced_at_once, write_bytes
 from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
-from lore_core.data.number_text import POINTS, p_words, percent, signed_points
+from lore_core.data.number_text import HUNDREDTHS, POINTS
+from lore_core.metrics.catalogue import CATALOGUE, CURVES, VECTOR_CURVES
+from lore_core.metrics.metric import Metric
 
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
@@ -49,7 +69,6 @@ def metrics(
     """
     import pandas as pd
 
-    from lore_core.cli.subgroups import described, subgroups_text
     from lore_core.metrics.tables import metric_columns
     from lore_core.report.model_card import model_card
 
@@ -102,50 +121,257 @@ def metrics(
     return Output(content, table, text)
 
 
-def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = False) -> Output:
-    """Report errors of all classes together and of each; ``drawn``: rows instead of the table."""
-    errors = views.inference.vector_errors_of(view)
-    chance = views.inference.vector_chance_of(view, errors, progress=progress)
-    table = views.inference.classes_of(view, errors, chance)
-    sentence, rows = inference.describe_classes(table), f"{view.rows}, {view.kernel_in_words}"
+_ALL_CURVES = CURVES | VECTOR_CURVES
+
+
+@view_command(
+    "lore curve demo",
+    "lore curve model_cal.npz model_test.npz --map tsne --map pca-20 -o curve.svg",
+    "lore curve predictions.csv --metric alce -o curve.html -o curve.csv",
+    several_maps=True,
+    sums=True,
+)
+@click.option(
+    "--metric",
+    type=click.Choice(list(_ALL_CURVES)),
+    help="What the figure shows (default: mlce_supported, of rows with 10 effective neighbours or "
+    "more; with --target all average, or largest).",
+)
+@draws_option("what chance makes")
+@results(figure=True)
+def curve(given: ViewOptions, *, metric: Any, draws: int | None, progress: Progress) -> Output:
+    """Supported MLCE, ALCE and MLCE as the bandwidth γ grows.
+
+    For one feature map or several; of the first also where the whole curve of a calibrated model
+    with the same confidences stays, with 95 % (columns *_chance_low, *_chance_high). Towards γ = 0
+    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE. With
+    --target all the average and the largest error of the whole probability vector.
+
+    Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
+    sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
+    """
+    view = source.open_source(given, progress, all_classes=True)
+    source.needs_map(view)
+    curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve]
+    chance: inference.NullBand | inference.VectorBand | None = None
+    of_all = isinstance(view, views.View) and view.target == ALL_CLASSES
+    known = list(VECTOR_CURVES if of_all else CURVES)
+    if metric is None:
+        metric = known[0]
+    elif metric not in known:
+        raise InputError(f"'--metric' must be one of {', '.join(known)} here; got {metric!r}.")
+    if isinstance(view, views.View) and of_all:
+        curves = {
+            name: views.inference.vector_curve_of(on, progress) for name, on in view.by_map.items()
+        }
+        if draws != 0:
+            chance = views.inference.vector_band_of(view, n_draws=draws, progress=progress)
+    else:
+        curves = {name: views.where.curve_of(on, progress) for name, on in view.by_map.items()}
+        chance = views.inference.chance_band_of(view, n_draws=draws, progress=progress)
+    if chance is None and draws is None and isinstance(view, views.View):
+        note(
+            "what chance makes is left out: simulating it on so many rows would take long "
+            "(--draws 100 does it all the same)."
+        )
+    table = _numbers(curves, chance)
+    text = comparison.conclude_bandwidths(curves[view.map_name], chance, on=view.map_name)
+    chart = figures.bandwidth_figure(
+        curves,
+        metric=metric,
+        rows=f"{view.rows}, {view.bins_in_words}",
+        gamma=view.gamma,
+        null=None if chance is None else (view.map_name, chance),
+    )
     content = {
         **view.settings(),
-        "sentence": chance.sentence,
-        "average": chance.average,
-        "chance_level": chance.chance_level,
-        "p_value": chance.p_value,
-        "largest": chance.largest,
-        "largest_chance_level": chance.largest_level,
-        "largest_p_value": chance.largest_p_value,
-        "about_classes": sentence,
-        "rows_beyond_chance": int(chance.beyond.sum()),
-        "classes": table.reset_index().to_dict(orient="records"),
+        "conclusion": text.sentence,
+        "chance_draws": 0 if chance is None else chance.n_draws,
+        "limits": {name: _limits(item) for name, item in curves.items()},
+        "curve": table.to_dict(orient="records"),
     }
-    text, points = [f"{chance.sentence} {sentence}".strip()], view.points()
-    if not drawn:
-        text += [_classes_text(table), f"{view.dataset.name}: {rows}."]
-        return Output(content, table.reset_index(), text)
-    if points.shape[1] != 2:
-        return Output(content, table, text)
-    chart = figures.class_map_figure(
-        view.evaluation, points, errors, chance, rows=rows, axes=view.map_name
-    )
-    return Output(content, chart.table, text, chart=chart)
+    details = [text.sentence, _text(table), view.basis(at_gamma=False)]
+    return Output(content, table, [], details, chart)
 
 
-def _classes_text(table: Table) -> str:
+def _numbers(
+    curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve],
+    chance: inference.NullBand | inference.VectorBand | None,
+) -> Table:
+    import pandas as pd
+
+    tables = []
+    for position, (name, item) in enumerate(curves.items()):
+        table = item.frame()
+        table.insert(0, "map", name)
+        if position == 0 and chance is not None:
+            for key in [key for key in _ALL_CURVES if key in table]:
+                table[f"{key}_chance_low"], table[f"{key}_chance_high"] = chance.band(key)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _limits(item: lore.BandwidthCurve | measures.VectorCurve) -> dict[str, float]:
+    return {name: end for name, end in vars(item).items() if name.endswith(("_zero", "_infinity"))}
+
+
+def _text(table: Table) -> str:
+    """Return every third bandwidth, with chance and bounds as ranges."""
+    shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
+    cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
+    known = [about for key, about in _ALL_CURVES.items() if key in shown]
+    for position, about in enumerate(known):
+        key = about.key
+        cells[f"{about.title}, points"] = [POINTS.text(value) for value in shown[key]]
+        for between, low, high in (
+            ("if calibrated", f"{key}_chance_low", f"{key}_chance_high"),
+            ("guaranteed", f"{key}_at_least", f"{key}_at_most"),
+        ):
+            if low in shown:
+                # (Two columns of one heading: a mapping needs two names.)
+                cells[between + " " * position] = interval_texts(shown[low], shown[high])
+    cells["median effective neighbours"] = [f"{size:.0f}" for size in shown["median_n_eff"]]
+    return text_table(cells)
+
+
+EXCEEDED = 3
+_PLACE = "max_subgroup"
+_CHECKED = {
+    **CATALOGUE,
+    # (What `check_subgroups` calls it: no metric, but written as one.)
+    "worst subgroup": replace(CATALOGUE["MCE"], name="worst subgroup", unit=POINTS),
+}
+
+
+def _option_of(metric: Metric) -> str:
+    """Return a metric's option: ``"max-held-out-alce"``."""
+    slug = re.sub(r"[^a-z]+", "-", metric.words.lower().replace("'s", "")).strip("-")
+    return f"max-{slug.removeprefix('max-')}" if metric.direction == "lower" else f"min-{slug}"
+
+
+_LIMITED = {
+    _option_of(metric).replace("-", "_"): metric
+    for metric in CATALOGUE.values()
+    if metric.direction is not None
+}
+
+
+def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an option for every metric with a better side."""
+    for name, metric in reversed(_LIMITED.items()):
+        side = "Largest" if metric.direction == "lower" else "Smallest"
+        command = click.option(
+            f"--{name.replace('_', '-')}",
+            name,
+            type=float,
+            metavar="N",
+            help=f"{side} {', in '.join(filter(None, [metric.words, metric.unit.name]))}.",
+        )(command)
+    return command
+
+
+@view_command(
+    "lore check demo --max-ece 5 --max-subgroup 20",
+    "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
+    "--junit checks.xml",
+)
+@_limit_options
+@click.option(
+    "--max-subgroup",
+    _PLACE,
+    type=float,
+    metavar="N",
+    help="Largest gap, in points, of any subgroup of `lore subgroups`.",
+)
+@click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
+@click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
+@draws_option("intervals")
+@results()
+def check(
+    given: ViewOptions,
+    *,
+    max_subgroup: float | None,
+    strict: bool,
+    junit: str | None,
+    draws: int | None,
+    progress: Progress,
+    **limits: float | None,
+) -> Output:
+    """Check a model against limits, as a test of it.
+
+    The exit code is 3 where a limit is exceeded for sure: where the value is beyond it, and its
+    whole 95 % interval is too. Where the interval reaches back to the limit, the rows are too few
+    to tell: that is said, and fails with --strict only. A subgroup counts with its gap on
+    held-out rows.
+    """
+    import pandas as pd
+
+    from lore_core.comparison.tables import check_metrics, check_subgroups, metric_table
+
+    wanted = {
+        _LIMITED[name].name: limit / _LIMITED[name].unit.scale
+        for name, limit in limits.items()
+        if limit is not None
+    }
+    if not wanted and max_subgroup is None:
+        raise InputError("a limit must be given, such as --max-ece 5 or --max-subgroup 10.")
+    path = None if junit is None else output_path(junit, (".xml",), "--junit")
+    view = source.open_view(given, progress)
+    tables = []
+    if wanted:
+        summary = views.methods.summary_of(view, n_draws=draws, progress=progress)
+        tables.append(check_metrics(metric_table(summary), wanted))
+    if max_subgroup is not None:
+        found = views.where.subgroup_table(view, views.where.subgroups_of(view, progress=progress))
+        tables.append(check_subgroups(found, max_subgroup / HUNDREDTHS))
+    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
+    if path is not None:
+        _write_junit(path, view.dataset.name, table.assign(failed=failed))
+    content = {**view.settings(), "strict": strict, "checks": table.to_dict(orient="records")}
+    sentence = f"{int(failed.sum())} of {len(table)} limits exceeded"
+    if (table["result"] == "not sure").any() and not strict:
+        sentence += "; “not sure”: beyond the limit, but by no more than chance may be"
+    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {sentence}."]
+    return Output(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
+
+
+def _as_text(table: Table) -> str:
+    metrics = [_CHECKED[name] for name in table["check"]]
+    ends = zip(metrics, table["low"], table["high"], strict=True)
     return text_table(
         {
-            "": [str(name) for name in table.index],
-            "mean probability": [percent(share) for share in table["mean_probability"]],
-            "frequency": [percent(share) for share in table["frequency"]],
-            "gap, points": [signed_points(gap) for gap in table["gap"]],
-            "ECE": [POINTS.text(error) for error in table["ece"]],
-            "less noise": [POINTS.text(error) for error in table["local"]],
-            "if right": [POINTS.text(error) for error in table["chance_level"]],
-            "p": [p_words(p) for p in table["p_value"]],
-            "ALCE": [POINTS.text(error) for error in table["alce"]],
-            "MLCE": [POINTS.text(error) for error in table["mlce"]],
-            "most wrong in": [f"{rows:,} rows" for rows in table["rows"]],
+            "check": [metric.heading for metric in metrics],
+            "limit": [m.text(limit) for m, limit in zip(metrics, table["limit"], strict=True)],
+            "value": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
+            "95 % CI": [metric.interval_text(low, high) for metric, low, high in ends],
+            "result": list(table["result"]),
         }
     )
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
+    metric = _CHECKED[row["check"]]
+    if not math.isfinite(row["value"]):
+        return f"{metric.words}: none is significant"
+    ends = metric.interval_text(row["low"], row["high"])
+    measured = metric.text_alone(row["value"]) + (f" (95 % CI {ends})" if ends else "")
+    where = f", {row['where']}" if row["where"] else ""
+    return f"{metric.words} is {measured}, limit {metric.text(row['limit'])}{where}"
+
+
+def _write_junit(path: Path, name: str, table: Table) -> None:
+    """Write checks as JUnit XML for continuous integration."""
+    from xml.etree import ElementTree
+
+    n_failed = str(int(table["failed"].sum()))
+    suite = ElementTree.Element("testsuite", name=name, tests=str(len(table)), failures=n_failed)
+    for row in table.to_dict(orient="records"):
+        case = ElementTree.SubElement(suite, "testcase", classname="lore.check", name=row["check"])
+        if row["failed"]:
+            ElementTree.SubElement(case, "failure", message=f"{row['result']}: {_sentence(row)}")
+        else:
+            ElementTree.SubElement(case, "system-out").text = f"{row['result']}: {_sentence(row)}"
+    ElementTree.indent(suite)
+    with replaced_at_once(path) as part:
+        ElementTree.ElementTree(suite).write(part, encoding="utf-8", xml_declaration=True)

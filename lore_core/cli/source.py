@@ -213,7 +213,7 @@ def _sum_parts(
 
 def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Return the files of calibration rows, by their names, and the others."""
-    from lore_core.reading.file_pairs import half_of
+    from lore_core.reading.formats import half_of
 
     fitted = [path for path in files if half_of(path.name).split == CALIBRATION]
     return fitted, [path for path in files if path not in fitted]
@@ -270,7 +270,7 @@ def plan_of(
 
 def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     """Return whether Parquet files, of many rows or by a pattern, are summed; no runs are."""
-    from lore_core.reading.file_pairs import half_of
+    from lore_core.reading.formats import half_of
 
     place = as_path(data[0])
     if place.is_dir() and not list(place.glob("*.parquet")):
@@ -291,9 +291,8 @@ def open_whole(
     data: tuple[str, ...], sums: SumsOptions, n_rows: int, folder: Path, progress: Progress
 ) -> list[Path]:
     """Sum all rows; return files with a sample for the app, calibration files apart."""
-    from lore_core.mergeable.partitions.run import planned
-    from lore_core.mergeable.partitions.sample import write_whole
-    from lore_core.reading.file_pairs import half_of
+    from lore_core.mergeable.partitions.run import planned, write_whole
+    from lore_core.reading.formats import half_of
 
     halves = dict(zip(("cal", "test"), _halves(mergeable.parquet_files(data)), strict=True))
     parts = mergeable.partitions_of(halves["test"] or halves["cal"])

@@ -1,4 +1,4 @@
-"""``lore subgroups``: where the confidence is worse than on average, tested on held-out rows."""
+"""``lore subgroups``, ``landscape`` and ``variables``: where the confidence is wrong."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any
 import click
 
 import lore_core as lore
-from lore_core import comparison, regions, view as views
+from lore_core import comparison, figures, inference, metrics as measures, regions, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, view_command
-from lore_core.cli.output import Output, Progress, Table, results
+from lore_core.cli.options import ViewOptions, number_option, view_command
+from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
+from lore_core.data.defaults import ALL_CLASSES
+from lore_core.data.errors import InputError
+from lore_core.data.number_text import POINTS, p_words, percent, signed_points
+from lore_core.data.progress import part_of
+from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 against_option = click.option(
     "--against",
@@ -69,3 +74,275 @@ def subgroups_text(table: Table) -> str:
         if subgroup["retraining"]:
             lines.append(f"{indent}   {subgroup['retraining']}")
     return "\n".join(lines)
+
+
+@view_command(
+    "lore variables demo", "lore variables model_cal.npz model_test.npz --variable age -o age.csv"
+)
+@click.option("--variable", metavar="NAME", help="Show the gap along this column alone.")
+@number_option("--parts", minimum=2, default=12, help="Most parts a number is cut into.")
+@results()
+def variables(
+    given: ViewOptions, *, variable: str | None, parts: int, progress: Progress
+) -> Output:
+    """Rank columns along which the confidence is wrong.
+
+    By evidence: groups, metadata, image brightness and named features of the evaluation rows; with
+    --variable the gap in every part of one of them. No feature map is made.
+    """
+    import dataclasses
+
+    from lore_core.regions.variables.attributes import attribute, columns
+
+    view = source.open_view(dataclasses.replace(given, maps=("none",)), progress)
+    ranking = views.where.ranking_of(view, parts)
+    table, sentence, shown = ranking, None, _ranked(ranking)
+    if variable is not None:
+        known = [*ranking["variable"], *(name for name, _, _ in columns(view.evaluation))]
+        if variable not in known:
+            raise InputError(
+                f"'--variable' must be one of {', '.join(dict.fromkeys(known))}; got {variable!r}."
+            )
+        coded = attribute(view.evaluation, variable, n_parts=parts)
+        table = lore.gap_along(
+            view.target_rows.confidence,
+            view.target_rows.outcome,
+            coded,
+            weights=view.target_rows.weights,
+        )
+        sentence, shown = regions.describe_variable(variable, table, ranking), _along(table)
+    content = {
+        **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
+        "variable": variable,
+        "sentence": sentence,
+        "table": table.to_dict(orient="records"),
+    }
+    rows = f"{view.dataset.name}: {view.rows}. Gap: mean confidence − accuracy."
+    return Output(content, table, [sentence or "", text_table(shown), rows])
+
+
+_NOT_USED = ("map", "gamma", "bins", "binning")
+
+
+def _ranked(table: Table) -> dict[str, list[str]]:
+    return {
+        "variable": [str(name) for name in table["variable"]],
+        "p": [p_words(p) for p in table["p_adjusted"]],
+        "spread, points": [POINTS.text(spread) for spread in table["spread"]],
+        "furthest off": [str(value) for value in table["worst_value"]],
+        "its rows": [f"{rows:,}" for rows in table["worst_rows"]],
+        "gap, points": [signed_points(gap) for gap in table["worst_gap"]],
+    }
+
+
+def _along(table: Table) -> dict[str, list[str]]:
+    return {
+        "value": [str(value) for value in table["value"]],
+        "rows": [f"{rows:,}" for rows in table["rows"]],
+        "gap, points": [signed_points(gap) for gap in table["gap"]],
+        "95 %": interval_texts(table["gap_low"], table["gap_high"], signed=True),
+    }
+
+
+@view_command(
+    "lore landscape demo -o landscape.html",
+    "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
+    "lore landscape predictions.csv --absolute --significant-only -o map.pdf -o map.parquet",
+    "lore landscape 'part-*.parquet' --workers 2 --sums sums -o map.html",
+    sums=True,
+)
+@click.option(
+    "--bin",
+    "wanted",
+    default="all",
+    metavar="BIN",
+    help="Confidence bin: all, worst, best, or a confidence that lies in it, such as 0.95.",
+)
+@click.option(
+    "--draw-on",
+    metavar="MAP",
+    help="2-D map of the picture, if not the one rows are near on (default: that, or pca-2).",
+)
+@click.option("--signed/--absolute", default=True, help="What colour means.")
+@click.option("--significant-only", is_flag=True, help="Colour only significant subgroups.")
+@against_option
+@click.option(
+    "--outlines/--no-outlines", default=True, help="Outline the subgroups (see lore subgroups)."
+)
+@click.option(
+    "--show",
+    type=click.Choice(["field", "rows", "both"]),
+    default="field",
+    help="The error at every place, single rows, or both.",
+)
+@results(figure=True)
+def landscape(
+    given: ViewOptions,
+    *,
+    wanted: str,
+    draw_on: str | None,
+    signed: bool,
+    significant_only: bool,
+    against: Any,
+    outlines: bool,
+    show: str,
+    progress: Progress,
+) -> Output:
+    """Draw where the confidence is wrong.
+
+    The signed local calibration error of the evaluation rows on a 2-D map: red is overconfident,
+    blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
+    row a node of the map: x, y, signed_error, n_eff). With --target all it draws rows by the class
+    that is most wrong around them.
+
+    Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
+    sums over cells of the map: the same field, how far at most it is from the exact one (columns
+    at_least, at_most of one bin), and how the LCE is spread over the rows; no subgroups, no rows.
+    """
+    from lore_core.view.scene import Scene
+
+    value: Any = "signed" if signed else "absolute"
+    view = source.open_source(given, progress, all_classes=True)
+    if not isinstance(view, views.View):
+        if significant_only or draw_on is not None or show != "field":
+            raise InputError(
+                "'--significant-only', '--draw-on' and '--show rows' need single rows, which sums "
+                "do not hold. Leave them out, or name fewer files."
+            )
+        return _of_sums(view, _bin(views.where.reliability_of(view), wanted), value, progress)
+    source.needs_map(view)
+    if view.target == ALL_CLASSES:
+        return output_of_classes(view, progress, drawn=True)
+    bins, errors = views.where.reliability_of(view), views.where.errors_of(view)
+    chosen = _bin(bins, wanted)
+    on, axes = view.embedding, view.map_name
+    if draw_on is not None or on.n_components != 2:
+        name = source.map_name(draw_on or "pca-2", on.n_features)
+        on = lore.embedding.make_map(view.dataset, name, random_state=view.seed, progress=progress)
+        axes = on.label
+    found, only = [], None
+    if outlines or significant_only:
+        search = views.where.subgroups_of(view, against=against, progress=progress)
+        found = views.where.outlines_of(search, view.points(on=on)) if outlines else []
+        only = search.inside() if significant_only else None
+    scene = Scene(view, errors, bins, chosen, on, axes, only)
+    field = views.where.field_of(view, errors, bin_index=chosen, on=on, only=only)
+    chart = figures.landscape_figure(
+        None if show == "rows" else field,
+        scene.points,
+        points=None if show == "field" else scene.drawn(over_field=show == "both"),
+        worst=scene.table(scene.worst),
+        n_total=int(scene.shown.sum()),
+        value=value,
+        limit=figures.shared_limit(scene.supported),
+        rows=scene.in_words,
+        axes=axes,
+        found=found,
+        labels=scene.classes,
+    )
+    content = {
+        **view.settings(),
+        "bin": scene.bin_name,
+        "drawn_on": axes,
+        "significant_only_only": significant_only,
+        "nodes": chart.table.to_dict(orient="records"),
+    }
+    return Output(content, chart.table, [scene.sentence], chart=chart)
+
+
+def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: Progress) -> Output:
+    import pandas as pd
+
+    rest = part_of(progress, 0.8, 1.0)
+    seen = regions.SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=rest)
+    spread, chart, nodes = seen.spread, None, pd.DataFrame()
+    if seen.field is not None:
+        chart = figures.sums_landscape_figure(seen, axes=view.map_name, value=value)
+        nodes = chart.table
+    columns = {
+        "": list(spread),
+        "LCE at most, points": [POINTS.text(of.value) for of in spread.values()],
+        "guaranteed": [POINTS.interval_text(of.low, of.high) for of in spread.values()],
+    }
+    content = {
+        **view.settings(),
+        "bin": seen.bin_name,
+        "lce": {name: of._asdict() for name, of in spread.items()},
+        "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
+        "nodes": nodes.to_dict(orient="records"),
+    }
+    text = ["\n".join(filter(None, [seen.sentence, seen.bound_sentence]))]
+    return Output(content, nodes, text, [text_table(columns), view.basis()], chart)
+
+
+def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:
+    if wanted == "all":
+        return None
+    if wanted == "worst":
+        return table.worst_bin(MIN_BIN_ROWS)
+    if wanted == "best":
+        return table.best_bin(MIN_BIN_ROWS)
+    try:
+        confidence = float(wanted)
+    except ValueError:
+        confidence = -1.0
+    if not 0 <= confidence <= 1:
+        raise InputError(
+            f"'--bin' must be all, worst, best or a confidence in [0, 1]; got {wanted!r}."
+        )
+    index = int(table.bins.assign([confidence])[0])
+    if not table.count[index]:
+        raise InputError(
+            f"'--bin' must name a confidence bin with rows; the one of {confidence:g} "
+            f"({table.bins.name(index)}) has none."
+        )
+    return index
+
+
+def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = False) -> Output:
+    """Report errors of all classes together and of each; ``drawn``: rows instead of the table."""
+    errors = views.inference.vector_errors_of(view)
+    chance = views.inference.vector_chance_of(view, errors, progress=progress)
+    table = views.inference.classes_of(view, errors, chance)
+    sentence, rows = inference.describe_classes(table), f"{view.rows}, {view.kernel_in_words}"
+    content = {
+        **view.settings(),
+        "sentence": chance.sentence,
+        "average": chance.average,
+        "chance_level": chance.chance_level,
+        "p_value": chance.p_value,
+        "largest": chance.largest,
+        "largest_chance_level": chance.largest_level,
+        "largest_p_value": chance.largest_p_value,
+        "about_classes": sentence,
+        "rows_beyond_chance": int(chance.beyond.sum()),
+        "classes": table.reset_index().to_dict(orient="records"),
+    }
+    text, points = [f"{chance.sentence} {sentence}".strip()], view.points()
+    if not drawn:
+        text += [_classes_text(table), f"{view.dataset.name}: {rows}."]
+        return Output(content, table.reset_index(), text)
+    if points.shape[1] != 2:
+        return Output(content, table, text)
+    chart = figures.class_map_figure(
+        view.evaluation, points, errors, chance, rows=rows, axes=view.map_name
+    )
+    return Output(content, chart.table, text, chart=chart)
+
+
+def _classes_text(table: Table) -> str:
+    return text_table(
+        {
+            "": [str(name) for name in table.index],
+            "mean probability": [percent(share) for share in table["mean_probability"]],
+            "frequency": [percent(share) for share in table["frequency"]],
+            "gap, points": [signed_points(gap) for gap in table["gap"]],
+            "ECE": [POINTS.text(error) for error in table["ece"]],
+            "less noise": [POINTS.text(error) for error in table["local"]],
+            "if right": [POINTS.text(error) for error in table["chance_level"]],
+            "p": [p_words(p) for p in table["p_value"]],
+            "ALCE": [POINTS.text(error) for error in table["alce"]],
+            "MLCE": [POINTS.text(error) for error in table["mlce"]],
+            "most wrong in": [f"{rows:,} rows" for rows in table["rows"]],
+        }
+    )

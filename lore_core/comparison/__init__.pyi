@@ -10,6 +10,8 @@ from .conclusions import (
 )
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,
+    SumsComparison as SumsComparison,
+    compare_sums as compare_sums,
     confidence_difference as confidence_difference,
 )
 from .effects import compare_rewards as compare_rewards
@@ -28,4 +30,3 @@ from .summary import (
     local_bin_table as local_bin_table,
     summarize as summarize,
 )
-from .sums import SumsComparison as SumsComparison, compare_sums as compare_sums

@@ -1,4 +1,4 @@
-"""Open the dashboard from a notebook or a script."""
+"""Open the dashboard, or the landscape alone, from a notebook or a script."""
 
 from __future__ import annotations
 
@@ -10,18 +10,27 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from lore_core.dashboard import server
 from lore_core.dashboard.access import TOKEN, link_to, new_token
 from lore_core.data.arrays import Mask
-from lore_core.data.dataset import Dataset
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.dataset_files import save_npz
+from lore_core.data.defaults import GAMMA, N_BINS, STORED_GAMMAS
 from lore_core.data.errors import require
+from lore_core.data.validation import InputError
 from lore_core.kernel_sums.compile_once import compile_kernels
+
+if TYPE_CHECKING:
+    from lore_core.dashboard.widget import LandscapeWidget
+    from lore_core.embedding.result import Embedding
+
 
 #: Seconds that a server may take to end before it is killed.
 _STOP_SECONDS = 5.0
@@ -150,3 +159,77 @@ def read_selection(path: Path, n_rows: int) -> Mask:
         return np.asarray(np.load(path, allow_pickle=False), dtype=bool)
     except (OSError, ValueError):
         return np.zeros(n_rows, dtype=bool)
+
+
+def landscape(
+    dataset: Dataset,
+    embedding: Embedding | None = None,
+    *,
+    target: str | int = TOP_LABEL,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
+    binning: Binning = "equal-width",
+) -> LandscapeWidget:
+    """Show where the confidence is wrong, in a notebook: a map to drag, zoom, play and select on.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its evaluation rows are shown.
+    embedding : Embedding, optional
+        All rows on a 2-D map (:func:`~lore_core.embedding.embed`); by default two-dimensional PCA.
+    target : "top-label" or int
+        What is being calibrated.
+    gamma : float
+        Bandwidth γ > 0 at first; the slider has others.
+    n_bins, binning
+        Confidence bins.
+
+    Returns
+    -------
+    LandscapeWidget
+        The last line of a cell shows it; ``selected_rows`` are the evaluation rows selected on it.
+
+    Raises
+    ------
+    InputError
+        If there are no features, the map is not 2-D, or anywidget is not installed.
+    """
+    require("A landscape in a notebook", "anywidget")
+    from lore_core.dashboard.widget import LandscapeWidget
+    from lore_core.embedding import embed
+    from lore_core.figures.browser.landscape import ROWS, every_row, packed_rows, still_layers
+    from lore_core.figures.pictures.landscape import landscape_figure
+    from lore_core.figures.pictures.landscape_picture import Layer
+    from lore_core.figures.pictures.picture import shared_limit
+    from lore_core.regions.rows import row_table
+    from lore_core.view import View
+    from lore_core.view.scene import Scene, preview_rows
+    from lore_core.view.where import errors_of, reliability_of
+
+    if embedding is None:
+        if dataset.features is None:
+            raise InputError("'dataset' must have features, or give an 'embedding' of its rows.")
+        embedding = embed(dataset.features, "pca", 2)
+    if embedding.n_components != 2:
+        raise InputError(f"'embedding' must have 2 dimensions; got {embedding.n_components}.")
+    view = View(dataset, target, gamma, n_bins, binning, {embedding.name.title: embedding})
+    scene = Scene(view, errors_of(view), reliability_of(view), None, embedding, view.map_name)
+    gammas = tuple(sorted({*STORED_GAMMAS, gamma}))
+    moving = preview_rows(view, on=embedding)
+    fields = tuple(moving.field(item) for item in gammas)
+    start = gammas.index(gamma)
+    chart = landscape_figure(
+        fields[start],
+        scene.points,
+        worst=row_table(view.evaluation, scene.worst, scene.errors, extra=0),
+        n_total=scene.n_rows,
+        limit=shared_limit(scene.supported),
+        rows=f"{view.rows}, {view.kernel_in_words}",
+        axes=scene.axes,
+        labels=scene.classes,
+    )
+    layer = Layer("all confidences together", fields, "", scene.n_rows)
+    rows = every_row(view.evaluation, view.target_rows, target, scene.errors, scene.points)
+    shown = still_layers(replace(chart, layers=(layer,), gammas=gammas, start=start), rows=rows)
+    return LandscapeWidget.of(packed_rows(rows, ROWS), shown, scene.points, gamma)

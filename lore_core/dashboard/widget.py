@@ -11,7 +11,7 @@ import traitlets
 from numpy.typing import NDArray
 
 from lore_core.figures.browser import landscape_script
-from lore_core.figures.browser.gamma_fields import StillLayer
+from lore_core.figures.browser.landscape import StillLayer
 from lore_core.regions.selection import Selection
 
 

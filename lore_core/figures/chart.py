@@ -78,6 +78,6 @@ class PanelPicture(Chart):
     still: bool = False  #: Whether it is neither dragged nor zoomed
 
     def _drawn(self) -> go.Figure:
-        from lore_core.figures.plotly.panels import panels
+        from lore_core.figures.plotly.frame import panels
 
         return panels(self)

@@ -1,7 +1,6 @@
 """Public names of this room."""
 
-from .cell_sums.change import Change as Change, change_between as change_between
-from .cell_sums.kernel_bounds import Bounded as Bounded
+from .cell_sums.cells import Bounded as Bounded
 from .cell_sums.local_values import LocalValues as LocalValues
 from .cell_sums.summaries import (
     LocalDistribution as LocalDistribution,
@@ -12,16 +11,23 @@ from .cell_sums.summaries import (
 from .cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .partitions.batches import (
     Batches as Batches,
+    Change as Change,
     Watched as Watched,
+    change_between as change_between,
     movement_frame as movement_frame,
 )
-from .partitions.files import (
+from .partitions.plan import (
     Partition as Partition,
+    Plan as Plan,
+    make_plan as make_plan,
     parquet_files as parquet_files,
     partitions_of as partitions_of,
     read_whole as read_whole,
     rows_in as rows_in,
 )
-from .partitions.plan import Plan as Plan, make_plan as make_plan
-from .partitions.run import Run as Run, sum_files as sum_files
-from .partitions.sample import Sample as Sample, sample_rows as sample_rows
+from .partitions.run import (
+    Run as Run,
+    Sample as Sample,
+    sample_rows as sample_rows,
+    sum_files as sum_files,
+)

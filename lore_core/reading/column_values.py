@@ -1,15 +1,19 @@
-"""Values of columns: weights of rows, right or wrong answers, verbal confidences."""
+"""Values of columns as written: labels, weights, right or wrong answers, verbal confidences."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.errors import listed, short
+from lore_core.data.validation import InputError, repeated
 from lore_core.data.weights import effective_rows
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping
@@ -105,3 +109,220 @@ def parse_verbal_confidence(columns: Columns, name: str, notes: list[str]) -> Fl
             f"Community Directive 203: {words}."
         )
     return values
+
+
+#: From here on adjacent whole numbers may be one float.
+_LONGEST = 1e15
+_OPPOSITES = (("yes", "no"), ("true", "false"), ("pos", "neg"), ("positive", "negative"))
+
+
+#: Position of a value to words for its column and row.
+Where = Callable[[int], tuple[str, str]]
+#: Class indices, class names if known, K, and notes.
+Decoded = tuple[Ints, tuple[str, ...] | None, int, list[str]]
+#: The same, the indices those of distinct values.
+_OfDistinct = tuple[Ints | list[int], tuple[str, ...] | None, int, list[str]]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """What is known of the classes before labels are read."""
+
+    names: tuple[str, ...] | None = None
+    count: int | None = None  #: K; None where only a confidence is known
+    #: Names stem from columns (``p_3``): label 3 is that class, not the fourth one.
+    by_name: bool = False
+    positive: str | None = None  #: Name of the one class whose probability is known
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Distinct values as texts, in alphabetical order, and the place of each row's among them."""
+
+    texts: tuple[str, ...]
+    numbers: Floats | None  #: The texts as numbers, if all are
+    codes: Ints
+    where: Where
+
+    def none_of(self, names: tuple[str, ...]) -> Mask:
+        """Return which texts are none of the names."""
+        known = set(names)
+        return np.array([text not in known for text in self.texts])
+
+    def matched(self, names: tuple[str, ...]) -> list[int] | None:
+        """Return the index of the name each text means; None if one means none."""
+        for form in (str.strip, str.casefold, _number):
+            positions = {form(name): index for index, name in enumerate(names)}
+            indices = [positions.get(form(text), -1) for text in self.texts]
+            if len(positions) == len(names) and -1 not in indices:
+                return indices
+        return None
+
+
+def decode(values: pd.Series[Any], classes: Classes, where: Where) -> Decoded:
+    """Turn labels and predictions, none missing, into class indices."""
+    codes, found = pd.factorize(values)
+    ranks, texts = pd.factorize(np.array([_text(value) for value in found], object), sort=True)
+    known = _Values(tuple(texts), _as_numbers(texts), ranks[codes], where)
+    indices, names, count, notes = _indices(known, classes)
+    return np.asarray(indices, dtype=np.int64)[known.codes], names, count, notes
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace").strip()
+    return str(value).strip()
+
+
+def _as_numbers(texts: NDArray[np.object_]) -> Floats | None:
+    if set(texts) <= {"True", "False"}:
+        return np.asarray(texts == "True", dtype=np.float64)
+    numbers = pd.to_numeric(pd.Series(texts), errors="coerce")
+    return None if numbers.isna().any() else numbers.to_numpy(dtype=np.float64)
+
+
+def _indices(values: _Values, classes: Classes) -> _OfDistinct:
+    names, count, numbers = classes.names, classes.count, values.numbers
+    for twice in repeated(names or ()):
+        raise InputError(f"two classes are named '{twice}'. Give every class a name of its own.")
+    if names is not None and count is not None and len(names) != count:
+        raise InputError(
+            f"there must be one class name a class; got {len(names)} names "
+            f"({listed(names, 6)}) for {count} classes."
+        )
+    if names is not None and count is None:
+        count = len(names)
+    yes = _yes(names) if classes.by_name and count == 2 else None
+    if numbers is not None and yes is not None and set(numbers) <= {0.0, 1.0}:
+        word = (names or ())[yes]
+        indices = np.where(numbers == 1, yes, 1 - yes)
+        return indices, names, 2, [f"The label 1 was read as '{word}'."]
+    matched = None if names is None else values.matched(names)
+    if numbers is not None:
+        _check_whole(values, numbers)
+        zero_based = count is not None and numbers.min() >= 0 and numbers.max() < count
+        if zero_based and not (classes.by_name and matched is not None):
+            return numbers.astype(np.int64), names, count or 0, []
+    if matched is not None and names is not None:
+        return matched, names, len(names), []
+    if numbers is not None:
+        return _from_numbers(values, numbers, names, count)
+    return _from_texts(values, classes, count)
+
+
+def _check_whole(values: _Values, numbers: Floats) -> None:
+    too_long = np.abs(numbers) >= _LONGEST
+    if too_long.any():
+        column, row = values.where(int(too_long[values.codes].argmax()))
+        raise InputError(
+            f"{column} holds numbers of more than 15 digits (first at {row}), which are not told "
+            "apart for sure. Write them as text, with a letter before them."
+        )
+    bad = (numbers != np.floor(numbers))[values.codes]
+    if bad.any():
+        position = int(bad.argmax())
+        column, row = values.where(position)
+        raise InputError(
+            f"{column} must hold class indices or class names; got "
+            f"{numbers[values.codes[position]]:.6g} at {row}. Map the column of true classes as "
+            "label."
+        )
+
+
+def _number(text: str) -> str:
+    """Return ``"1"`` for ``"01"`` and ``"1.0"``, else the text itself."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text.strip()
+    return f"{value:.17g}" if abs(value) < _LONGEST else text.strip()
+
+
+def _yes(names: tuple[str, ...] | None) -> int | None:
+    """Return which of two classes the words show as positive, or None."""
+    words = [name.strip().casefold() for name in names or ()]
+    for yes, no in _OPPOSITES:
+        if sorted(words) == sorted((yes, no)):
+            return words.index(yes)
+    return None
+
+
+def _from_numbers(
+    values: _Values, numbers: Floats, names: tuple[str, ...] | None, count: int | None
+) -> _OfDistinct:
+    distinct = np.unique(numbers)
+    integers = numbers.astype(np.int64)
+    if count in (None, 2) and np.array_equal(distinct, [-1, 1]):
+        return (integers + 1) // 2, names, 2, ["Labels −1 and 1 were read as classes 0 and 1."]
+    if count is None:
+        if distinct[0] == 1 and np.array_equal(distinct, np.arange(1, len(distinct) + 1)):
+            count = max(2, len(distinct))
+            return integers - 1, None, count, [_shifted(count)]
+        if distinct[0] >= 0 and distinct[-1] + 1 <= 2 * max(len(distinct), 2):
+            return integers, None, max(2, int(distinct[-1]) + 1), []
+        classes = tuple(f"{value:.15g}" for value in distinct)
+        note = (
+            f"The {len(classes)} distinct labels were taken as the classes: {listed(classes, 10)}."
+        )
+        return np.searchsorted(distinct, numbers), classes, len(classes), [note]
+    if distinct[0] >= 1 and distinct[-1] == count:
+        return integers - 1, names, count, [_shifted(count)]
+    bad = (numbers < 0) | (numbers >= count)
+    if names is not None:
+        bad &= values.none_of(names)
+    indices = tuple(str(k) for k in range(count))
+    named = "" if names in (None, indices) else f", or one of {listed(names or (), 10)}"
+    rule = f"class indices 0 to {count - 1}{named}"
+    raise _no_class(values, bad, rule, lambda k: f"{numbers[k]:.15g}")
+
+
+def _no_class(values: _Values, bad: Mask, rule: str, got: Callable[[int], str]) -> InputError:
+    rows = bad[values.codes]
+    position = int(rows.argmax())
+    column, row = values.where(position)
+    return InputError(
+        f"{column} must hold {rule}; got {got(values.codes[position])} at {row} "
+        f"({int(rows.sum()):,} such). Correct the labels, or give one probability column for every "
+        "class."
+    )
+
+
+def _shifted(count: int) -> str:
+    return f"Labels run from 1 to {count}: they were shifted to start at 0."
+
+
+def _from_texts(values: _Values, classes: Classes, count: int | None) -> _OfDistinct:
+    names, distinct = classes.names, values.texts
+    if classes.positive is not None and len(distinct) <= 2:
+        chosen = [text for text in distinct if text.casefold() == classes.positive.casefold()]
+        others = [text for text in distinct if text not in chosen]
+        if chosen and len(others) == 1:
+            both = (others[0], chosen[0])
+            return [both.index(text) for text in distinct], both, 2, []
+    numbered = names is not None and all(name.isdecimal() for name in names)
+    if names is not None and not (classes.by_name and numbered):
+        rule = f"one of the classes {listed(names, 10)}"
+        raise _no_class(values, values.none_of(names), rule, lambda k: short(repr(distinct[k])))
+    if count is not None and len(distinct) != count:
+        raise InputError(
+            f"{values.where(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), "
+            f"but there are probabilities of {count} classes. Give class_names in the order of the "
+            "probabilities."
+        )
+    if len(distinct) < 2:
+        raise InputError(
+            f"{values.where(0)[0]} holds one class only ({distinct[0]!r}), and nothing names the "
+            "others. Give class_names."
+        )
+    note = (
+        f"Class names were put in alphabetical order: {listed(distinct, 10)}. "
+        "Give class_names if the probabilities have another order."
+    )
+    if count == 2:
+        note = (
+            f"'{distinct[1]}' was taken as class 1 and '{distinct[0]}' as class 0 (alphabetical). "
+            "Give class_names if it is the other way round."
+        )
+    return list(range(len(distinct))), distinct, len(distinct), [note]

@@ -14,9 +14,8 @@ from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
-from lore_core.reading.file_pairs import half_of, runs_in, sources_of
 from lore_core.reading.file_rows import FileRows, pictures, read_rows
-from lore_core.reading.formats import open_columns
+from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import Images, image_files, read_images, with_thumbnails
 from lore_core.reading.isolation import parse
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
@@ -182,10 +181,7 @@ def _with_text(found: Reading) -> Reading:
 
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
     """Describe the first file that holds more than images."""
-    return _described([open_columns(raw, given.table, given.query) for raw in raws], given)
-
-
-def _described(opened: Sequence[Columns], given: ColumnMapping) -> FileOverview:
+    opened = [open_columns(raw, given.table, given.query) for raw in raws]
     described = next((columns for columns in opened if not _images_alone(columns)), opened[0])
     return overview_of(described, given)
 
@@ -239,7 +235,7 @@ def read_files(
         checks=checks,
     )
     guessed = ColumnMapping(table=given.table, query=given.query)
-    return Reading(dataset, report, used, _described(opened, guessed) if overview else None)
+    return Reading(dataset, report, used, overview_of(files[0], guessed) if overview else None)
 
 
 def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:

@@ -1,15 +1,31 @@
-"""Delimited text: delimiter, byte-order mark, decimal comma and encoding are detected."""
+"""Text formats: delimited tables of any dialect; JSON records, lines, columns, logs of models."""
 
 import csv
 import dataclasses
 import io
+import json
 import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from lore_core.data.arrays import Floats
 from lore_core.data.errors import short
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, check_table, columns_of_values
+from lore_core.reading import npz
+from lore_core.reading.columns import (
+    Columns,
+    check_table,
+    columns_of_records,
+    columns_of_values,
+    refusing_damage,
+)
 from lore_core.reading.raw_file import RawFile, missing_line_break
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -187,3 +203,263 @@ def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
         except csv.Error:
             pass
     return row + 2
+
+
+#: Half of a surrogate pair; two of them are one character.
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+_RESPONSES, _TARGET = "filtered_resps", "target"
+#: Keys of prompts, hashes and inputs, which tell nothing about a row.
+_UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
+_CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
+#: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
+_SCORES = {"C": 1, "I": 0}
+#: Zstandard's number in zip archives, and the header of each member.
+_ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
+_ATTACHED = "attachment://"
+#: Members of an archive: one a sample, and those that count them.
+_SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
+_LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
+
+
+def open_json(raw: RawFile) -> Columns:
+    """Open JSON or JSON Lines; nested values become columns such as ``metrics.acc``.
+
+    A list of objects, one object a line, columns of equal length (``{"label": [0, 1], …}``),
+    ``{"columns": […], "data": [[…], …]}``, or a log. Lists of one length are a matrix.
+    """
+    with raw.open() as stream:
+        try:
+            text = stream.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError(
+                f"'{raw.name}' is not UTF-8 text, as JSON is. Save it again."
+            ) from None
+    records, is_one_a_line = _parsed(raw, text)
+    if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
+        return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
+    choices = _rows_of_choices(records)
+    records = choices or records
+    if _HALF_CHARACTER.search(text):
+        try:
+            json.dumps(records, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"'{raw.name}' holds half a character (one of \\ud800 to \\udfff alone), which is "
+                "no text. Save it again."
+            ) from None
+    notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
+    if is_one_a_line:
+        notes += missing_line_break(raw)
+    return columns_of_records(raw, records, notes)
+
+
+def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
+    """Return the records of a text, or the log it is, and whether there is one a line."""
+    lines = text.splitlines()
+    if _is_one_a_line(lines):
+        rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
+        return [_record(raw, _json(raw, line, where), where) for where, line in rows], True
+    content = _json(raw, text, "the text")
+    if isinstance(content, dict) and {"columns", "data"} <= set(content):
+        content = [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
+    elif isinstance(content, dict) and _is_table(content):
+        columns = zip(*content.values(), strict=True)
+        content = [dict(zip(content, row, strict=True)) for row in columns]
+    elif isinstance(content, dict) and {"eval", "samples"} <= set(content):
+        content = [content]
+    elif not isinstance(content, list):
+        raise InputError(
+            f"'{raw.name}' must hold a list of records, one record a line, or columns of one "
+            "length. Save one object a prediction."
+        )
+    return [_record(raw, row, f"record {number}") for number, row in enumerate(content)], False
+
+
+def _is_one_a_line(lines: Sequence[str]) -> bool:
+    try:
+        head = json.loads(next((line for line in lines if line.strip()), ""))
+    except (ValueError, RecursionError):
+        return False
+    several = sum(bool(line.strip()) for line in lines) > 1
+    return isinstance(head, dict) and (several or not _is_table(head))
+
+
+def _is_table(found: Mapping[str, Any]) -> bool:
+    """Return whether an object holds whole columns, not one row."""
+    if {"columns", "data"} <= set(found):
+        return True
+    lengths = {len(cells) if isinstance(cells, list) else -1 for cells in found.values()}
+    return len(lengths) == 1 and lengths.pop() > 1
+
+
+def _json(raw: RawFile, text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError as error:
+        reason = short(error)
+    raise InputError(f"{where} of '{raw.name}' is no JSON ({reason}). Save it again.")
+
+
+def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{where} of '{raw.name}' must be an object with a name for every value; got "
+            f"{short(json.dumps(value), 40)}. Save one object a prediction."
+        )
+    return value
+
+
+def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the rows of a sample log of lm-evaluation-harness; None if it is none.
+
+    With equally many choices everywhere ``probs`` and ``label``, the right choice; else
+    ``confidence`` of the most likely choice and ``correct``.
+    """
+    known = []
+    for record in records:
+        choice = _choice(record)
+        if choice is None:
+            return None
+        known.append(choice)
+    alike = len({len(p) for p, _ in known}) == 1
+    rows = []
+    for record, (p, label) in zip(records, known, strict=True):
+        row = {name: value for name, value in record.items() if name not in (*_UNUSED, _TARGET)}
+        row["row_id"] = row.pop("doc_id", None)
+        made = {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
+        rows.append({**({"label": label, "probs": p.tolist()} if alike else made), **row})
+    return rows or None
+
+
+def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
+    """Return the softmax of ``"filtered_resps": [["-1.2", "False"], …]`` and the right choice."""
+    pairs = record.get(_RESPONSES)
+    if not isinstance(pairs, list) or len(pairs) < 2:
+        return None
+    try:
+        likelihoods = np.array([float(likelihood) for likelihood, _ in pairs])
+        label = int(str(record[_TARGET]))
+    except (KeyError, TypeError, ValueError):
+        return None
+    powers = np.exp(likelihoods - likelihoods.max())
+    return powers / powers.sum(), label
+
+
+def open_eval(raw: RawFile) -> Columns:
+    """Open an ``.eval`` log: a zip with one JSON file a sample."""
+    with (
+        refusing_damage(raw.name, "Inspect log", *npz.DAMAGE, pa.ArrowException),
+        raw.open() as stream,
+        zipfile.ZipFile(stream) as archive,
+    ):
+        npz.check_entries(stream, archive)
+        parts = [
+            part
+            for part in archive.infolist()
+            if part.filename in _ABOUT
+            or (part.filename.startswith(_SAMPLES) and part.filename.endswith(".json"))
+        ]
+        if sum(part.file_size for part in parts) > npz.MAX_BYTES:
+            raise InputError(
+                f"'{raw.name}' declares more than {npz.MAX_BYTES / 2**30:.3g} GiB, which is "
+                "more than is read. Log fewer samples."
+            )
+        parts.sort(key=lambda part: part.filename)
+        contents = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]
+    samples = [content for name, content in contents if name.startswith(_SAMPLES)]
+    about = [content for name, content in contents if not name.startswith(_SAMPLES)]
+    return _columns_of_samples(raw, samples, max(map(_count_logged, about), default=0))
+
+
+def _count_logged(about: object) -> int:
+    """Return the number of samples by a log's header or summaries, else 0."""
+    if isinstance(about, list):
+        items = [item for item in about if isinstance(item, dict)]
+        return len({(str(item.get("id")), str(item.get("epoch"))) for item in items})
+    results = about.get("results") if isinstance(about, dict) else None
+    count = results.get("completed_samples") if isinstance(results, dict) else None
+    return count if isinstance(count, int) else 0
+
+
+def _columns_of_samples(raw: RawFile, samples: object, n_logged: int) -> Columns:
+    """Return columns of a log's samples: ``input, target, answer, correct`` and metadata.
+
+    Metadata of samples and scores become columns; Inspect has no other field for a confidence.
+    ``n_logged``: least number of samples by the log itself.
+    """
+    if not isinstance(samples, list) or not samples:
+        raise InputError(f"'{raw.name}' holds no sample. Save the log when the run has ended.")
+    if not all(isinstance(sample, dict) for sample in samples):
+        raise InputError(f"'{raw.name}' is no Inspect log: a sample is no object. Save it again.")
+    scorer = next((name for sample in samples for name in _scores(sample)), None)
+    if scorer is None:
+        raise InputError(
+            f"'{raw.name}' has no score: which answers are right is not known. Score the log "
+            "(inspect score) and save it."
+        )
+    rows = (_row(sample, scorer) for sample in samples)
+    columns = columns_of_records(raw, rows, (_LOG_NOTE.format(scorer=f"'{scorer}'"),))
+    if len(samples) >= n_logged:
+        return columns
+    incomplete = (
+        f"'{raw.name}' holds {len(samples):,} samples but says that {n_logged:,} were logged: some "
+        "are lost. Copy or save it again."
+    )
+    return dataclasses.replace(columns, incomplete=incomplete)
+
+
+def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
+    """Return a member's bytes; Inspect compresses with Zstandard, which zipfile lacks."""
+    if part.compress_type != _ZSTANDARD:
+        return archive.read(part)
+    stream.seek(part.header_offset)
+    header = struct.unpack(_LOCAL_HEADER, stream.read(struct.calcsize(_LOCAL_HEADER)))
+    stream.seek(header[-2] + header[-1], io.SEEK_CUR)
+    packed = stream.read(part.compress_size)
+    content: bytes = pa.decompress(packed, part.file_size, codec="zstd", asbytes=True)
+    if zlib.crc32(content) != part.CRC:
+        raise zipfile.BadZipFile(f"Bad CRC-32 for file '{part.filename}'")
+    return content
+
+
+def _scores(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    scores = sample.get("scores")
+    return scores if isinstance(scores, dict) else {}
+
+
+def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
+    score = _scores(sample).get(scorer)
+    score = score if isinstance(score, dict) else {"value": score}
+    value = score.get("value")
+    row: dict[str, Any] = {
+        "id": sample.get("id"),
+        "input": _attached(_text(sample.get("input")), sample),
+        "target": _text(sample.get("target")),
+        "answer": score.get("answer"),
+        "correct": _SCORES.get(value, value) if isinstance(value, str) else value,
+    }
+    if sample.get("epoch", 1) != 1:
+        row["epoch"] = sample["epoch"]
+    for metadata in (sample.get("metadata"), score.get("metadata")):
+        if isinstance(metadata, dict):
+            row |= {name: item for name, item in metadata.items() if name not in row}
+    return row
+
+
+def _attached(text: str | None, sample: Mapping[str, Any]) -> str | None:
+    """Return a text, looked up among the attachments if it stands there."""
+    attachments = sample.get("attachments")
+    if text is None or not text.startswith(_ATTACHED) or not isinstance(attachments, dict):
+        return text
+    found = attachments.get(text.removeprefix(_ATTACHED))
+    return found if isinstance(found, str) else text
+
+
+def _text(value: object) -> str | None:
+    """Return the question: a text, or the joined texts of messages."""
+    if not isinstance(value, list):
+        return None if value is None else str(value)
+    contents = (m.get("content", m.get("text")) if isinstance(m, dict) else m for m in value)
+    return "\n".join(filter(None, map(_text, contents))) or None

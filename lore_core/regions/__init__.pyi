@@ -1,22 +1,23 @@
 """Public names of this room."""
 
 from .enrichment import composition as composition, describe_composition as describe_composition
-from .evidence import RowEvidence as RowEvidence, row_evidence as row_evidence
 from .field import (
     Field as Field,
     Outline as Outline,
+    SumsLandscape as SumsLandscape,
     error_field as error_field,
     rows_outline as rows_outline,
     smoothed_field as smoothed_field,
 )
-from .field_of_sums import SumsLandscape as SumsLandscape
 from .region_recalibration import (
     RegionRecalibration as RegionRecalibration,
     recalibrate_region as recalibrate_region,
 )
 from .rows import (
+    RowEvidence as RowEvidence,
     class_positions as class_positions,
     drawn_rows as drawn_rows,
+    row_evidence as row_evidence,
     row_table as row_table,
     rows_like as rows_like,
     rows_with as rows_with,
@@ -31,12 +32,12 @@ from .selection import (
     region_report as region_report,
     report_by as report_by,
 )
+from .subgroups.candidates import Held as Held
 from .subgroups.find import (
     Subgroup as Subgroup,
     SubgroupSearch as SubgroupSearch,
     find_subgroups as find_subgroups,
 )
-from .subgroups.held_out import Held as Held
 from .subgroups.overall import Overall as Overall, overall_gap as overall_gap
 from .subgroups.verdict import (
     Verdict as Verdict,

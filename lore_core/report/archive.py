@@ -99,3 +99,12 @@ def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
             with contextlib.suppress(OSError):
                 shutil.rmtree(rest)
     return place
+
+
+def typed(options: Mapping[str, object]) -> list[str]:
+    """Write options as they are typed: None is left out, each of several values named anew."""
+    written: list[str] = []
+    for name, value in options.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            written += [] if one is None else [name, str(one)]
+    return written

@@ -32,8 +32,7 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field
 from lore_core.report.findings import Findings
-from lore_core.view.preview import RESOLUTION
-from lore_core.view.scene import Scene
+from lore_core.view.scene import RESOLUTION, Scene
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
 _LIBRARY = "plotly.min.js"

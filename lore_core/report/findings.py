@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from lore_core.comparison.conclusions import conclude_retraining
 from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.groups import compare_groups
 from lore_core.comparison.methods import Comparison
-from lore_core.comparison.retraining import GainEstimate, retraining_frame
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.comparison.summary import Summary
-from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
@@ -48,6 +47,7 @@ from lore_core.view.where import (
     curve_of,
     overall_of,
     ranking_of,
+    retraining_of,
     subgroups_of,
     verdict_of,
 )
@@ -318,18 +318,10 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
         findings.own_rewards, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
     view = findings.view
-    known = gains_of(view.with_(target=TOP_LABEL))
-    if known is None and view.dataset.weights is None:
-        return
-    losses, rewards = (None, None) if known is None else (known.losses(), known.rewards(ratio))
-    findings.retraining_sentence = conclude_retraining(
-        losses,
-        rewards,
-        unsure_cost=settings.unsure_cost,
-        has_features=view.dataset.features is not None,
-        weighted=view.dataset.weights is not None,
-    ).sentence
-    findings.retraining = None if losses is None else retraining_frame(losses, rewards)
+    if view.calibration is not None or view.dataset.weights is not None:
+        findings.retraining_sentence, findings.retraining, _ = retraining_of(
+            view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost
+        )
 
 
 #: Of each part: its name in ``Findings.missing``, what is said while it is computed, its share of

@@ -12,26 +12,19 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import with_points
 from lore_core.data.validation import InputError
 from lore_core.figures.browser import landscape_script
-from lore_core.figures.browser.gamma_fields import still_layers
+from lore_core.figures.browser.landscape import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.style import method_color
-from lore_core.figures.svg import Drawing
-from lore_core.figures.svg.drawing import page_rules, png_url
+from lore_core.figures.svg import Drawing, page_rules, png_url
 from lore_core.metrics.catalogue import GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
 from lore_core.metrics.metric import Metric
-from lore_core.regions import (
-    Subgroup,
-    describe_composition,
-    describe_subgroup,
-    evidence_of,
-    telling_rows,
-)
+from lore_core.regions import Subgroup, describe_composition, telling_rows
 from lore_core.regions.field import rows_outline
 from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 from lore_core.shipping import describe
-from lore_core.view.where import retraining_words
+from lore_core.view.where import subgroup_table
 
 #: Groups and columns listed, and example images of a subgroup.
 _GROUPS, _VARIABLES, _EXAMPLES = 30, 8, 6
@@ -148,23 +141,20 @@ def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 
 def _subgroups(findings: Findings) -> Markup:
     search = findings.search
+    table = subgroup_table(findings.view, search, findings.gains).head(LISTED).to_dict("records")
     texts = {number: describe_composition(of) for number, of in findings.compositions.items()}
     made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in texts.items()}
     return render(
         "subgroups.html",
         subgroups=[
-            {
+            words
+            | {
                 "sign": subgroup.sign,
-                "sentence": describe_subgroup(subgroup),
-                "evidence": evidence_of(
-                    subgroup, search, top_label=findings.view.target == TOP_LABEL
-                ),
-                "retraining": retraining_words(subgroup, findings.gains),
                 "within": None if subgroup.within is None else subgroup.within + 1,
                 "made_of": made_of.get(number, ""),
                 "examples": _examples(findings, subgroup),
             }
-            for number, subgroup in enumerate(search.subgroups[:LISTED])
+            for number, (words, subgroup) in enumerate(zip(table, search.subgroups, strict=False))
         ],
         tried=search.sentence if search.subgroups else findings.verdict.evidence,
         average=search.gap if search.against == "average" else None,

@@ -9,15 +9,13 @@ from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures import Chart, bandwidth_figure, reliability_figure, sums_landscape_figure
 from lore_core.figures.pictures.reliability import reliability_points
-from lore_core.figures.svg import drawing
-from lore_core.figures.svg.drawing import page_rules
+from lore_core.figures.svg import drawing, page_rules
 from lore_core.mergeable import LocalDistribution
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.regions.field_of_sums import SumsLandscape
-from lore_core.report.archive import FORMAT
+from lore_core.regions.field import SumsLandscape
+from lore_core.report.archive import FORMAT, typed
 from lore_core.report.charts import figure_files
-from lore_core.report.configuration import typed
 from lore_core.report.rendering import render
 from lore_core.report.tables import table_files
 from lore_core.view import SumsView

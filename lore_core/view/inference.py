@@ -1,5 +1,7 @@
 """Null models of a view, as far as they can be waited for, and the whole probability vector."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -27,8 +29,7 @@ from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.mergeable.cell_sums.sums import level_at
 from lore_core.metrics.bandwidth import VectorCurve, vector_curve
 from lore_core.metrics.local_error import VectorErrors, vector_errors
-from lore_core.view.sums import SumsView
-from lore_core.view.view import View
+from lore_core.view.view import SumsView, View
 
 #: Simulations at most.
 _DRAWS, _DRAWS_OF_SUMS = 200, 99
@@ -53,59 +54,40 @@ def chance_errors_of(
     what takes some seconds, which may be none. Else like rows are drawn together, up to three
     dimensions.
     """
+    sums, n_draws = _sums_to_draw(view, n_draws)
+    if not n_draws:
+        return None
+    drawing: dict[str, Any] = {"n_draws": n_draws, "random_state": view.seed, "progress": progress}
+    if sums is not None:
+        return null_errors_of_sums(sums, gamma=view.gamma, bin_index=bin_index, **drawing)
+    assert isinstance(view, View)  # the others are known by sums
+    c, within = view.target_rows.confidence, None
+    if bin_index is not None:
+        within = confidence_bins(c, **view.bins).assign(c) == bin_index
+    weights = view.target_rows.weights
+    return null_errors(c, view.points(), **view.local, within=within, weights=weights, **drawing)
+
+
+def _sums_to_draw(view: View | SumsView, n_draws: int | None) -> tuple[LocalErrorSums | None, int]:
+    """Return sums of rows, if like rows are drawn together, and the number of draws."""
     if isinstance(view, SumsView):
-        wanted = _DRAWS_OF_SUMS if n_draws is None else n_draws
-        return _drawn_from(view.sums, view, bin_index, wanted, progress)
+        return view.sums, _DRAWS_OF_SUMS if n_draws is None else n_draws
     c, points = view.target_rows.confidence, view.points()
     n_dimensions = points.shape[1]
     wanted = _DRAWS if n_draws is None else n_draws
     affordable = affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
-    if affordable < wanted and n_dimensions <= 3 and view.target_rows.weights is None:
-        sums = LocalErrorSums.of(
-            c,
-            np.zeros(len(c)),
-            points,
-            bins=confidence_bins(c, **view.bins),
-            at_least_level=level_at(view.gamma, n_dimensions, FINE_ENOUGH_TO_DRAW),
-        )
-        if n_draws is None:
-            wanted = affordable_null_draws(len(sums.cells), n_dimensions, 1, wanted=wanted)
-        return _drawn_from(sums, view, bin_index, wanted, progress)
-    n_draws = affordable if n_draws is None else n_draws
-    if not n_draws:
-        return None
-    within = None
-    if bin_index is not None:
-        within = confidence_bins(c, **view.bins).assign(c) == bin_index
-    return null_errors(
+    if affordable >= wanted or n_dimensions > 3 or view.target_rows.weights is not None:
+        return None, affordable if n_draws is None else n_draws
+    sums = LocalErrorSums.of(
         c,
+        np.zeros(len(c)),
         points,
-        **view.local,
-        n_draws=n_draws,
-        within=within,
-        weights=view.target_rows.weights,
-        random_state=view.seed,
-        progress=progress,
+        bins=confidence_bins(c, **view.bins),
+        at_least_level=level_at(view.gamma, n_dimensions, FINE_ENOUGH_TO_DRAW),
     )
-
-
-def _drawn_from(
-    sums: LocalErrorSums,
-    view: View | SumsView,
-    bin_index: int | None,
-    n_draws: int,
-    progress: Progress | None,
-) -> NullErrors | None:
-    if not n_draws:
-        return None
-    return null_errors_of_sums(
-        sums,
-        gamma=view.gamma,
-        n_draws=n_draws,
-        bin_index=bin_index,
-        random_state=view.seed,
-        progress=progress,
-    )
+    if n_draws is None:
+        wanted = affordable_null_draws(len(sums.cells), n_dimensions, 1, wanted=wanted)
+    return sums, wanted
 
 
 def affordable_band(view: View) -> int:

@@ -31,8 +31,7 @@ from lore_core.regions.subgroups.find import halves_of
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view.inference import chance_errors_of
-from lore_core.view.sums import SumsView
-from lore_core.view.view import View, scored
+from lore_core.view.view import SumsView, View, scored
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison.conclusions import retraining_in_subgroup
-from lore_core.comparison.retraining import GainEstimate
+from lore_core.comparison.conclusions import conclude_retraining, retraining_in_subgroup
+from lore_core.comparison.retraining import GainEstimate, retraining_frame
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of
@@ -22,13 +22,13 @@ from lore_core.metrics.bandwidth import (
     has_pairs,
     suggest_bandwidth,
 )
+from lore_core.metrics.gains import RewardParts
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
-from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
-from lore_core.regions.rows import rows_like
+from lore_core.regions.rows import RowEvidence, row_evidence, rows_like
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Overall, overall_gap
@@ -47,8 +47,8 @@ from lore_core.regions.variables.attributes import (
 from lore_core.regions.variables.cutting import Attribute
 from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
 from lore_core.regions.variables.words import word_attributes
-from lore_core.view.sums import SumsView
-from lore_core.view.view import View, scored
+from lore_core.view.methods import gains_of
+from lore_core.view.view import SumsView, View, scored
 
 
 def reliability_of(view: View | SumsView, within: Mask | None = None) -> ReliabilityTable:
@@ -198,6 +198,24 @@ def subgroup_table(
 def retraining_words(subgroup: Subgroup, known: GainEstimate | None) -> str:
     """Say what recalibration can gain at a subgroup, and what not; "" where that is open."""
     return "" if known is None else retraining_in_subgroup(known.losses(subgroup.held_out))
+
+
+def retraining_of(
+    view: View, *, wrong_cost: float, unsure_cost: float
+) -> tuple[str, pd.DataFrame | None, RewardParts | None]:
+    """Say whether to recalibrate or retrain; what each step gains, also in rewards, if known."""
+    known = gains_of(view.with_(target=TOP_LABEL))
+    losses = None if known is None else known.losses()
+    rewards = None if known is None else known.rewards(wrong_cost / unsure_cost)
+    conclusion = conclude_retraining(
+        losses,
+        rewards,
+        unsure_cost=unsure_cost,
+        has_features=view.dataset.features is not None,
+        weighted=view.dataset.weights is not None,
+    )
+    steps = None if losses is None else retraining_frame(losses, rewards)
+    return conclusion.sentence, steps, rewards
 
 
 def outlines_of(

@@ -10,8 +10,7 @@ import streamlit as st
 from lore_core import InputError, reading
 from lore_core.dashboard.disk_cache import MAX_AGE_SECONDS
 from lore_core.data.texts import text_columns, with_text_features
-from lore_core.reading.file_pairs import sources_of
-from lore_core.reading.formats import FORMATS, SUFFIXES
+from lore_core.reading.formats import FORMATS, SUFFIXES, sources_of
 from lore_core.reading.reading_report import NO_FEATURES
 from pages.shared import session
 from pages.shared.controls import in_session, one_of

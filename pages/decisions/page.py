@@ -1,5 +1,7 @@
 """Decisions: is recalibration worth it at the reader's costs?"""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -134,7 +136,7 @@ known = compute.gains(top_label)
 losses, gains = (
     (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
 )
-known_about = {
+known_about: dict[str, Any] = {
     "unsure_cost": unsure,
     "has_features": evaluation.features is not None,
     "weighted": evaluation.weights is not None,

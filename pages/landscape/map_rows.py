@@ -21,9 +21,7 @@ from lore_core import Dataset, Embedding
 from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.data.arrays import Floats
 from lore_core.data.progress import Cancelled, Progress
-from lore_core.figures.browser.gamma_fields import GammaFields
-from lore_core.figures.browser.landscape import EveryRow, every_row, packed_rows
-from lore_core.figures.browser.packing import pack
+from lore_core.figures.browser.landscape import EveryRow, GammaFields, every_row, pack, packed_rows
 from lore_core.figures.pictures.landscape import outlined_region, row_hovers
 from lore_core.figures.pictures.picture import shortened
 from lore_core.regions import telling_column
@@ -31,8 +29,7 @@ from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view import View
-from lore_core.view.preview import MAX_ROWS, preview_rows
-from lore_core.view.scene import Scene
+from lore_core.view.scene import MAX_ROWS, Scene, preview_rows
 from lore_core.view.where import curve_of, subgroups_of, view_halves
 from pages.shared import compute
 from pages.shared.controls import GAMMAS

@@ -61,10 +61,11 @@ def colors_of(scene: Scene, by: str) -> RowColors:
             column = pd.Series(scene.errors.effective_size)
         case "predicted class" | "true class":
             column = columns_of(dataset)[by.split()[0]]
-        case _ if by in (dataset.feature_names or ()):
-            column = pd.Series(dataset.features[:, list(dataset.feature_names).index(by)])
         case _:
-            column = columns_of(dataset)[by.lower()]
+            known, names = columns_of(dataset), dataset.feature_names or ()
+            column = known.get(by.lower(), pd.Series(dtype=float))
+            if dataset.features is not None and by in names and by.lower() not in known:
+                column = pd.Series(dataset.features[:, names.index(by)])
     return row_colors(by, column)
 
 

@@ -11,8 +11,7 @@ import streamlit as st
 from lore_core import Dataset, InputError, reading
 from lore_core.data.dataset import EVALUATION
 from lore_core.demo import synthetic
-from lore_core.reading.file_pairs import runs_in
-from lore_core.reading.formats import SUFFIXES
+from lore_core.reading.formats import SUFFIXES, runs_in
 from lore_core.reading.raw_file import RawFile
 from pages.shared.controls import in_session, one_of
 from pages.shared.files import (

@@ -14,7 +14,7 @@ from lore_core.dashboard.large_arrays import map_arrays
 from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION
-from lore_core.mergeable.partitions.sample import WholeData, read_whole_data
+from lore_core.mergeable.partitions.run import WholeData, read_whole_data
 from pages.shared.files import State, arguments, states_of
 from pages.shared.store import DEMO, Loaded, store
 

@@ -5,7 +5,7 @@ import streamlit as st
 from lore_core.data.number_text import POINTS, unbroken
 from lore_core.figures import bandwidth_figure, sums_landscape_figure
 from lore_core.mergeable import bandwidth_curve_of_sums, metrics_of_sums
-from lore_core.mergeable.partitions.sample import WholeData
+from lore_core.mergeable.partitions.run import WholeData
 from lore_core.metrics import BandwidthCurve
 from lore_core.metrics.metric import CurveKey
 from lore_core.metrics.tables import metric_columns

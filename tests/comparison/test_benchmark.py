@@ -7,7 +7,7 @@ from synthetic import overconfident
 
 from lore_core import Dataset, NoRecalibration, PlattScaling, TemperatureScaling
 from lore_core.cli import main
-from lore_core.comparison.benchmark import Benchmark, benchmark
+from lore_core.comparison.runs import Benchmark, benchmark
 from lore_core.comparison.runs_result import RunsComparison
 
 

@@ -11,8 +11,7 @@ import pytest
 import lore_core as lore
 from lore_core.figures import chart as charts, reliability_figure
 from lore_core.figures.browser import landscape_script
-from lore_core.figures.browser.gamma_fields import GammaFields
-from lore_core.figures.browser.packing import pack, packed_errors, packed_field
+from lore_core.figures.browser.landscape import GammaFields, pack, packed_errors, packed_field
 from lore_core.regions import Selection
 
 

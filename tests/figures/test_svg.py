@@ -25,8 +25,7 @@ from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.picture import Axis, Band, Bars, Dots, Line, Panel, Rule, Tint
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.style import palette
-from lore_core.figures.svg import drawing
-from lore_core.figures.svg.drawing import WIDTH, png_url
+from lore_core.figures.svg import WIDTH, drawing, png_url
 from lore_core.inference import null_band
 from lore_core.metrics import reward_curve
 from lore_core.metrics.catalogue import CATALOGUE

@@ -3,7 +3,7 @@ import pytest
 
 from lore_core.data.validation import InputError
 from lore_core.reading import load, load_runs, read
-from lore_core.reading.file_pairs import half_of
+from lore_core.reading.formats import half_of
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from lore_core.view.methods import (
     recalibrators_of,
     simulating_of,
 )
-from lore_core.view.preview import RESOLUTION, preview_rows
+from lore_core.view.scene import RESOLUTION, preview_rows
 from lore_core.view.where import (
     calibration_rows_of,
     errors_of,

@@ -1,7 +1,9 @@
-"""A landscape as a browser takes it: all rows in columns, and the scene shown of them."""
+"""A landscape as a browser takes it: arrays and a header in one buffer, rows, scene, fields."""
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field as attribute
 from typing import Any, Literal
@@ -11,12 +13,99 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
-from lore_core.figures.browser.packing import pack, packed_errors, packed_field
-from lore_core.figures.pictures.landscape_picture import LandscapePicture, RowColors, segments
+from lore_core.figures.pictures.landscape_picture import (
+    LandscapePicture,
+    OutlinedRegion,
+    RowColors,
+    segments,
+)
 from lore_core.figures.style import MODES, palette, rgba, shades
-from lore_core.metrics.local_error import LocalErrors
+from lore_core.inference.simulation import NullBand
+from lore_core.metrics.bandwidth import BandwidthCurve
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
+
+#: Bytes; arrays begin at multiples of it, so that a browser can look at them where they lie.
+_STEP = 8
+#: Code of a node that holds no value.
+_NOTHING = -128
+_FIELD_STEPS, _ROW_STEPS = 255, 65535
+_SIDES = 32767
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+    """Join arrays (of integers up to 32 bits, or float32; ravelled) and a JSON header.
+
+    Its length is the last four bytes; ``arrays`` in it has kind, place and length of each.
+    """
+    parts: list[bytes] = []
+    described: dict[str, tuple[str, int, int]] = {}
+    place = 0
+    for name, array in arrays.items():
+        content = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"))).tobytes()
+        described[name] = (array.dtype.str[1:], place, array.size)
+        padding = -len(content) % _STEP
+        parts += [content, bytes(padding)]
+        place += len(content) + padding
+    text = json.dumps({**header, "arrays": described}, ensure_ascii=False, allow_nan=False).encode()
+    return b"".join([*parts, text, len(text).to_bytes(4, "little")])
+
+
+def packed_field(
+    field: Field, *, with_support: bool = True
+) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
+    """Return a field in one or two bytes a node: a header and its arrays.
+
+    ``scale`` is the error of code 127 (−128: nothing shown); ``logSupport`` is log(1 + n_eff) of
+    code 255, 0 of code 1 (code 0: no row near).
+    """
+    header, error = coded_errors(field.signed)
+    support, log_support = _log_coded(field.effective_size, _FIELD_STEPS)
+    header |= {
+        "resolution": len(field.x),
+        "x": field.x[[0, -1]].tolist(),
+        "y": field.y[[0, -1]].tolist(),
+        "logSupport": log_support,
+        "least": MIN_EFFECTIVE_SIZE,
+    }
+    arrays: dict[str, NDArray[np.generic]] = {"error": error}
+    if with_support:
+        arrays["support"] = support.astype(np.uint8)
+    return header, arrays
+
+
+def coded_errors(signed: Floats) -> tuple[dict[str, Any], NDArray[np.int8]]:
+    """Return errors in a byte each, 127 for ``scale``; −128 where there is none."""
+    known = np.isfinite(signed)
+    scale = max(float(np.abs(signed[known]).max(initial=0.0)), 1e-9)
+    error = np.full(signed.shape, _NOTHING, np.int8)
+    error[known] = np.rint(signed[known] / scale * 127).astype(np.int8)
+    return {"scale": scale}, error
+
+
+def packed_errors(
+    error: Floats, effective_size: Floats
+) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
+    """Return rows' own errors and n_eff in four bytes a row: 32767 is an error of 1."""
+    size, log_support = _log_coded(effective_size, _ROW_STEPS)
+    least = 1 + round(float(np.log1p(MIN_EFFECTIVE_SIZE)) / log_support * (_ROW_STEPS - 1))
+    # Rounding must not tell a row to have enough neighbours, nor too few.
+    enough = effective_size >= MIN_EFFECTIVE_SIZE
+    size = np.where(enough, np.maximum(size, least), np.minimum(size, least - 1))
+    header = {"rowLogSupport": log_support, "rowLeast": least}
+    signed = np.rint(np.nan_to_num(error).clip(-1, 1) * _SIDES).astype(np.int16)
+    return header, {"rowError": signed, "rowSupport": size.astype(np.uint16)}
+
+
+def _log_coded(size: Floats, steps: int) -> tuple[NDArray[np.int64], float]:
+    near = np.isfinite(size)
+    log_support = max(float(np.log1p(size[near].max(initial=1.0))), 1e-9)
+    coded = np.zeros(size.shape, np.int64)
+    share = np.log1p(np.maximum(size[near], 0.0)) / log_support
+    coded[near] = 1 + np.rint(share.clip(0, 1) * (steps - 1)).astype(np.int64)
+    return coded, log_support
+
 
 Layer = Literal["field", "rows", "both"]
 
@@ -227,3 +316,115 @@ def every_row(
         error=errors.signed,
         effective_size=errors.effective_size,
     )
+
+
+ROWS = "rows"
+
+
+@dataclass
+class GammaFields:
+    """What a slider shows while γ moves, all of it or a part; by the number of the bandwidth."""
+
+    #: The error over the map; in space that of rows.
+    fields: dict[int, Field | Floats] = attribute(default_factory=dict)
+    #: The LCE of the rows behind each field: quantiles at even shares from 0 to 1.
+    lce: dict[int, Floats] = attribute(default_factory=dict)
+    #: The name of each place and the key of its outline.
+    subgroups: dict[int, list[tuple[str, int]]] = attribute(default_factory=dict)
+    #: Outlines by their keys: subgroups of several bandwidths share them.
+    outlines: dict[int, OutlinedRegion] = attribute(default_factory=dict)
+    curve: BandwidthCurve | None = None  #: Supported MLCE over γ
+    band: NullBand | None = None  #: The same of calibrated data
+    n_sampled: int | None = None  #: Rows that the fields are made of, where it is not all of them
+    sampled: Ints | None = None  #: Numbers of the rows whose errors are sent, where it is not all
+
+    def add(self, part: GammaFields) -> None:
+        """Take what a part has."""
+        for name, value in vars(part).items():
+            if isinstance(value, dict):
+                getattr(self, name).update(value)
+            elif value is not None:
+                setattr(self, name, value)
+
+    def packed(
+        self, key: str, *, next_part: int = 0, is_all: bool = True, with_support: bool = False
+    ) -> bytes:
+        """Pack it: one byte a node, or a row in space; with n_eff two."""
+        header: dict[str, Any] = {
+            "key": key,
+            "nextPart": next_part,
+            "isAll": is_all,
+            "sample": self.n_sampled,
+            "fields": {},
+            "places": self.subgroups,
+            "outlines": {number: region.at for number, region in self.outlines.items()},
+        }
+        if (curve := self.curve) is not None:
+            header["curve"] = _over_gamma(curve.gamma, {"mlce": curve.mlce_supported})
+        if self.band is not None:
+            low, high = self.band.band("mlce_supported")
+            header["band"] = _over_gamma(self.band.gamma, {"low": low, "high": high})
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for k, field in self.fields.items():
+            if isinstance(field, Field):
+                header["fields"][k], columns = packed_field(field, with_support=with_support)
+                arrays |= {f"{name}{k}": column for name, column in columns.items()}
+            else:
+                header["fields"][k], arrays[f"error{k}"] = coded_errors(field)
+        arrays |= {f"lce{k}": lce.astype(np.float32) for k, lce in self.lce.items()}
+        for number, region in self.outlines.items():
+            arrays[f"lines{number}"] = region.lines.astype(np.float32)
+        if self.sampled is not None:
+            arrays["sampled"] = self.sampled.astype(np.uint32)
+        return pack(header, arrays)
+
+
+def _over_gamma(gamma: Floats, lines: Mapping[str, Floats]) -> dict[str, list[float | None]]:
+    return {
+        name: [float(value) if np.isfinite(value) else None for value in values]
+        for name, values in {"gamma": gamma, **lines}.items()
+    }
+
+
+@dataclass(frozen=True)
+class StillLayer:
+    """A layer that needs no server: its name, a note, its scene and its fields, packed."""
+
+    name: str
+    note: str
+    scene: bytes
+    fields: bytes
+
+    def as_text(self) -> dict[str, str]:
+        """Encode it for JSON."""
+        scene, fields = (base64.b64encode(part).decode() for part in (self.scene, self.fields))
+        return {"name": self.name, "note": self.note, "scene": scene, "fields": fields}
+
+
+def still_layers(
+    picture: LandscapePicture,
+    *,
+    rows: EveryRow | None = None,
+    vivid: Outline | None = None,
+    curve: BandwidthCurve | None = None,
+    band: NullBand | None = None,
+) -> tuple[StillLayer, ...]:
+    """Pack every layer of a picture, with its fields at every bandwidth."""
+    made = []
+    for layer in picture.layers:
+        live = LiveLandscape(
+            picture=picture,
+            field=layer.fields[picture.start],
+            rows=rows,
+            rows_key="" if rows is None else ROWS,
+            n_shown=layer.n_rows,
+            map_key=picture.axes,
+            vivid=vivid,
+            gamma=picture.gammas[picture.start],
+            gammas=picture.gammas,
+            fields_key=layer.name,
+        )
+        fields = GammaFields(dict(enumerate(layer.fields)), curve=curve, band=band)
+        packed = fields.packed(layer.name, with_support=True)
+        made.append(StillLayer(layer.name, layer.note, live.packed_scene(), packed))
+    return tuple(made)

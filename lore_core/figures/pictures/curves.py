@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from lore_core.figures.pictures.picture import (
     band_around,
     chance_band,
     chosen_value,
+    labelled_line,
     shortened,
 )
 from lore_core.figures.style import method_color
@@ -83,22 +85,10 @@ def bandwidth_figure(
     hover = "γ {x:.3g}", f"{about.title} {{y:.1f}} points", "median {0:.0f} effective neighbours"
     for position, (label, item) in enumerate(curves.items()):
         color, (curve, band) = method_color(label, position), _with_band(item, metric)
-        value = getattr(curve, metric)
-        if band is not None:
-            what, low, high = band
-            marks.append(band_around(label, what, curve.gamma, low, high, Tint(color, alpha)))
-        marks.append(
-            Line(
-                curve.gamma,
-                value,
-                Tint(color),
-                name=label,
-                group=label,
-                dots=True,
-                hover=Hover(label, lines=hover),
-                columns=[curve.median_effective_size],
-            )
-        )
+        value, support = getattr(curve, metric), [curve.median_effective_size]
+        around = None if band is None else band_around(label, *band, Tint(color, alpha))
+        look: dict[str, Any] = {"dots": True, "columns": support}
+        marks += labelled_line(label, color, curve.gamma, value, hover, band=around, **look)
         marks += _limits(curve, about, color, in_words=len(curves) == 1)
         heights += [*value, getattr(curve, f"{metric}_zero", math.nan)]
     if gamma is not None:
@@ -119,13 +109,14 @@ def bandwidth_figure(
 
 def _with_band(
     item: Curve, metric: CurveKey
-) -> tuple[BandwidthCurve | VectorCurve, tuple[str, Floats, Floats] | None]:
-    """Return the curve that is drawn, and the label and ends of its band."""
+) -> tuple[BandwidthCurve | VectorCurve, tuple[str, Floats, Floats, Floats] | None]:
+    """Return the curve that is drawn, and label, bandwidths and ends of its band."""
     if isinstance(item, BandwidthSpread):
         mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
-        return item.mean, ("± 1 SD", np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0))
+        ends = np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0)
+        return item.mean, ("± 1 SD", item.mean.gamma, *ends)
     if isinstance(item, BandwidthCurve) and item.bounds is not None:
-        return item, ("guaranteed", *item.bounds[metric])
+        return item, ("guaranteed", item.gamma, *item.bounds[metric])
     return item, None
 
 
@@ -320,31 +311,14 @@ def reward_figure(
     gains: list[Mark] = []
     answers: list[Mark] = []
     for position, (label, curve) in enumerate(curves.items()):
-        color = method_color(label, position)
-        if label != baseline:
-            ends = curve.gain_low, curve.gain_high
-            tint = Tint(color, 0.15)
-            gains.append(band_around(label, "95 %", curve.ratio, *ends, tint, detail=True))
+        color, at = method_color(label, position), curve.ratio
+        low, high = curve.gain_low, curve.gain_high
+        band = band_around(label, "95 %", at, low, high, Tint(color, 0.15), detail=True)
         text = ("w/u {x:.3g}", "gain {y:+.3f} u a row ({0:+.3f} to {1:+.3f})")
-        gain = Line(
-            curve.ratio,
-            curve.gain,
-            Tint(color),
-            name=label,
-            group=label,
-            hover=Hover(label, lines=text),
-            columns=[curve.gain_low, curve.gain_high],
-        )
-        answered = replace(
-            gain,
-            y=curve.answered,
-            width=1.8,
-            hover=Hover(label, lines=("answers {y:.1f} % of the rows",)),
-            columns=(),
-            listed=False,
-        )
-        gains.append(gain)
-        answers.append(answered)
+        own = None if label == baseline else band
+        gains += labelled_line(label, color, at, curve.gain, text, columns=[low, high], band=own)
+        share = ("answers {y:.1f} % of the rows",)
+        answers += labelled_line(label, color, at, curve.answered, share, width=1.8, listed=False)
     gains.append(Rule(0.0, Tint("quiet"), level=True))
     if ratio is not None:
         gains.append(chosen_value(ratio, f"your w/u = {ratio:g}"))
@@ -387,14 +361,13 @@ def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart
     for metrics in _MOVING:
         marks: list[Mark] = [Rule(float(where), Tint("ink"), dash="dot") for where in changed]
         for name, position in metrics.items():
-            title, color = CATALOGUE[name].title, method_color(name, position)
+            title, color, band = CATALOGUE[name].title, method_color(name, position), None
             if f"{name} at least" in movement:
                 ends = (movement[f"{name} {end}"] for end in ("at least", "at most"))
                 low, high = (end.to_numpy(np.float64) for end in ends)
-                marks.append(band_around(title, "guaranteed", at, low, high, Tint(color, 0.15)))
-            y, hover = movement[name].to_numpy(np.float64), Hover(title, lines=("{y:.1f} points",))
-            tint = Tint(color)
-            marks.append(Line(at, y, tint, name=title, group=title, dots=True, hover=hover))
+                band = band_around(title, "guaranteed", at, low, high, Tint(color, 0.15))
+            y, text = movement[name].to_numpy(np.float64), ("{y:.1f} points",)
+            marks += labelled_line(title, color, at, y, text, dots=True, band=band)
         titles = " and ".join(CATALOGUE[name].title for name in metrics)
         panels.append(Panel(x, Axis(titles, "points", from_zero=True), marks, share=0.5))
     return PanelPicture(

@@ -25,8 +25,7 @@ from lore_core.figures.pictures.landscape_picture import (
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
 from lore_core.figures.style import MAX_CATEGORIES
-from lore_core.regions.field import Field, Outline
-from lore_core.regions.field_of_sums import SumsLandscape
+from lore_core.regions.field import Field, Outline, SumsLandscape
 from lore_core.regions.selection import Selection
 
 #: Pixels of a map in a narrow window; where there are more, names lie further apart still.
@@ -323,8 +322,9 @@ def row_colors(title: str, column: pd.Series) -> RowColors:
 
 
 def _in_order(value: object) -> tuple[int, float, str]:
-    is_number = isinstance(value, int | float | np.number)
-    return (0, float(value), "") if is_number else (1, 0.0, str(value))
+    if isinstance(value, int | float | np.integer | np.floating):
+        return 0, float(value), ""
+    return 1, 0.0, str(value)
 
 
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:

@@ -114,6 +114,10 @@ class RowColors:
         return places
 
 
+#: Which colour means what: an error, or a column.
+ColorScale = ErrorScale | RowColors
+
+
 @dataclass(frozen=True)
 class MapRows:
     """Rows drawn one by one."""
@@ -175,7 +179,7 @@ class LandscapePicture(Chart):
     #: Colours on a 2-D map, the error as height over it, or rows in 3-D.
     view: Literal["map", "height", "space"] = "map"
     extent: tuple[tuple[float, float], ...] = ()  #: Ends of the axes
-    scale: ErrorScale | RowColors  #: Colours, the same for all rows, layers and bandwidths
+    scale: ColorScale  #: Colours, the same for all rows, layers and bandwidths
     layers: tuple[Layer, ...] = ()  #: Sets of rows whose error is drawn as a raster, one at a time
     #: Bandwidths of each layer's fields, and which is shown first; none where there is one field.
     gammas: tuple[float, ...] = ()

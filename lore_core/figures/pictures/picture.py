@@ -183,6 +183,22 @@ def band_around(
     return Band(*around, tint, name=name, group=label, listed=False, detail=detail)
 
 
+def labelled_line(
+    label: str,
+    color: str,
+    x: Floats,
+    y: Floats,
+    lines: tuple[str, ...],
+    *,
+    band: Band | None = None,
+    **look: Any,
+) -> list[Mark]:
+    """Show the curve of a label over its band; ``lines``: of its hover."""
+    hover = Hover(label, lines=lines)
+    line = Line(x, y, Tint(color), name=label, group=label, hover=hover, **look)
+    return [line] if band is None else [band, line]
+
+
 @dataclass(frozen=True)
 class Bars(Mark):
     """Bars from zero to ``length``, with intervals from ``low`` to ``high``."""

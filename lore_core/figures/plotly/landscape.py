@@ -19,10 +19,9 @@ from lore_core.regions.selection import Region
 if TYPE_CHECKING:
     from lore_core.figures.pictures.landscape_picture import (
         Camera,
-        ErrorScale,
+        ColorScale,
         LandscapePicture,
         MapRows,
-        RowColors,
     )
 
 #: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
@@ -76,14 +75,14 @@ def _drawn_part(sign: int, region: Region, ink: str) -> Options:
     return {"type": "path", "path": f"M {path} Z", "line": line}
 
 
-def color_axis(scale: ErrorScale | RowColors, mode: Mode) -> Options:
+def color_axis(scale: ColorScale, mode: Mode) -> Options:
     """Options of a marker or surface whose colour is an error, with its bar."""
     ticks, (low, high) = [(at * POINTS.scale, words) for at, words in scale.ticks], _ends(scale)
     bar = color_bar(scale.title, ticks, length=0.72, x=1.0, xpad=8, y=0.5)
     return {"colorscale": scale.colors(mode), "cmin": low, "cmax": high, "colorbar": bar}
 
 
-def _ends(scale: ErrorScale | RowColors) -> list[float]:
+def _ends(scale: ColorScale) -> list[float]:
     return [scale.low * POINTS.scale, scale.limit * POINTS.scale]
 
 
@@ -92,7 +91,7 @@ def in_points(error: Floats) -> NDArray[np.float32]:
     return (error * POINTS.scale).astype(np.float32)
 
 
-def _raster(field: Field, scale: ErrorScale | RowColors, color: Options) -> Options:
+def _raster(field: Field, scale: ColorScale, color: Options) -> Options:
     text = "local error %{z:+.1f} points" if scale.is_signed else "LCE %{z:.1f} points"
     return {
         "type": "heatmap",
@@ -207,9 +206,7 @@ def _xyz(vector: Floats) -> dict[str, float]:
     return dict(zip("xyz", vector.tolist(), strict=True))
 
 
-def _dots_in_space(
-    rows: MapRows, scale: ErrorScale | RowColors, color: Options, mode: Mode
-) -> list[Options]:
+def _dots_in_space(rows: MapRows, scale: ColorScale, color: Options, mode: Mode) -> list[Options]:
     """Draw rows in colour; the error of those with too few neighbours is not known."""
     known = rows.effective_size >= MIN_EFFECTIVE_SIZE
     if rows.places is not None:
@@ -222,7 +219,7 @@ def _dots_in_space(
     return drawn
 
 
-def _surface(field: Field, scale: ErrorScale | RowColors, color: Options) -> Options:
+def _surface(field: Field, scale: ColorScale, color: Options) -> Options:
     error = in_points(scale.of(field.signed))
     return {
         "type": "surface",

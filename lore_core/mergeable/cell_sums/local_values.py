@@ -11,8 +11,15 @@ import numpy as np
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.progress import Progress, part_of
-from lore_core.mergeable.cell_sums.cells import OFFSET_BITS, Cells
-from lore_core.mergeable.cell_sums.kernel_bounds import Bounded, Boxes, CellSums, Factors, Targets
+from lore_core.mergeable.cell_sums.cells import (
+    OFFSET_BITS,
+    Bounded,
+    Boxes,
+    Cells,
+    CellSums,
+    Factors,
+    Targets,
+)
 
 #: Confidences are summed in units of this.
 UNIT = 2.0**-30

@@ -15,7 +15,7 @@ from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_positive
 from lore_core.inference.simulation import NullErrors, summaries_of_draws
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.mergeable.cell_sums.kernel_bounds import Bounded
+from lore_core.mergeable.cell_sums.cells import Bounded
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.metrics.bandwidth import BandwidthCurve, default_gammas

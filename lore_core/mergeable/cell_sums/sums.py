@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self, TypedDict
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.data.archive_files import Kind
+from lore_core.data.archive_files import Form, Kind, fields_of, form_of
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.binning import ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
-from lore_core.data.rules import EDGES, Number, Values, check_value, refuse
+from lore_core.data.rules import Number, Values, check_fields
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -26,8 +26,14 @@ from lore_core.data.validation import (
     check_integer,
     check_positive,
 )
-from lore_core.mergeable.cell_sums.cells import HIGHEST_LEVEL, Cells, cells_of_rows, joined
-from lore_core.mergeable.cell_sums.kernel_bounds import Boxes, Targets
+from lore_core.mergeable.cell_sums.cells import (
+    HIGHEST_LEVEL,
+    Boxes,
+    Cells,
+    Targets,
+    cells_of_rows,
+    joined,
+)
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight, turned, values_at
 from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
 
@@ -41,23 +47,6 @@ _FINE_ENOUGH = 1 / 32
 MOST_ROWS = 2**31
 #: Row scores are summed in units of this.
 _SCORE_UNIT = 2.0**-36
-_KIND = Kind(
-    "lore-local-error-sums", "sums of local errors", "LocalErrorSums.save()", compressed=True
-)
-
-
-class _Content(TypedDict):
-    dimensions: Annotated[int, Number(1, 3, whole=True)]
-    level: Annotated[int, Number(0, HIGHEST_LEVEL, whole=True)]
-    weights: list[str]
-    binning: Binning
-    max_cells: Annotated[int, Number(1, whole=True)]
-    place: str
-    scores: dict[str, tuple[str, str]]  #: Whole numbers of any size
-    keys: Annotated[Ints, Values(("m",), 0, whole=True, rising=True)]
-    of_bins: Annotated[Ints, Values(("t", "b"), whole=True)]
-    edges: Annotated[Floats, EDGES]
-    columns: list[Annotated[Ints, Values(("m",), whole=True)]]
 
 
 def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> int:
@@ -77,11 +66,11 @@ class LocalErrorSums:
     """
 
     bins: ConfidenceBins  #: Confidence bins, the same in all that is added
-    max_cells: int  #: Most cells kept
+    max_cells: Annotated[int, Number(1, whole=True)]  #: Most cells kept
     map_digest: str  #: What the coordinates are of; only sums on one map can be added
     cells: Cells
     #: (3, n_bins): rows, right rows, and Σ confidence in units of 2^−30.
-    of_bins: Ints
+    of_bins: Annotated[Ints, Values((3, "b"), whole=True)]
     #: By name of a score: its rows and its sum over them in units of 2^−36.
     scores: dict[str, tuple[int, int]]
 
@@ -364,50 +353,48 @@ class LocalErrorSums:
 
     def save(self, path: str | Path) -> None:
         """Write the sums to a ``.npz`` file, as a whole or not at all; nothing is pickled."""
-        _KIND.write(path, self._content())
+        _KIND.write(path, {"sums": self})
 
     @classmethod
     def load(cls, path: str | Path) -> LocalErrorSums:
         """Read what :meth:`save` wrote; InputError if it is missing, damaged or of another kind."""
-        content: _Content = _KIND.read(path)
-        check_value(_Content, content, "")
-        scores, columns = content["scores"], content["columns"]
-        expected = len(Weight) * (1 + 2 * content["dimensions"])
-        if len(columns) != expected:
-            raise refuse("columns", str(expected), len(columns))
-        for pair in scores.values():
-            if not all(part.removeprefix("-").isdecimal() for part in pair):
-                raise refuse("scores", "whole numbers", pair)
-        table = np.stack([column.astype(np.int64) for column in columns])
-        return cls(
-            bins=ConfidenceBins(content["edges"], content["binning"]),
-            max_cells=content["max_cells"],
-            map_digest=content["place"],
-            cells=Cells(content["dimensions"], content["level"], content["keys"], table),
-            of_bins=content["of_bins"],
-            scores={name: (int(n), int(total)) for name, (n, total) in scores.items()},
-        )
+        content: dict[str, LocalErrorSums] = _KIND.read(path)
+        return content["sums"]
 
     @property
     def digest(self) -> str:
         """Sha256 of everything in the sums: equal only where they are equal to the last bit."""
-        return _KIND.digest(self._content())
+        return _KIND.digest({"sums": self})
 
-    def _content(self) -> dict[str, Any]:
-        cells = self.cells
-        return {
-            "dimensions": self.n_dimensions,
-            "level": cells.level,
-            "weights": [weight.name.lower() for weight in Weight],
-            "binning": self.bins.binning,
-            "max_cells": self.max_cells,
-            "place": self.map_digest,
-            "scores": {name: (str(n), str(total)) for name, (n, total) in self.scores.items()},
-            "keys": cells.keys,
-            "of_bins": self.of_bins,
-            "edges": self.bins.edges,
-            "columns": [
-                column.astype(np.min_scalar_type(int(column.max(initial=0))))
-                for column in cells.table
-            ],
-        }
+    def _parts(self) -> dict[str, Any]:
+        scores = {name: (str(n), str(total)) for name, (n, total) in self.scores.items()}
+        return fields_of(self) | {"scores": scores}  # (whole numbers of any size)
+
+    @classmethod
+    def _of_parts(cls, parts: dict[str, Any]) -> LocalErrorSums:
+        scores = {name: (int(n), int(total)) for name, (n, total) in parts["scores"].items()}
+        check_fields(cls, parts | {"scores": {}}, "")
+        return cls(**parts | {"scores": scores})
+
+
+def _parts_of_cells(cells: Cells) -> dict[str, Any]:
+    table = [
+        column.astype(np.min_scalar_type(int(column.max(initial=0)))) for column in cells.table
+    ]
+    return fields_of(cells) | {"table": table}
+
+
+def _cells_of_parts(parts: dict[str, Any]) -> Cells:
+    table = np.stack([column.astype(np.int64) for column in parts["table"]])
+    check_fields(Cells, parts | {"table": table}, "")
+    return Cells(**parts | {"table": table})
+
+
+FORMS = (
+    form_of(ConfidenceBins),
+    Form("Cells", Cells, _parts_of_cells, _cells_of_parts),
+    Form("LocalErrorSums", LocalErrorSums, LocalErrorSums._parts, LocalErrorSums._of_parts),
+)
+_KIND = Kind(
+    "lore-local-error-sums", "sums of local errors", "LocalErrorSums.save()", FORMS, compressed=True
+)

@@ -1,4 +1,4 @@
-"""Sets of rows that look worse than the average on the searched half: slices and regions."""
+"""Sets of rows that look worse than the average on one half, and their tests on held-out rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.weights import chosen_weights
+from lore_core.data.weights import chosen_weights, linearised
+from lore_core.inference.significance import holm
 from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.regions.rows import nearest_rows
+from lore_core.regions.selection import region_report
 from lore_core.regions.subgroups.average import Against, Average, Excess, excess_of
 from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
 from lore_core.regions.variables.cutting import Attribute
@@ -311,3 +314,92 @@ def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> li
                 nodes.append(Node(members, sign, float(level), None if parent < 0 else parent))
                 inside_of[members] = len(nodes) - 1
     return nodes
+
+
+@dataclass(frozen=True)
+class Held:
+    """What rows say whose outcomes had no part in finding a subgroup."""
+
+    n_rows: int
+    #: Their means.
+    confidence: float
+    accuracy: float
+    #: Mean confidence − accuracy with its 95 % interval (Wilson).
+    gap: float
+    gap_low: float
+    gap_high: float
+    #: Gap beyond what the subgroup is compared with, 95 %.
+    excess: float
+    excess_low: float
+    excess_high: float
+    #: Gap beyond that of rows of the same confidence, 95 %: what no global recalibration mends.
+    beyond: float
+    beyond_low: float
+    beyond_high: float
+    p_value: float  #: One-sided, of so large an excess by chance
+    p_adjusted: float  #: The same for all candidates tried on either half (Holm)
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A candidate, its held-out rows, and what they say of it."""
+
+    candidate: Candidate
+    rows: Ints
+    held: Held
+
+    def confirmed(self, alpha: float, min_gap: float) -> bool:
+        """Whether it is significant and itself wrong, by ``min_gap``: not just off the average."""
+        low, high = self.held.gap_low, self.held.gap_high
+        wrong = low > 0 if self.candidate.sign > 0 else high < 0
+        return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= min_gap
+
+
+def try_on(
+    held_out: Ints, candidates: Sequence[Candidate], rows: Rows, against: Against, n_turns: int
+) -> list[Tried]:
+    """Try candidates on held-out rows; p-values are adjusted for all ``n_turns`` such lists."""
+    c, a = rows.confidence[held_out], rows.outcome[held_out]
+    w = chosen_weights(rows.weights, held_out)
+    average, same = (rows.average(held_out, to) for to in (against, "same confidence"))
+    masks = [item.inside[held_out] for item in candidates]
+    tests = [average.of_rows(mask) for mask in masks]
+    p = [float(t.p_value(k.sign)) for t, k in zip(tests, candidates, strict=True)]
+    adjusted = np.minimum(holm(np.array(p)) * n_turns, 1.0).tolist()
+    tried = []
+    for k, (mask, test) in enumerate(zip(masks, tests, strict=True)):
+        if not mask.any():
+            continue
+        report, beyond = region_report(c, a, mask, weights=w), same.of_rows(mask)
+        held = Held(
+            report.n_rows,
+            report.confidence,
+            report.accuracy,
+            *(report.gap, report.gap_low, report.gap_high),
+            *_with_ends(test.mean, _scatter(c - a, w, mask, against)),
+            *_with_ends(beyond.mean, beyond.error),
+            p[k],
+            adjusted[k],
+        )
+        tried.append(Tried(candidates[k], held_out[mask], held))
+    return tried
+
+
+def _with_ends(mean: Any, error: Any) -> tuple[float, float, float]:
+    value, width = float(mean), NORMAL_95 * float(error)
+    return value, value - width, value + width
+
+
+def _scatter(residual: Floats, weights: Floats | None, mask: Mask, against: Against) -> float:
+    """Return the standard error of a set's excess, from the scatter inside and outside."""
+    n, rest = int(mask.sum()), int((~mask).sum())
+    own, others = (
+        float(linearised(residual[part], chosen_weights(weights, part)).var())
+        for part in (mask, ~mask if rest else mask)
+    )
+    if against == "zero" or rest == 0:
+        return float(np.sqrt(own / n))
+    outside = rest / (n + rest)
+    if weights is not None:
+        outside = float(weights[~mask].sum() / weights.sum())
+    return outside * float(np.sqrt(own / n + others / rest))

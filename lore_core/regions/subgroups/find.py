@@ -25,12 +25,14 @@ from lore_core.regions.subgroups.candidates import (
     PART_OF,
     SAME,
     Candidate,
+    Held,
     Rows,
     SearchedHalf,
+    Tried,
     interest,
     overlap,
+    try_on,
 )
-from lore_core.regions.subgroups.held_out import Held, Tried, try_on
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, mean_gap_p
 from lore_core.regions.subgroups.slices import is_wider_slice, region_label, words_of
 from lore_core.regions.variables.attributes import Predicate, telling_attributes

@@ -4,7 +4,7 @@ from brute import slce
 from hypothesis import HealthCheck, given, settings, strategies as st, target
 
 from lore_core.mergeable import LocalDistribution, LocalErrorSums
-from lore_core.mergeable.cell_sums.kernel_bounds import Boxes
+from lore_core.mergeable.cell_sums.cells import Boxes
 from lore_core.metrics import local_errors
 
 #: Near the edges of cells and in their middle, where interpolation is worst.

@@ -55,7 +55,7 @@ SUMMING = """
 import dataclasses, os, signal, sys
 import lore_core.mergeable as mergeable
 from lore_core.cli import main
-from lore_core.mergeable.partitions import cluster
+from lore_core.mergeable.partitions import run
 
 def deadly(part, scheduler, asking):
     class Deadly(mergeable.Partition):
@@ -69,7 +69,7 @@ def parts_of(paths, real=mergeable.partitions_of):
     *others, last = real(paths)
     return [*others, deadly(last, int(sys.argv[1]), os.getpid())]
 
-cluster._ANSWERS = 1
+run._ANSWERS = 1
 mergeable.partitions_of = parts_of
 sys.exit(main(["metrics", *sys.argv[3:], "--cluster", sys.argv[2]]))
 """
@@ -89,7 +89,7 @@ def test_a_lost_scheduler_is_one_sentence(files):
 
 
 def test_what_is_unreadable_or_lost_is_one_sentence(cluster, files, tmp_path, monkeypatch, spoil):
-    monkeypatch.setattr("lore_core.mergeable.partitions.cluster._ANSWERS", 0.5)
+    monkeypatch.setattr("lore_core.mergeable.partitions.run._ANSWERS", 0.5)
     parts = partitions_of(files)
     plan = make_plan(parts)
     spoil(files[1])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.regions.subgroups.candidates import Held
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
-from lore_core.regions.subgroups.held_out import Held
 from lore_core.regions.subgroups.overall import Overall
 from lore_core.regions.subgroups.verdict import (
     Remaining,

@@ -1,13 +1,19 @@
-"""Panels of lines, bands, bars, dots and rules as SVG for a narrow column."""
+"""Pictures as static SVG: for print, and for pages without scripts."""
 
+import base64
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 from lore_core.data.arrays import Floats
-from lore_core.data.number_text import decimal
-from lore_core.figures.chart import PanelPicture
+from lore_core.data.number_text import decimal, signed_points
+from lore_core.figures.chart import Chart, PanelPicture
+from lore_core.figures.pictures.landscape_picture import ColorScale, LandscapePicture, segments
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -22,7 +28,92 @@ from lore_core.figures.pictures.picture import (
     Tint,
     shortened,
 )
-from lore_core.figures.svg.drawing import WIDTH, Drawing
+from lore_core.figures.style import MODES, palette, shades
+
+#: 84 mm, the width of a journal's column, in CSS pixels of 1/96 inch.
+WIDTH = 318
+
+
+class Drawing:
+    """A drawing 84 mm wide and ``height`` CSS pixels high, of the class ``kind``."""
+
+    def __init__(self, height: float, alt: str, kind: str = "drawing") -> None:
+        self._size = {"width": str(WIDTH), "height": _short(height)}
+        self._root = ElementTree.Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "viewBox": f"0 0 {WIDTH} {_short(height)}",
+                "role": "img",
+                "aria-label": alt,
+                "class": kind,
+            },
+        )
+
+    def add(self, tag: str, **options: str | float) -> None:
+        """Draw an element over others; ``_`` stands for ``-``, ``kind`` for the class."""
+        text, title = str(options.pop("text", "")), str(options.pop("title", ""))
+        element = ElementTree.SubElement(self._root, tag)
+        for name, value in options.items():
+            attribute = "class" if name == "kind" else name.replace("_", "-")
+            element.set(attribute, value if isinstance(value, str) else _short(value))
+        element.text = text or None
+        if title:
+            ElementTree.SubElement(element, "title").text = title
+
+    def __html__(self) -> str:
+        """Write it for a page that has the rules for drawings."""
+        return self._written(self._size)
+
+    def file(self) -> bytes:
+        """Write it as a file of its own, in the colours of paper."""
+        style = ElementTree.Element("style")
+        style.text = _rules(palette("light"))  # (few editors know variables)
+        return self._written({"width": "84mm"}, style).encode()
+
+    def _written(self, size: dict[str, str], *first: ElementTree.Element) -> str:
+        whole = ElementTree.Element("svg", self._root.attrib | size)
+        whole.extend([*first, *self._root])
+        return ElementTree.tostring(whole, encoding="unicode")
+
+
+def _short(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+def page_rules() -> str:
+    """Write the rules for drawings on a page, colours as variables; ``paper`` is always light."""
+    light, dark = (
+        " ".join(f"--{name}: {color};" for name, color in palette(mode).items()) for mode in MODES
+    )
+    screen = "@media screen and (prefers-color-scheme: dark)"
+    colors = {name: f"var(--{name})" for name in palette("light")}
+    grounds = [f".b-{name} {{ background: {color}; }}" for name, color in colors.items()]
+    themes = f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}"
+    return "\n".join([themes, _rules(colors), *grounds, ""])
+
+
+def png_url(pixels: NDArray[np.uint8]) -> str:
+    """Return pixels (h, w), (h, w, 3) or (h, w, 4) as a data URL: grey, RGB or RGBA."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _rules(colors: Mapping[str, str]) -> str:
+    font = '9.5px "Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
+    rules = [
+        f"svg text {{ font: {font}; fill: {colors['ink']}; }}",
+        "svg .mid { text-anchor: middle; }",
+        "svg .end { text-anchor: end; }",
+        f"svg .grid {{ stroke: {colors['line']}; stroke-width: 0.8; }}",
+        f"svg .beside {{ paint-order: stroke; stroke: {colors['paper']}; stroke-width: 3px; }}",
+        "svg path { stroke-linejoin: round; }",
+    ]
+    for name, color in colors.items():
+        rules += [f"svg .s-{name} {{ stroke: {color}; }}", f"svg .f-{name} {{ fill: {color}; }}"]
+    return "\n".join(rules)
+
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN = 38.0, 16.0, 8.0, 32.0, 6.0
 #: Heights of a panel, of one below it, and of a line of names.
@@ -238,3 +329,70 @@ def _fill(tint: Tint) -> dict[str, str | float]:
 
 def _points(x: Floats, y: Floats) -> str:
     return " ".join(f"{a:.2f},{b:.2f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+
+
+__all__ = ["Drawing", "drawing"]
+
+_MARGIN, _FOOT, _BAR = 4.0, 26.0, 6.0
+_ACROSS = WIDTH - 2 * _MARGIN
+
+
+def drawing(picture: Chart) -> Drawing:
+    """Draw a picture as SVG: panels, or a landscape on a 2-D map."""
+    match picture:
+        case PanelPicture():
+            return panel_drawing(picture)
+        case LandscapePicture(view="map"):
+            return _landscape_drawing(picture)
+        case _:
+            raise TypeError(f"no drawing of {picture.name!r} is known")
+
+
+def _landscape_drawing(picture: LandscapePicture) -> Drawing:
+    """Draw the field that is shown first, on a 2-D map, in the colours of paper on every page."""
+    field = picture.layers[0].fields[picture.start]
+    step = np.array([field.x[1] - field.x[0], field.y[1] - field.y[0]])
+    low = np.array([field.x[0], field.y[0]]) - step / 2
+    size = step * (len(field.x), len(field.y))
+    down = float(_ACROSS * np.clip(size[1] / size[0], 0.4, 2.0))
+    drawing = Drawing(down + 2 * _MARGIN + _FOOT, picture.alt, kind="paper")
+
+    def place(points: Floats) -> Floats:
+        share = (points - low) / size
+        return np.column_stack([share[:, 0] * _ACROSS, (1 - share[:, 1]) * down]) + _MARGIN
+
+    def outline(lines: Floats, kind: str, width: float) -> None:
+        ends = place(lines.reshape(-1, 2)).reshape(-1, 4)
+        path = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for a, b, c, d in ends.tolist())
+        drawing.add("path", d=path, fill="none", kind=kind, stroke_width=width)
+
+    def image(error: Floats, y: float, height: float) -> None:
+        frame = {"x": _MARGIN, "y": y, "width": _ACROSS, "height": height}
+        url, sharp = png_url(_colored(error, picture.scale)), "image-rendering:pixelated"
+        drawing.add("image", href=url, preserveAspectRatio="none", style=sharp, **frame)
+
+    drawing.add("rect", width="100%", height="100%", kind="f-paper")
+    image(field.signed[::-1], _MARGIN, down)
+    outline(segments(field.x, field.y, field.context.astype(np.float64)), "s-quiet", 0.5)
+    for region in picture.regions:
+        outline(region.lines, "s-ink", 1.4)
+        x, y = place(np.array([region.at]))[0].tolist()
+        drawing.add("rect", kind="f-ink", x=x - 6, y=y - 6, width=12, height=12)
+        drawing.add("text", kind="mid f-paper", x=x, y=y + 3.4, text=region.name)
+    top = down + 2 * _MARGIN + 4
+    image(np.linspace(picture.scale.low, picture.scale.limit, 256)[None], top, _BAR)
+    least, most = (f"{signed_points(s * picture.scale.limit, 0)} points" for s in (-1, 1))
+    drawing.add("text", x=_MARGIN, y=top + 17, text=f"{least}, underconfident")
+    drawing.add("text", kind="mid", x=WIDTH / 2, y=top + 17, text="0")
+    right = f"{most}, overconfident"
+    drawing.add("text", kind="end", x=WIDTH - _MARGIN, y=top + 17, text=right)
+    return drawing
+
+
+def _colored(error: Floats, scale: ColorScale) -> NDArray[np.uint8]:
+    """Return pixels of signed errors, shape (h, w, 4): clear where nothing is known."""
+    share = (scale.of(error) - scale.low) / (scale.limit - scale.low)
+    known = np.isfinite(share)
+    place = np.rint(np.where(known, share, 0.0).clip(0, 1) * 255).astype(int)
+    colors = shades(scale.colors("light"), 256)[place]
+    return np.concatenate([colors, np.where(known, 255, 0)[..., None]], axis=-1).astype(np.uint8)
