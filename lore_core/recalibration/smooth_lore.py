@@ -377,14 +377,23 @@ class SmoothLoRe(Recalibrator):
         return made, cell
 
 
-@dataclass(eq=False, repr=False)
 class LevelLoRe(SmoothLoRe):
     """LoRe smooth with its confidences pooled to levels: ``SmoothLoRe(levels=True)``, by a name."""
 
     label = "LoRe levels"
     color = 14
 
-    levels: bool = field(default=True, init=False)
+    def __init__(
+        self,
+        *,
+        gammas: Sequence[float] | None = None,
+        n_bins: Sequence[int] = (1, 5),
+        max_rows: int = 10_000,
+        keep_class: bool = False,
+    ) -> None:
+        super().__init__(
+            gammas=gammas, n_bins=n_bins, max_rows=max_rows, levels=True, keep_class=keep_class
+        )
 
 
 def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> State:
