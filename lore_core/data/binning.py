@@ -108,12 +108,8 @@ def accuracy_without_self(
     index: Ints, outcome: Floats, alone: Floats, weights: Floats | None = None
 ) -> Floats:
     """Return the accuracy of the others in each row's bin, (n,); without others ``alone`` (n,)."""
-    others = np.bincount(index)[index] - 1
-    own = weighed(outcome, weights)
-    right = np.bincount(index, weights=own)[index] - own
-    if weights is None:
-        return np.where(others > 0, right / np.maximum(others, 1), alone)
-    mass = np.bincount(index, weights=weights)[index] - weights
+    each, own = np.ones(len(index)) if weights is None else weights, weighed(outcome, weights)
+    mass, right = (np.bincount(index, weights=of)[index] - of for of in (each, own))
+    others = np.bincount(index)[index] > 1
     # (Rounding of the difference may leave [0, 1].)
-    share = np.clip(right / np.where(others > 0, mass, 1.0), 0.0, 1.0)
-    return np.where(others > 0, share, alone)
+    return np.where(others, np.clip(right / np.where(others, mass, 1.0), 0.0, 1.0), alone)

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.archive_files import Form
-from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.rules import check_fields
 from lore_core.data.validation import InputError
@@ -24,7 +23,6 @@ _ARRAYS: tuple[str, ...] = (
     *("probabilities", "labels", "predictions", "features", "images", "split"),
     *("has_image", "weights"),
 )
-_ROWS = 2**14
 #: Names with a meaning in the file; metadata columns of such names are renamed.
 _RESERVED = {
     "probs",
@@ -75,14 +73,10 @@ def _build(parts: dict[str, Any]) -> Dataset:
     check_fields(_About, {name: parts[name] for name in _ABOUT}, "")
     made = Dataset(**parts)
     # As they were computed; dividing by their sums again could change the last bit.
-    if probabilities.dtype != np.float64 or _differ(made.probabilities, probabilities):
+    apart = made.probabilities - probabilities
+    if probabilities.dtype != np.float64 or max(apart.max(), -apart.min()) > 1e-9:
         raise ValueError("probabilities that do not sum to 1")
     return made.with_checked(probabilities)
-
-
-def _differ(one: Floats, other: Floats) -> bool:
-    steps = range(0, len(one), _ROWS)
-    return any(np.abs(one[at : at + _ROWS] - other[at : at + _ROWS]).max() > 1e-9 for at in steps)
 
 
 def _column_parts(column: pd.Series[Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ _COARSE_TOLERANCE = 1e-2
 RANGE_TOLERANCE = 1e-6
 #: Accepted by float() or as whole numbers, but no numbers here.
 _NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating, np.timedelta64)
-#: Larger features have squares that overflow.
+#: Of features.
 LARGEST = 1e150
 
 
@@ -257,20 +257,15 @@ def as_features(values: Any) -> NDArray[np.floating[Any]] | None:
         array = array[:, None]
     if array.ndim > 2:
         array = array.reshape(len(array), -1)
-    bad = ~np.isfinite(array).all(axis=1)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        column = int(np.flatnonzero(~np.isfinite(array[row]))[0])
+    # (Larger numbers have squares that overflow; NaN is neither above nor below.)
+    limit = min(LARGEST, float(np.finfo(array.dtype).max))
+    good = (array >= -limit) & (array <= limit)
+    if not good.all():
+        row, column = (int(k) for k in np.argwhere(~good)[0])
         raise InputError(
-            f"'features' must be finite; got {array[row, column]} at row {row}, column {column} "
-            f"({int(bad.sum())} such rows). Drop or fill these rows."
-        )
-    if array.dtype == np.float64 and array.size and max(array.max(), -array.min()) > LARGEST:
-        row, column = (int(k) for k in np.argwhere(np.abs(array) > LARGEST)[0])
-        raise InputError(
-            f"'features' must lie within ±{LARGEST:g}, or their distances are not finite; got "
-            f"{array[row, column]:g} at row {row}, column {column}. Divide these values, or take "
-            "logarithms."
+            f"'features' must be finite, within ±{LARGEST:g}; got {array[row, column]:g} at row "
+            f"{row}, column {column} ({int((~good.all(axis=1)).sum())} such rows). Drop or fill "
+            "these rows, or divide larger values."
         )
     return array if array.shape[1] else None
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.validation import Points, as_coordinates
-from lore_core.kernel_sums.compute import INEXACT_MASS, compute_sums, means_of_each
+from lore_core.data.arrays import Floats
+from lore_core.data.validation import Points
+from lore_core.kernel_sums.compute import compute_sums, means_of_each
 from lore_core.kernel_sums.prepare import TOLERANCE, Problem, as_problem
 from lore_core.kernel_sums.schedule import Workers
 
@@ -253,43 +253,6 @@ def means_by_bandwidth(
     for b, mean, mass, size in found:
         yield b, KernelMeans(mean.T, mass, size)
     workers.finish()
-
-
-def means_of_all_and_some(
-    points: Points, values: Floats, some: Mask, *, bandwidth: float, groups: Ints
-) -> tuple[KernelMeans, KernelMeans]:
-    r"""Average values over all rows at every row, and the first of them over some rows alone.
-
-    As two calls of :func:`laplacian_means`, in three fifths of their time. ``values`` (n, m);
-    ``some`` (n,): mask; ``groups`` (n,), 0 or above. Of all rows the means have shape (n, m); of
-    some, those of the first column, (n,), NaN where there are none in the group.
-    """
-    m, inside = values.shape[1], some.astype(np.float64)
-    columns = np.column_stack([values, values[:, 0] * inside, inside])
-    # At h/2, which gives the squares of kernels, only masses are wanted.
-    h = np.array([bandwidth, bandwidth / 2])
-    options: dict[str, Any] = {"target_groups": groups, "effective_size": False}
-    found = dict(
-        means_by_bandwidth(points, None, columns, bandwidth=h, first=[0, m + 1], **options)
-    )
-    mean, mass = found[0].mean, found[0].mass
-    # (Masses of some rows; a row is a source of its own, so that none of all is below 1.)
-    share, half = mean[:, -1], found[1].mass
-    some_mass, some_half = share * mass, found[1].mean[:, -1] * half
-    with np.errstate(divide="ignore", invalid="ignore"):
-        some_mean, some_size = mean[:, m] / share, some_mass * (some_mass / some_half)
-    counts = np.bincount(groups, inside)[groups]
-    some_size[counts == 0] = 0.0
-    far = np.flatnonzero((counts > 0) & (some_half < INEXACT_MASS))
-    if len(far):
-        z = as_coordinates(points)
-        of_groups = {"target_groups": groups[far], "source_groups": groups[some]}
-        exactly = laplacian_means(
-            z[far], z[some], values[some, 0], bandwidth=bandwidth, **of_groups
-        )
-        some_mean[far], some_size[far] = exactly.mean, exactly.effective_size
-    of_all = KernelMeans(mean[:, :m], mass, mass * (mass / half))
-    return of_all, KernelMeans(some_mean, some_mass, some_size)
 
 
 def warmup() -> None:

@@ -86,7 +86,9 @@ def means_of_each(
     wanted = {half: m for _, half in parts.values()}
     for b, (h, _) in parts.items():
         wanted[h] = min(wanted[h], begin[b]) if h in wanted else begin[b]
-    has_source = problem.source_counts() > 0
+    sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)
+    sources_in[0] = 0
+    has_source = sources_in[problem.target_groups + 1] > problem.exclude_self
     repair_share = (1.0 - _SUMS_SHARE) / len(parts)
     near: dict[int, GroupSources] = {}
     sums: dict[float, Floats] = {}

@@ -44,13 +44,6 @@ class Problem:
     exclude_self: bool
     tolerance: float
 
-    def source_counts(self) -> Ints:
-        """Count the sources of each target, shape (n_t,)."""
-        counts = np.bincount(self.source_groups + 1, minlength=self.n_groups + 1)
-        counts[0] = 0
-        own = counts[self.target_groups + 1]
-        return own - (own > 0) if self.exclude_self else own
-
 
 @dataclass(frozen=True)
 class Layout:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -27,7 +28,8 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import KernelMeans, laplacian_means, laplacian_sums
-from lore_core.kernel_sums.api import means_of_all_and_some
+from lore_core.kernel_sums.api import means_by_bandwidth
+from lore_core.kernel_sums.compute import INEXACT_MASS
 
 if TYPE_CHECKING:  # shipped files come without pandas
     from lore_core.data.dataset import Dataset
@@ -207,18 +209,38 @@ def local_errors_and_half(
     n_bins: int,
     binning: Binning,
 ) -> tuple[LocalErrors, KernelMeans]:
-    """Return :func:`local_errors`, and means of c − a over ``some`` rows, which all count alike."""
+    """Return :func:`local_errors`, and means of c − a over ``some`` rows, which all count alike.
+
+    In three fifths of the time of two sweeps. Means are NaN where none is in a row's bin.
+    """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
-    index = bins.assign(c)
-    means, of_some = means_of_all_and_some(
+    index, inside, h = bins.assign(c), some.astype(np.float64), scaled_bandwidth(gamma, z.shape[1])
+    sums = means_by_bandwidth(
         z,
-        np.column_stack([c - a, a]),
-        some,
-        bandwidth=scaled_bandwidth(gamma, z.shape[1]),
-        groups=index,
+        None,
+        np.column_stack([c - a, a, (c - a) * inside, inside]),
+        bandwidth=np.array([h, h / 2]),
+        effective_size=False,
+        first=[0, 3],  # at h/2, which gives squares of kernels, only masses are wanted
+        target_groups=index,
     )
-    return _as_local_errors(means, index, bins, gamma, None), of_some
+    (_, means), (_, halves) = sorted(sums, key=itemgetter(0))
+    # (A row is a source of its own, so that no mass of all is below 1.)
+    size = means.mass * (means.mass / halves.mass)
+    mass, half = means.mass * means.mean[:, 3], halves.mass * halves.mean[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, own_size = means.mean[:, 2] / means.mean[:, 3], mass * (mass / half)
+    has_any = np.bincount(index, inside)[index] > 0
+    own_size[~has_any] = 0.0
+    far = np.flatnonzero(has_any & (half < INEXACT_MASS))
+    if len(far):
+        groups: dict[str, Any] = {"target_groups": index[far], "source_groups": index[some]}
+        exactly = laplacian_means(z[far], z[some], (c - a)[some], bandwidth=h, **groups)
+        mean[far], own_size[far] = exactly.mean, exactly.effective_size
+    of_all = KernelMeans(means.mean[:, :2], means.mass, size)
+    local = _as_local_errors(of_all, index, bins, gamma, None)
+    return local, KernelMeans(mean, mass, own_size)
 
 
 def _as_local_errors(

@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lore_core.data.arrays import Floats
+from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import check_share
-from lore_core.data.weights import chosen_weights, weighed
+from lore_core.data.weights import weighed
 
 #: Draws behind joint intervals, and blocks that more rows are joined into at most.
 _DRAWS, _MAX_BLOCKS = 5000, 1000
-#: Numbers of a score by row and class that are held at a time.
-_CHUNK = 100_000
 #: Relative difference of equal values that are summed differently.
 TIE = 1e-9
 
@@ -96,14 +95,13 @@ def difference_range(
     weights: Floats | None = None,
 ) -> tuple[float, float]:
     """Return the least and largest difference of a score, other − first, over all classes."""
-    low, high = np.inf, -np.inf
-    step = max(1, _CHUNK // first.shape[1])
-    for start in range(0, len(first), step):
-        rows = slice(start, start + step)
-        apart = of_class(other[rows]) - of_class(first[rows])
-        apart = weighed(apart, chosen_weights(weights, rows))
-        low, high = min(low, float(apart.min())), max(high, float(apart.max()))
-    return low, high
+
+    def ends(one: Floats, two: Floats) -> Floats:
+        apart = of_class(two) - of_class(one)
+        return np.column_stack([apart.min(axis=1), apart.max(axis=1)])
+
+    low, high = weighed(by_blocks(ends, first, other), weights).T
+    return float(low.min()), float(high.max())
 
 
 def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:

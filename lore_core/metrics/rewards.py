@@ -124,7 +124,7 @@ def reward_curves(
     before = reached(next(iter(confidences)))
     for name in confidences:
         curve = _curve(grid[order], reached(name), before, a, w)
-        curves[name] = RewardCurve(grid, *curve[:, np.argsort(order)], n_rows=len(a))
+        curves[name] = RewardCurve(grid, *curve[:, np.argsort(order)], len(a))
     return curves
 
 

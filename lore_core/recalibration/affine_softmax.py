@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,23 +22,23 @@ if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
 
+@dataclass(eq=False, repr=False)
 class AffineSoftmax(Recalibrator):
     """What the three have in common."""
 
     #: Penalties tried, from the strongest on: those of the first two start at temperature scaling.
-    strengths: Sequence[float]
+    strengths: ClassVar[Sequence[float]]
     centred = True  #: Whether the mean of each row's log-probabilities is taken off first
 
     takes_weights = True
     state_type = State
-    diagonal_: Floats
-    bias_: Floats
-    rest_: Floats
-    strength_: float
+    diagonal_: Floats = field(init=False)
+    bias_: Floats = field(init=False)
+    rest_: Floats = field(init=False)
+    strength_: float = field(init=False)
 
-    def __init__(self, *, keep_class: bool = False) -> None:
-        self.keep_class = keep_class
-        self._check_params()
+    _: KW_ONLY
+    keep_class: bool = False
 
     def _check_params(self) -> None:
         check_flag(self.keep_class, "keep_class")
@@ -105,6 +106,7 @@ class VectorScaling(AffineSoftmax):
         return Penalties(strength, strength)
 
 
+@dataclass(eq=False, repr=False)
 class MatrixScaling(AffineSoftmax):
     """p' = softmax(w ∘ x + M x + b), x = log (p + ε) less its row's mean, M penalised most.
 
@@ -149,9 +151,8 @@ class MatrixScaling(AffineSoftmax):
     color = 8
     strengths = (1e6, 1e4, 1e3, 1e2)
 
-    def __init__(self, *, keep_class: bool = False, strength: float | None = None) -> None:
-        self.strength = strength
-        super().__init__(keep_class=keep_class)
+    _: KW_ONLY
+    strength: float | None = None
 
     def _check_params(self) -> None:
         super()._check_params()

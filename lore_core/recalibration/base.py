@@ -104,6 +104,10 @@ class Recalibrator(ABC):
     ) -> Mapping[str, Any]:
         """Return the state."""
 
+    def __post_init__(self) -> None:
+        """Check the parameters, which are the fields of a dataclass."""
+        self._check_params()
+
     def _check_params(self) -> None:  # noqa: B027 - few have any
         """Refuse invalid parameters; called by ``__init__`` and ``fit``."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import numpy as np
@@ -17,7 +17,7 @@ from lore_core.data.rules import Sizes, Values, refuse
 from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.dataset_rows import rows_of
+from lore_core.recalibration.dataset_rows import rows_of, sample
 from lore_core.recalibration.logistic_curves import smoothed_targets
 from lore_core.recalibration.logistic_regression import (
     LogisticRecalibration,
@@ -178,6 +178,7 @@ class State(TreeSum):
     base: Recalibrator  #: the logistic regression
 
 
+@dataclass(eq=False, repr=False)
 class BoostingRecalibration(Recalibrator):
     """Logistic regression, and small trees that look for what it leaves wrong.
 
@@ -221,11 +222,10 @@ class BoostingRecalibration(Recalibrator):
     needs_features = True
     numbers_in_words = "what a regression and trees are made of"
     state_type = State
-    base_: LogisticRecalibration
+    base_: LogisticRecalibration = field(init=False)
 
-    def __init__(self, *, n_trees: int | None = None) -> None:
-        self.n_trees = n_trees
-        self._check_params()
+    _: KW_ONLY
+    n_trees: int | None = None
 
     def _check_params(self) -> None:
         if self.n_trees is not None:
@@ -236,7 +236,7 @@ class BoostingRecalibration(Recalibrator):
         wanted = None if self.n_trees is None else int(self.n_trees)
         base = LogisticRecalibration().fit(calibration)
         if wanted is None:
-            some = _some(calibration, _CHOSEN_ON)
+            some = sample(calibration, _CHOSEN_ON)
             wanted = chosen_number(some, base.strength_, part_of(progress, 0.0, 0.7))
         fitted: Any = base.state()
         growing = GrowingTrees.of(calibration, fitted)
@@ -364,9 +364,3 @@ def _seen(fitted: Regression, rows: Rows) -> tuple[Floats, Floats]:
         features,
     ]
     return np.column_stack(seen), regression_log_odds(fitted, rows, features)
-
-
-def _some(rows: Dataset, most: int) -> Dataset:
-    if len(rows) <= most:
-        return rows
-    return rows.rows(np.random.default_rng(0).permutation(len(rows))[:most])

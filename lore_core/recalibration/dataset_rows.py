@@ -131,6 +131,13 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     )
 
 
+def sample(rows: Dataset, most: int) -> Dataset:
+    """Return ``most`` random rows, or all where there are no more."""
+    if len(rows) <= most:
+        return rows
+    return rows.rows(np.random.default_rng(0).permutation(len(rows))[:most])
+
+
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:
     """Return a dataset's coordinates on a map, by default the first, shape (n, d)."""
     if embedding is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
@@ -47,6 +48,7 @@ class State(TypedDict):
     groups: list[Group]
 
 
+@dataclass(eq=False, repr=False)
 class GroupWise(Recalibrator):
     """Fits a copy of a recalibrator on each group's calibration rows.
 
@@ -78,27 +80,24 @@ class GroupWise(Recalibrator):
 
     needs_groups = True
     state_type = State
-    everyone_: Recalibrator
+    everyone_: Recalibrator = field(init=False)
 
-    def __init__(
-        self,
-        recalibrator: Recalibrator,
-        column: str | Sequence[str] | None = None,
-        min_group_size: int = 20,
-    ) -> None:
+    recalibrator: Recalibrator
+    column: str | Sequence[str] | None = None
+    min_group_size: int = 20
+
+    def __post_init__(self) -> None:
+        recalibrator = self.recalibrator
         if not isinstance(recalibrator, Recalibrator):
             raise InputError(
                 "'recalibrator' must be a recalibrator such as TemperatureScaling(); got "
                 f"{recalibrator!r}."
             )
-        self.recalibrator = recalibrator
-        self.column = column
-        self.min_group_size = min_group_size
         self.label = f"{recalibrator.label}, group-wise"
         self.needs_embedding = recalibrator.needs_embedding
         self.takes_weights = recalibrator.takes_weights
         self.needs_features = recalibrator.needs_features
-        self._check_params()
+        super().__post_init__()
 
     def _check_params(self) -> None:
         if self.column is not None:

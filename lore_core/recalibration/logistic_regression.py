@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import numpy as np
@@ -52,6 +52,7 @@ class State(Regression):
     other_classes: Annotated[dict[str, float], OtherClasses]
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRecalibration(Recalibrator):
     """p' = 1 / (1 + exp(−(α ℓ + w · x + β_ŷ))), ℓ the log-odds of the confidence, ŷ its class.
 
@@ -78,14 +79,13 @@ class LogisticRecalibration(Recalibrator):
     takes_weights = True
     needs_features = True
     state_type = State
-    slope_: float
-    weights_: Floats
-    of_class_: Floats
-    strength_: float
+    slope_: float = field(init=False)
+    weights_: Floats = field(init=False)
+    of_class_: Floats = field(init=False)
+    strength_: float = field(init=False)
 
-    def __init__(self, *, strength: float | None = None) -> None:
-        self.strength = strength
-        self._check_params()
+    _: KW_ONLY
+    strength: float | None = None
 
     def _check_params(self) -> None:
         if self.strength is not None:

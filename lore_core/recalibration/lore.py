@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import numpy as np
@@ -77,6 +77,7 @@ class LocalAccuracy:
         return np.isnan(self.accuracy)
 
 
+@dataclass(eq=False, repr=False)
 class LoRe(Recalibrator):
     """Replaces the top-label confidence by the kernel-weighted accuracy of its neighbours.
 
@@ -126,25 +127,14 @@ class LoRe(Recalibrator):
     takes_weights = True
     state_type = State
 
-    def __init__(
-        self,
-        gamma: float = GAMMA,
-        n_bins: int = N_BINS,
-        binning: Binning = "equal-width",
-        *,
-        floor: bool = False,
-        prior_strength: float = 0.0,
-        base: Recalibrator | None = None,
-        feature_map: str | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.n_bins = n_bins
-        self.binning = binning
-        self.floor = floor
-        self.prior_strength = prior_strength
-        self.base = base
-        self.feature_map = feature_map
-        self._check_params()
+    gamma: float = GAMMA
+    n_bins: int = N_BINS
+    binning: Binning = "equal-width"
+    _: KW_ONLY
+    floor: bool = False
+    prior_strength: float = 0.0
+    base: Recalibrator | None = None
+    feature_map: str | None = None
 
     def _check_params(self) -> None:
         check_positive(self.gamma, "gamma")

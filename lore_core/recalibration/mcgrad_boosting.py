@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -38,6 +39,7 @@ class State(TypedDict):
     model: Any  #: mcgrad's; None where there are no rounds
 
 
+@dataclass(eq=False, repr=False)
 class MCGrad(Recalibrator):
     """Boosted trees that look in the features for where the top-label confidence is wrong.
 
@@ -67,14 +69,12 @@ class MCGrad(Recalibrator):
 
     label = "MCGrad"
     needs_features = True
-    n_rounds_: int
+    n_rounds_: int = field(init=False)
     #: Needed by ``fit``, and imported there.
     modules = ("mcgrad", "lightgbm", "psutil")
     installation = "pip install --no-deps mcgrad && pip install lightgbm psutil"
 
-    def __init__(self, random_state: int = 42) -> None:
-        self.random_state = random_state
-        self._check_params()
+    random_state: int = 42
 
     def _check_params(self) -> None:
         check_integer(self.random_state, "random_state", minimum=0, maximum=2**32 - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
@@ -108,6 +109,7 @@ class State(TypedDict):
     candidates: dict[str, Any]  #: columns of the table of all of them, best first
 
 
+@dataclass(eq=False, repr=False)
 class SmoothLoRe(Recalibrator):
     """Matrix scaling, and what it leaves over nearby: local corrections in log-odds, averaged.
 
@@ -161,24 +163,15 @@ class SmoothLoRe(Recalibrator):
     needs_features = True  # where the calibration rows have them
     takes_weights = True
     state_type = State
-    first_: Recalibrator
-    line_: tuple[float, float]
+    first_: Recalibrator = field(init=False)
+    line_: tuple[float, float] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        gammas: Sequence[float] | None = None,
-        n_bins: Sequence[int] = (1, 5),
-        max_rows: int = 10_000,
-        levels: bool = False,
-        keep_class: bool = False,
-    ) -> None:
-        self.gammas = gammas
-        self.n_bins = n_bins
-        self.max_rows = max_rows
-        self.levels = levels
-        self.keep_class = keep_class
-        self._check_params()
+    _: KW_ONLY
+    gammas: Sequence[float] | None = None
+    n_bins: Sequence[int] = (1, 5)
+    max_rows: int = 10_000
+    levels: bool = False
+    keep_class: bool = False
 
     def _check_params(self) -> None:
         if self.gammas is not None:

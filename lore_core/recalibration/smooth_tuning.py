@@ -22,6 +22,7 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.dataset_rows import sample
 from lore_core.recalibration.logistic_curves import fitted_curve
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
 from lore_core.recalibration.lore import corrected
@@ -104,25 +105,16 @@ def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator]
 
     Returns both; cross-fitted, rows changed by the first, and confidences (n, 1 + len(more)).
     """
-    first = MatrixScaling().fit(_some(calibration))
+    first = MatrixScaling().fit(sample(calibration, _MOST_FITTED))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
     starts = [changed.confidence]
     more: list[Recalibrator] = []
     if calibration.features is not None:
-        logistic = LogisticRecalibration().fit(_some(changed))
+        logistic = LogisticRecalibration().fit(sample(changed, _MOST_FITTED))
         again = LogisticRecalibration(strength=logistic.strength_)
         starts.append(_cross_fitted(again, changed).confidence)
         more.append(logistic)
     return first, more, changed, confidence_within(np.column_stack(starts))
-
-
-def _some(rows: Dataset, among: Ints | None = None) -> Dataset:
-    """Return rows a method is fitted on; ``among``: their numbers, by default all."""
-    n = len(rows) if among is None else len(among)
-    if n <= _MOST_FITTED:
-        return rows if among is None else rows.rows(among)
-    chosen = np.random.default_rng(0).permutation(n)[:_MOST_FITTED]
-    return rows.rows(chosen if among is None else among[chosen])
 
 
 def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
@@ -130,7 +122,7 @@ def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
     vectors = np.empty_like(rows.probabilities)
     for fold in np.unique(part):
         here = part == fold
-        fitted = method.clone().fit(_some(rows, np.flatnonzero(~here)))
+        fitted = method.clone().fit(sample(rows.rows(~here), _MOST_FITTED))
         vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
     return rows.with_probabilities(vectors)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 
 import numpy as np
@@ -37,6 +38,7 @@ class HistogramState(TypedDict):
     count: Annotated[Ints, Values(("b",), 0, whole=True), "how many calibration rows these are of"]
 
 
+@dataclass(eq=False, repr=False)
 class HistogramBinning(Recalibrator):
     """Replaces the top-label confidence by the calibration accuracy of its bin.
 
@@ -68,12 +70,10 @@ class HistogramBinning(Recalibrator):
     color = 2
     takes_weights = True
     state_type = HistogramState
-    accuracy_: Floats
+    accuracy_: Floats = field(init=False)
 
-    def __init__(self, n_bins: int = N_BINS, binning: Binning = "equal-width") -> None:
-        self.n_bins = n_bins
-        self.binning = binning
-        self._check_params()
+    n_bins: int = N_BINS
+    binning: Binning = "equal-width"
 
     def _check_params(self) -> None:
         check_n_bins(self.n_bins)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
@@ -31,6 +32,7 @@ class State(TypedDict):
     temperature: Annotated[float, POSITIVE]  #: T
 
 
+@dataclass(eq=False, repr=False)
 class TemperatureScaling(Recalibrator):
     """p' = softmax(log p / T), with the T that minimises the NLL of the calibration rows.
 
@@ -58,11 +60,9 @@ class TemperatureScaling(Recalibrator):
     takes_weights = True
     state_type = State
     numbers_in_words = "a temperature"
-    temperature_: float
+    temperature_: float = field(init=False)
 
-    def __init__(self, bounds: tuple[float, float] = (0.05, 20.0)) -> None:
-        self.bounds = bounds
-        self._check_params()
+    bounds: tuple[float, float] = (0.05, 20.0)
 
     def _check_params(self) -> None:
         bounds = check_each(self.bounds, "bounds", check_positive)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lore_core import kernel_sums
-from lore_core.kernel_sums.api import means_by_bandwidth, means_of_all_and_some
+from lore_core.kernel_sums.api import means_by_bandwidth
 
 # What rounded coordinates may change is tested in test_fixed_point.py.
 laplacian_means = partial(kernel_sums.laplacian_means, tolerance=0)
@@ -141,25 +141,6 @@ def test_without_effective_sizes_the_means_are_the_same(d, rng):
     assert bare.effective_size.shape == full.effective_size.shape
     assert np.isnan(bare.effective_size).all()
     assert np.isfinite(full.effective_size).all()
-
-
-@pytest.mark.parametrize("d", [1, 2, 3, 9])
-def test_means_of_all_and_some_are_those_of_two_calls(d):
-    rng = np.random.default_rng(d)
-    z, values = rng.normal(size=(700, d)), rng.normal(size=(700, 2))
-    groups, some = rng.integers(0, 5, 700), rng.random(700) < 0.5
-    some[groups == 3] = False  # a group none of which are among them
-    some[groups == 4] = True
-    z[0] += 900.0  # far from all others: the kernel underflows
-    groups[0], some[0] = 1, False
-    of_all, of_some = means_of_all_and_some(z, values, some, bandwidth=0.2, groups=groups)
-    options = {"bandwidth": 0.2, "target_groups": groups}
-    same(of_all, laplacian_means(z, None, values, **options), rtol=1e-9, atol=1e-12)
-    alone = laplacian_means(z, z[some], values[some, 0], source_groups=groups[some], **options)
-    same(of_some, alone, rtol=1e-9, atol=1e-12)
-    assert np.isnan(of_some.mean[groups == 3]).all()
-    assert of_some.mass[0] == 0
-    assert np.isfinite(of_some.mean[0])
 
 
 @pytest.mark.parametrize("effective_size", [True, False])

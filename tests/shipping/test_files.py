@@ -119,8 +119,8 @@ def test_confidence_and_prediction(calibration, new, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.assign(p_ash=t["p_ash"].where(t.index != 777)), "column 'p_ash' must be "),
-        (lambda t: t.assign(f_3=t["f_3"].where(t.index != 777)), "column 'f_3' must be finite"),
+        (lambda t: t.assign(p_ash=t["p_ash"].where(t.index != 777)), "'p_ash' must be "),
+        (lambda t: t.assign(f_3=t["f_3"].where(t.index != 777)), "'f_3' must be finite"),
         (lambda t: t.assign(p_ash=t["p_ash"] + (t.index == 777)), r"must lie in \[0, 1\]"),
         (lambda t: t.assign(p_ash=t["p_ash"] * np.where(t.index == 777, 0.5, 1)), "must sum to 1"),
         (
