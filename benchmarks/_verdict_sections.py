@@ -1,4 +1,4 @@
-"""Sections of docs/trust.md on the verdict and the places behind it."""
+"""Sections of docs/trust.md on the verdict and the subgroups behind it."""
 
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from _verdicts import detected, null_verdict, planted_verdict, remaining_verdict
 
 from lore_core.data.dataset import TOP_LABEL
 
-#: Rows a place is planted in: which geometry, and how many of its rows.
+#: Rows a subgroup is planted in: which geometry, and how many of its rows.
 _PLANTED: tuple[tuple[str, int | None], ...] = (("digits", None), ("table", 3000))
 _KINDS = ("slice", "blob")
 _SHARES = (0.02, 0.05, 0.1, 0.2)
@@ -56,8 +56,8 @@ def verdict_section(run: Runs) -> str:
 Rows, columns and confidences of real classifiers (digits of the demo, tumours and diabetes of
 scikit-learn, a made-up table of ten columns and two groups under gradient boosting, a plane), with
 outcomes drawn anew so that every confidence is right: {_number(n_models)} models each (again:
-`python benchmarks/trust.py --only verdict,power,detectable`). Wrong: the headline is a subgroup (at
-most 4 %) or all rows (at most 1 %).
+`python benchmarks/trust.py --only verdict,power,detectable`). Wrong: the headline is of a subgroup
+(at most 4 %) or of all rows (at most 1 %).
 
 {markdown_table([*head, "a subgroup, %", "all rows, %"], rows)}
 """
@@ -81,7 +81,7 @@ def power_section(run: Runs) -> str:
             for share in _SHARES:
                 cells = [name, f"{len(geometry(name, n).dataset):,}", kind, f"{share * 100:.0f}"]
                 cells += [
-                    _headlines(found[name, n, kind, share, gap, shift])
+                    _named_first(found[name, n, kind, share, gap, shift])
                     for gap in _GAPS
                     for shift in _SHIFTS
                 ]
@@ -91,11 +91,11 @@ def power_section(run: Runs) -> str:
     gaps = []
     for gap in _GAPS:
         for share in _SHARES:
-            told = pd.concat(
+            named = pd.concat(
                 [frame for key, frame in found.items() if key[3:5] == (share, gap)],
                 ignore_index=True,
             )
-            known = told.reindex(columns=["own", "own covers", "held", "held covers"])
+            known = named.reindex(columns=["own", "own covers", "held", "held covers"])
             gaps.append(
                 [
                     f"{gap * 100:.0f}", f"{share * 100:.0f}", f"{known['held'].notna().sum()}",
@@ -104,7 +104,7 @@ def power_section(run: Runs) -> str:
                 ]
             )  # fmt: skip
     gap_head = [
-        "planted, points", "% of the rows", "headlines", "held-out gap − truth, points",
+        "planted, points", "% of the rows", "subgroups named first", "held-out gap − truth, points",
         "its interval covers, %", "gap of all its rows − truth, points",
         "its interval would cover, %",
     ]  # fmt: skip
@@ -112,21 +112,21 @@ def power_section(run: Runs) -> str:
 
 A slice (a value, or a range of a number) or a blob (the rows nearest to one of them on the map) is
 made overconfident by 10, 20 or 30 points, over a gap of 0, 4 or 8 points of all rows ("20 over 4"):
-how often, in %, it is the headline, so that half of the larger of the two lies in both.
+how often, in %, it is the subgroup named first, so that half of the larger of the two lies in both.
 {_number([len(frame) for frame in found.values()])} models a cell; – where no column
 divides the rows so.
 
 {markdown_table(head, rows)}
 
-The gap of the headline's subgroup against its true gap. The held-out gap leans upwards where little
-can be found; that of all its rows leans further and is not printed as evidence.
+The gap of the subgroup named first against its true gap. The held-out gap leans upwards where
+little can be found; that of all its rows leans further and is not printed as evidence.
 
 {markdown_table(gap_head, gaps)}
 """
 
 
 def detectable_section(run: Runs) -> str:
-    """Hold what a clean verdict promises to have found."""
+    """Test what a clean verdict says it would have found."""
     rows, n_models = [], []
     for name, n in _DETECTED:
         by_kind = {kind: run.run(detected, 100, name, n, kind) for kind in _KINDS}
@@ -156,16 +156,16 @@ def remaining_section(run: Runs) -> str:
     rows = []
     for name, n in _DETECTED:
         for exponent in (1.0, 1.6, 2.5):
-            calm = run.run(remaining_verdict, 200, name, n, exponent, 0.0, 0.0)
+            calibrated = run.run(remaining_verdict, 200, name, n, exponent, 0.0, 0.0)
             planted = run.run(remaining_verdict, 100, name, n, exponent, 0.1, 0.2)
             rows.append(
                 [
                     name,
                     f"{len(geometry(name, n).dataset):,}",
                     f"{exponent:g}",
-                    percent(calm["before"], 0),
-                    percent(calm["listed"]),
-                    percent(calm["overall"]),
+                    percent(calibrated["before"], 0),
+                    percent(calibrated["listed"]),
+                    percent(calibrated["overall"]),
                     percent(planted["found"], 0) if len(planted) else "–",
                 ]
             )
@@ -186,8 +186,8 @@ two. 200 and 100 models each.
 """
 
 
-def _headlines(found: pd.DataFrame) -> str:
-    return f"{found['headline'].mean() * 100:.0f}" if len(found) else "–"
+def _named_first(found: pd.DataFrame) -> str:
+    return f"{found['first'].mean() * 100:.0f}" if len(found) else "–"
 
 
 def _number(counts: list[int]) -> str:

@@ -60,18 +60,25 @@ from .metrics.proper_scores import (
 )
 from .metrics.rewards import reward_curve as reward_curve
 from .reading import load as load, load_runs as load_runs
-from .recalibration.base import NoRecalibration as NoRecalibration, Recalibrator as Recalibrator
-from .recalibration.beta_calibration import BetaCalibration as BetaCalibration
+from .recalibration.base import (
+    NoRecalibration as NoRecalibration,
+    Recalibrator as Recalibrator,
+    load_recalibrator as load_recalibrator,
+)
 from .recalibration.classifier import LoReClassifier as LoReClassifier
 from .recalibration.group_wise import GroupWise as GroupWise
-from .recalibration.histogram_binning import HistogramBinning as HistogramBinning
-from .recalibration.isotonic_regression import IsotonicRegression as IsotonicRegression
+from .recalibration.logistic_curves import (
+    BetaCalibration as BetaCalibration,
+    PlattScaling as PlattScaling,
+)
 from .recalibration.lore import LoRe as LoRe
 from .recalibration.mcgrad_boosting import MCGrad as MCGrad
-from .recalibration.platt_scaling import PlattScaling as PlattScaling
 from .recalibration.registry import standard_recalibrators as standard_recalibrators
-from .recalibration.saved import load_recalibrator as load_recalibrator
 from .recalibration.smooth_lore import SmoothLoRe as SmoothLoRe
+from .recalibration.step_functions import (
+    HistogramBinning as HistogramBinning,
+    IsotonicRegression as IsotonicRegression,
+)
 from .recalibration.temperature_scaling import (
     MMCEOptimization as MMCEOptimization,
     TemperatureScaling as TemperatureScaling,

@@ -334,7 +334,7 @@ def _classes_text(table: Table) -> str:
         {
             "": [str(name) for name in table.index],
             "mean probability": [percent(share) for share in table["mean_probability"]],
-            "came": [percent(share) for share in table["came"]],
+            "frequency": [percent(share) for share in table["frequency"]],
             "gap, points": [signed_points(gap) for gap in table["gap"]],
             "ECE": [POINTS.text(error) for error in table["ece"]],
             "less noise": [POINTS.text(error) for error in table["local"]],

@@ -104,7 +104,6 @@ def conclude_bandwidths(
     )
 
 
-_NAMED = 3
 #: Level of the test between groups, and least variance Σ q(1 − q) of a group in it.
 _ALPHA, _MIN_VARIANCE = 0.05, 3.0
 
@@ -135,12 +134,10 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
             f"{start}{between}No group is significantly miscalibrated ({tested}); the largest gap "
             f"is {_group(before, 0)}."
         )
-    named = "; ".join(_group(off, k) for k in range(min(len(off), _NAMED)))
-    more = len(off) - _NAMED
     text = (
         f"{start}{between}{len(off)} of {len(before)} group{'s' * (len(before) > 1)} "
-        f"{'is' if len(off) == 1 else 'are'} significantly miscalibrated: {named}"
-        f"{f'; and {more} more' if more > 0 else ''}."
+        f"{'is' if len(off) == 1 else 'are'} significantly miscalibrated"
+        f"{': ' if len(off) == 1 else '; most '}{_group(off, 0)}."
     )
     improved = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
     return Conclusion(f"{text}{improved}", is_significant=True)
@@ -323,10 +320,13 @@ def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
     apart = result.difference(by, best)
     alike = [name for name in value[others].sort_values().index if name != best]
     alike = [str(name) for name in alike if not apart["low"][name] > 0]
-    also = f"; {quoted(alike)} may do as well" if alike else ""
+    if not alike:
+        n = len(others) - 1
+        rest = "the other method" if n == 1 else f"the other {n} methods"
+        return f"“{best}” is significantly {better} and than {rest} on {by.name}: {numbers}."
     return (
         f"“{best}” is significantly {better}, the best of {len(others)} on {by.name}: "
-        f"{numbers}{also}."
+        f"{numbers}; {quoted(alike)} may do as well."
     )
 
 
@@ -400,27 +400,22 @@ def conclude_retraining(
             f"{MIN_OF_EACH} of them right and {MIN_OF_EACH} wrong."
         )
     by = "class and features" if has_features else "class"
-    score = decimal(losses.score * HUNDREDTHS, 1)
     most, least = losses.calibration.high, losses.grouping.low
-    text = (
-        f"Of the confidence's Brier score, {score} points, a curve of the confidence alone gains "
-        f"at most {_points(most)}"
-    )
-    finds = least >= _SMALL
+    of = f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
+    curve = f"a curve of the confidence gains at most {_points(most)} of {of}"
+    finds, helps = least >= _SMALL, losses.calibration.low > 0
     if finds:
-        text += (
-            f"; telling rows of one confidence apart by their {by} gains at least "
-            f"{_points(least)} more, and takes what sees more than the confidence: matrix "
-            "scaling, LoRe smooth, a better model, or more data."
+        text = (
+            f"Recalibrating the confidence alone is not enough: {curve}; {by} gain at least "
+            f"{_points(least)} more, by matrix scaling, LoRe smooth, a better model or more data."
         )
     else:
-        text += (
-            f"; that {by} tell rows of one confidence apart is not shown"
-            f"{'' if least == 0 else f' to be worth {_points(_SMALL)}'}."
-        )
+        start = "Recalibrate" if helps else "Neither recalibration nor retraining is shown to help"
+        worth = "" if least == 0 else f" to be worth {_points(_SMALL)}"
+        text = f"{start}: {curve}; that {by} gain more is not shown{worth}."
     if rewards is not None:
         text += f" {_of_reward(rewards, unsure_cost, by)}"
-    return Conclusion(text, is_significant=finds or losses.calibration.low > 0)
+    return Conclusion(text, is_significant=finds or helps)
 
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:

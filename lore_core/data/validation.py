@@ -106,7 +106,8 @@ def check_rows(bad: Mask, name: str, rule: str, got: Callable[[int], Any], fix: 
         raise InputError(text.rstrip())
 
 
-def _check_finite(array: Floats, name: str) -> None:
+def check_finite(array: Floats, name: str) -> None:
+    """Raise InputError for the first row (n, …) that holds NaN or infinity."""
     finite = np.isfinite(array)
     if finite.all():  # (Row by row takes several times as long.)
         return
@@ -125,7 +126,7 @@ def as_vector(values: ArrayLike, name: str) -> Floats:
     """Return a float64 vector; InputError if empty, of more axes, or not finite."""
     array = _as_float(values, name)
     _check_vector(array, name)
-    _check_finite(array, name)
+    check_finite(array, name)
     return array
 
 
@@ -167,7 +168,7 @@ def as_probabilities(
         raise InputError(f"'{name}' must have at least one row; got none.")
     if array.shape[1] == 1:
         return as_probabilities(array[:, 0], name)
-    _check_finite(array, name)
+    check_finite(array, name)
     if array.min() < -RANGE_TOLERANCE or array.max() > 1 + RANGE_TOLERANCE:
         outside = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
         bad = np.asarray(outside.any(axis=1))
@@ -206,7 +207,7 @@ def as_coordinates(values: Points, name: str = "embedding") -> Floats:
         raise InputError(f"'{name}' must have shape (rows, dimensions); got shape {array.shape}.")
     if array.shape[0] == 0:
         raise InputError(f"'{name}' must have at least one row; got none.")
-    _check_finite(array, name)
+    check_finite(array, name)
     return np.ascontiguousarray(array)
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.probabilities import log_share, softmax
 from lore_core.data.texts import with_text_features
 from lore_core.data.validation import check_integer
 
@@ -102,12 +103,8 @@ def _answers(texts: np.ndarray, labels: Ints, part: Ints) -> Floats:
     tuning = model.decision_function(words.transform(texts[part == 2]))
     truth = labels[part == 2]
 
-    def answers(scores: Floats, slope: float) -> Floats:
-        powers = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
     def loss(slope: float) -> float:
-        return float(-np.log(answers(tuning, slope)[np.arange(len(truth)), truth]).mean())
+        return -float(log_share(tuning, truth, slope).mean())
 
     slope = float(minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").x)
-    return answers(model.decision_function(words.transform(texts[part >= 3])), slope)
+    return softmax(slope * model.decision_function(words.transform(texts[part >= 3])))

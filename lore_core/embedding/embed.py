@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, as_coordinates, check_integer
-from lore_core.embedding import tsne, umap_map
+from lore_core.embedding import learned_maps
 from lore_core.embedding.maps import IdentityMap, LinearMap, NeighbourMap, fit_pca
 from lore_core.embedding.names import METHOD_NAMES, METHODS, MapName, is_method
 from lore_core.embedding.result import SCALES, Embedding, Map, Scale, scale_factors
@@ -163,7 +163,7 @@ def _fit_neighbour_map(
 ) -> tuple[Map, Floats, int]:
     """Fit t-SNE or UMAP; return the map, all rows on it, and how many rows it was fitted on."""
     name = METHOD_NAMES[method]
-    known = tsne.OPTIONS if method == "tsne" else umap_map.OPTIONS
+    known = learned_maps.TSNE_OPTIONS if method == "tsne" else learned_maps.UMAP_OPTIONS
     _check_options(method, options, (*known, "max_fit_rows"))
     if n_components not in (2, 3):
         raise InputError(f"'n_components' of {name} must be 2 or 3; got {n_components!r}.")
@@ -185,7 +185,7 @@ def _fit_neighbour_map(
     if min(fit_on.sum(), table.shape[1]) > MAX_NEIGHBOUR_DIMENSIONS:
         reduction = fit_pca(table[fit_on], MAX_NEIGHBOUR_DIMENSIONS, random_state=random_state)
         points = reduction.place(table)
-    fit = tsne.fit_tsne if method == "tsne" else umap_map.fit_umap
+    fit = learned_maps.fit_tsne if method == "tsne" else learned_maps.fit_umap
     arranged = points if method == "tsne" else table
     fitted, place, note = fit(
         arranged[fit_on],

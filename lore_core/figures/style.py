@@ -48,6 +48,14 @@ _SEQUENTIAL = {
     "dark": ("#252b33", "#5d4a2a", "#a8732a", "#e6ab4c", "#fff0c9"),
 }
 
+#: Names that have a colour of their own.
+MAX_CATEGORIES = 12
+#: Numbers of a column, in none of the colours of errors.
+_COLUMN = {
+    "light": ("#e7efed", "#a9d3cb", "#58a99d", "#1f7470", "#0a3b40"),
+    "dark": ("#2b333b", "#27514f", "#2f8780", "#66c7b8", "#d8fff5"),
+}
+
 #: A colour scale: places from 0 to 1 and the colour at each.
 Scale = list[tuple[float, str]]
 
@@ -60,6 +68,18 @@ def diverging(mode: Mode) -> Scale:
 def sequential(mode: Mode) -> Scale:
     """Colour scale of absolute errors: paper to brown."""
     return list(zip(_SEQUENTIAL_STOPS, _SEQUENTIAL[mode], strict=True))
+
+
+def column_scale(mode: Mode) -> Scale:
+    """Colour scale of the numbers of a column: paper to teal."""
+    return list(zip(_SEQUENTIAL_STOPS, _COLUMN[mode], strict=True))
+
+
+def category_scale(mode: Mode, n: int) -> Scale:
+    """Colour scale in n equal steps: a colour each, grey beyond :data:`MAX_CATEGORIES`."""
+    grey, *colors = METHOD_COLORS[mode]
+    steps = [colors[k] if k < MAX_CATEGORIES else grey for k in range(n)]
+    return [(at, color) for k, color in enumerate(steps) for at in (k / n, (k + 1) / n)]
 
 
 def shades(scale: Scale, n: int) -> NDArray[np.uint8]:

@@ -13,7 +13,7 @@ from PIL import Image
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import decimal, signed_points
 from lore_core.figures.chart import Chart, PanelPicture
-from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
+from lore_core.figures.pictures.landscape_picture import ColorScale, LandscapePicture, segments
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -389,7 +389,7 @@ def _landscape_drawing(picture: LandscapePicture) -> Drawing:
     return drawing
 
 
-def _colored(error: Floats, scale: ErrorScale) -> NDArray[np.uint8]:
+def _colored(error: Floats, scale: ColorScale) -> NDArray[np.uint8]:
     """Return pixels of signed errors, shape (h, w, 4): clear where nothing is known."""
     share = (scale.of(error) - scale.low) / (scale.limit - scale.low)
     known = np.isfinite(share)

@@ -203,12 +203,15 @@ def null_errors(
     w = as_weights(weights, len(c))
     count = np.bincount(index, weights=w)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
+    ranks = np.linspace(0.0, 1.0, np.count_nonzero(chosen))
     drawn = []
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
     drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:
-            lce = list(threads.map(lambda draw: _quantiles(draw[chosen], share), error[0].T))
+            lce = list(
+                threads.map(lambda draw: np.interp(share, ranks, np.sort(draw[chosen])), error[0].T)
+            )
         in_bins = weighed(gap, w)
         found = summaries_of_draws(in_bins, error[0], supported[0], index, count, w)
         drawn.append({**found, "lce": np.stack(lce)})
@@ -371,15 +374,6 @@ def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
     residual = predicted.copy()
     residual[np.arange(len(predicted)), drawn] -= 1.0
     return residual
-
-
-def _quantiles(values: Floats, share: Floats) -> Floats:
-    """Return np.quantile(values, share), of a million values in a fifth of its time."""
-    ordered = np.sort(values)
-    position = share * (len(ordered) - 1)
-    low = np.floor(position).astype(np.int64)
-    above = ordered[np.minimum(low + 1, len(ordered) - 1)]
-    return np.asarray(ordered[low] + (above - ordered[low]) * (position - low))
 
 
 def _summaries(error: Floats, supported: Mask, weights: Floats | Ints | None) -> dict[str, Floats]:

@@ -295,11 +295,11 @@ def class_table(
     local = np.abs(errors.signed[errors.supported()])
     p, n_classes = dataset.probabilities, dataset.n_classes
     mean = p.mean(axis=0)
-    came = np.bincount(dataset.labels, minlength=n_classes) / len(dataset)
+    frequency = np.bincount(dataset.labels, minlength=n_classes) / len(dataset)
     columns = {
         "mean_probability": mean,
-        "frequency": came,
-        "gap": mean - came,
+        "frequency": frequency,
+        "gap": mean - frequency,
         "ece": [
             expected_calibration_error(p[:, k], dataset.labels == k, n_bins=n_bins, binning=binning)
             for k in range(n_classes)

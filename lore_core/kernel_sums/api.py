@@ -149,21 +149,17 @@ def laplacian_means(
     of equal weights times the square of the mean of w over the mean of w² at h/2, which takes a
     second pass.
     """
+    options: dict[str, Any] = {
+        "target_groups": target_groups,
+        "source_groups": source_groups,
+        "exclude_self": exclude_self,
+        "tolerance": tolerance,
+    }
 
     def means(
         columns: ArrayLike, at: ArrayLike, sizes: bool, progress: Callable[[float], object] | None
     ) -> KernelMeans:
-        problem = as_problem(
-            targets,
-            sources,
-            columns,
-            "values",
-            bandwidth=at,
-            target_groups=target_groups,
-            source_groups=source_groups,
-            exclude_self=exclude_self,
-            tolerance=tolerance,
-        )
+        problem = as_problem(targets, sources, columns, "values", bandwidth=at, **options)
         return _means(problem, Workers(n_jobs, progress), sizes)
 
     if weights is None:
@@ -269,43 +265,30 @@ def means_of_all_and_some(
     some, those of the first column, (n,), NaN where there are none in the group.
     """
     m, inside = values.shape[1], some.astype(np.float64)
-    problem = as_problem(
-        points,
-        None,
-        np.column_stack([values, values[:, 0] * inside, inside]),
-        "values",
-        bandwidth=bandwidth,
-        target_groups=groups,
+    columns = np.column_stack([values, values[:, 0] * inside, inside])
+    # At h/2, which gives the squares of kernels, only masses are wanted.
+    h = np.array([bandwidth, bandwidth / 2])
+    options: dict[str, Any] = {"target_groups": groups, "effective_size": False}
+    found = dict(
+        means_by_bandwidth(points, None, columns, bandwidth=h, first=[0, m + 1], **options)
     )
-    h = float(problem.bandwidths[0])
-    # The last column is one of ones; at h/2, of squared kernels, only the masses are wanted.
-    wanted = {h / 2: m + 1, h: 0}
-    sums = dict(compute_sums(problem, wanted, Workers(None, None), 1.0, ones=True))
-    *values_sums, some_sum, some_mass, mass = sums[h]
-    some_half, half = sums[h / 2]
-    found = np.empty((m, len(mass))).T  # each column is looked at alone
-    for column, total in enumerate(values_sums):
-        np.divide(total, mass, out=found[:, column])
-    found *= problem.divisor[:m]
+    mean, mass = found[0].mean, found[0].mass
+    # (Masses of some rows; a row is a source of its own, so that none of all is below 1.)
+    share, half = mean[:, -1], found[1].mass
+    some_mass, some_half = share * mass, found[1].mean[:, -1] * half
     with np.errstate(divide="ignore", invalid="ignore"):
-        # (A row is a source of its own, so that no mass of all is below 1.)
-        of_all = KernelMeans(found, mass, mass * (mass / half))
-        some_mean = some_sum / some_mass * problem.divisor[m]
-        some_size = some_mass * (some_mass / some_half)
+        some_mean, some_size = mean[:, m] / share, some_mass * (some_mass / some_half)
     counts = np.bincount(groups, inside)[groups]
     some_size[counts == 0] = 0.0
     far = np.flatnonzero((counts > 0) & (some_half < INEXACT_MASS))
     if len(far):
         z = as_coordinates(points)
+        of_groups = {"target_groups": groups[far], "source_groups": groups[some]}
         exactly = laplacian_means(
-            z[far],
-            z[some],
-            values[some, 0],
-            bandwidth=bandwidth,
-            target_groups=groups[far],
-            source_groups=groups[some],
+            z[far], z[some], values[some, 0], bandwidth=bandwidth, **of_groups
         )
         some_mean[far], some_size[far] = exactly.mean, exactly.effective_size
+    of_all = KernelMeans(mean[:, :m], mass, mass * (mass / half))
     return of_all, KernelMeans(some_mean, some_mass, some_size)
 
 

@@ -20,8 +20,6 @@ So δ ≤ 0.999·tolerance (tolerance ≤ 1e-4) keeps a mean within tolerance ·
 Where no unit is fine enough, the distances are computed in float64.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,13 +35,8 @@ _SHARE = 0.999
 _SMALLEST_EXPONENT, _LARGEST_EXPONENT = -900, 900
 
 
-@dataclass(frozen=True)
-class FixedPoint:
-    """Rounded coordinates and the unit they count."""
-
-    #: (d, N); int32; the coordinates less a centre are about ``columns · unit``.
-    columns: NDArray[np.int32]
-    unit: float  #: A power of 2, so that multiplying by it is exact
+#: Coordinates (d, N) less a centre in multiples of a unit, a power of 2: products are exact.
+FixedPoint = tuple[NDArray[np.int32], float]
 
 
 def as_fixed_point(
@@ -74,7 +67,7 @@ def as_fixed_point(
     columns = np.empty((d, n), dtype=np.int32)
     for out, column, c in zip(columns, coordinates, centre, strict=True):
         np.rint((column - c) / unit, out=out, casting="unsafe")
-    return FixedPoint(columns, unit)
+    return columns, unit
 
 
 @intrinsic

@@ -22,15 +22,6 @@ _SAME = 1e-15
 Grid = tuple[Floats, Mask, Ints, Ints]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One bandwidth of a pass: ``squared`` = half the previous one; columns from ``first`` on."""
-
-    bandwidth: float
-    squared: bool
-    first: int
-
-
 def snapped(bandwidths: Floats) -> Floats:
     """Make bandwidths that are halves of each other up to rounding (``geomspace``) so exactly.
 
@@ -51,40 +42,35 @@ def snapped(bandwidths: Floats) -> Floats:
 class Pass:
     """Bandwidths that are summed together, and the arrays of them that the kernels read."""
 
-    entries: list[Entry]
+    wanted: dict[float, int]  #: Each with the first weight column whose sums are wanted
     grid: Grid
-
-    @property
-    def n_sums(self) -> int:
-        """Sums of a row: one a bandwidth and weight column."""
-        return len(self.grid[3])
 
 
 def as_passes(wanted: dict[float, int], m: int, n_rows: int) -> list[Pass]:
     """Arrange bandwidths into chains of halves, chains into passes; ``m``: weight columns."""
     limit = max(_PASS_BANDWIDTHS, _PASS_BYTES // max(8 * m * n_rows, 1))
-    left = dict(sorted(wanted.items(), reverse=True))
-    passes: list[list[Entry]] = [[]]
+    left = sorted(wanted)
+    passes: list[dict[float, bool]] = [{}]
     while left:
-        h = next(iter(left))
-        chain = [Entry(h, False, left.pop(h))]
-        while len(chain) < _LONGEST_CHAIN and h / 2 in left:
-            h /= 2
-            chain.append(Entry(h, True, left.pop(h)))
+        chain = [left.pop()]
+        while len(chain) < _LONGEST_CHAIN and chain[-1] / 2 in left:
+            left.remove(chain[-1] / 2)
+            chain.append(chain[-1] / 2)
         if len(passes[-1]) + len(chain) > limit and passes[-1]:
-            passes.append([])
-        passes[-1].extend(chain)
-    return [Pass(entries, _as_grid(entries, m)) for entries in passes]
+            passes.append({})
+        passes[-1] |= {h: h < chain[0] for h in chain}
+    return [_as_pass({h: wanted[h] for h in squared}, squared, m) for squared in passes]
 
 
-def _as_grid(entries: list[Entry], m: int) -> Grid:
-    counts = [m - entry.first for entry in entries]
-    return (
-        rates(np.array([entry.bandwidth for entry in entries])),
-        np.array([entry.squared for entry in entries]),
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        np.concatenate([np.arange(entry.first, m) for entry in entries]).astype(np.int64),
+def _as_pass(wanted: dict[float, int], squared: dict[float, bool], m: int) -> Pass:
+    columns = [np.arange(first, m) for first in wanted.values()]
+    grid = (
+        rates(np.array(list(wanted))),
+        np.array(list(squared.values())),
+        np.cumsum([0, *map(len, columns)]).astype(np.int64),
+        np.concatenate(columns).astype(np.int64),
     )
+    return Pass(wanted, grid)
 
 
 def bandwidth_ranges(grid: Grid, n_sums: int) -> list[tuple[int, int]]:

@@ -6,8 +6,9 @@ Applying a shipped recalibrator to some thousand rows needs no more.
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.kernel_sums.prepare import Problem
-from lore_core.kernel_sums.schedule import Workers
+from lore_core.kernel_sums.grid import Pass
+from lore_core.kernel_sums.prepare import Layout, Problem
+from lore_core.kernel_sums.schedule import Plan, Step
 
 #: Pairs of a block: 8 MB a matrix.
 _BLOCK_PAIRS = 2**20
@@ -15,33 +16,37 @@ _BLOCK_PAIRS = 2**20
 _OVERFLOW_SCALE = 2.0**-64
 
 
-def plain_sums(
-    problem: Problem, wanted: dict[float, int], workers: Workers, share: float, *, ones: bool
-) -> dict[float, Floats]:
-    """Return what :func:`~.compute.compute_sums` does, without numba."""
-    weights = problem.weights
-    if ones:
-        weights = np.column_stack([weights, np.ones(len(weights))])
-    n_t, m = len(problem.targets), weights.shape[1]
-    results = {h: np.zeros((m - first, n_t)) for h, first in wanted.items()}
-    workers.section(share, float(n_t))
-    for group in range(problem.n_groups):
-        targets = np.flatnonzero(problem.target_groups == group)
-        members = np.flatnonzero(problem.source_groups == group)
-        if len(members):
-            sources, own_weights = problem.sources[members], weights[members]
-            count = max(1, _BLOCK_PAIRS // len(members))
-            for start in range(0, len(targets), count):
-                rows = targets[start : start + count]
-                distance = _distances(problem.targets[rows], sources)
-                if problem.exclude_self:
-                    distance[np.arange(len(rows)), np.searchsorted(members, rows)] = np.inf
-                for h, first in wanted.items():
-                    with np.errstate(under="ignore", over="ignore"):
-                        k = np.exp(distance / -h)
-                    results[h][:, rows] = (k @ own_weights[:, first:]).T
-        workers.add(float(len(targets)))
-    return results
+def plan_plain(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
+    """Sum over all pairs of each group, block by block of targets."""
+    phase = []
+    for lo, cut, hi in layout.segments:
+        last, first = (hi, lo) if problem.is_self else (cut, cut)
+        size = max(1, _BLOCK_PAIRS // (hi - first))
+        for a in range(lo, last, size):
+            block = a, min(a + size, last), first, hi
+            phase.append(Step(size, _add_block, layout, now.wanted, sums, block, problem))
+    return [phase], sum(step.cost for step in phase)
+
+
+def _add_block(
+    layout: Layout,
+    wanted: dict[float, int],
+    sums: Floats,
+    block: tuple[int, int, int, int],
+    problem: Problem,
+) -> None:
+    """Add to targets [a, b) the terms of sources [c, e)."""
+    a, b, c, e = block
+    distance = _distances(layout.coordinates[:, a:b].T, layout.coordinates[:, c:e].T)
+    if problem.exclude_self:
+        distance[np.arange(b - a), np.arange(a, b) - c] = np.inf
+    upto = 0
+    for h, first in wanted.items():
+        with np.errstate(under="ignore", over="ignore"):
+            k = np.exp(distance / -h)
+        found = layout.weights[first:, c:e] @ k.T
+        sums[upto : upto + len(found), a:b] = found
+        upto += len(found)
 
 
 def _distances(points: Floats, sources: Floats) -> Floats:

@@ -13,6 +13,7 @@ from lore_core.data.validation import (
     InputError,
     Points,
     as_coordinates,
+    check_finite,
     check_lengths,
     check_positive,
     in_memory,
@@ -136,12 +137,7 @@ def _as_weights(values: ArrayLike, name: str) -> Floats:
         raise InputError(f"'{name}' must hold numbers only; got {values!r:.80}.") from error
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InputError(f"'{name}' must have shape (rows,) or (rows, columns); got {array.shape}.")
-    bad = ~np.isfinite(array)
-    if bad.any():
-        row = int(np.argwhere(bad)[0, 0])
-        raise InputError(
-            f"'{name}' must be finite; got {array[row]} at row {row}. Drop or fill these rows."
-        )
+    check_finite(array, name)
     return array
 
 
@@ -199,37 +195,30 @@ def _as_group_codes(
     target_groups: ArrayLike | None, source_groups: ArrayLike | None, n_t: int, n_s: int | None
 ) -> tuple[Ints, Ints, int]:
     """Return group codes 0, 1, … for targets and sources (``n_s`` None: they are the same)."""
-    if n_s is None:
-        groups = target_groups if target_groups is not None else source_groups
-        if groups is None:
-            codes = _one_group(n_t)
-            return codes, codes, 1
-        t = _as_groups(groups, n_t, "target_groups", "targets")
-        if source_groups is not None and source_groups is not groups:
-            s = _as_groups(source_groups, n_t, "source_groups", "targets")
-            if not np.array_equal(t, s):
-                raise InputError(
-                    "'source_groups' must equal 'target_groups' when the targets are the sources; "
-                    "leave it out."
-                )
-        codes, n_groups = _compact(t)
-        return codes, codes, n_groups
-    if (target_groups is None) != (source_groups is None):
+    if n_s is None and target_groups is None:
+        target_groups, source_groups = source_groups, None
+    if n_s is not None and (target_groups is None) != (source_groups is None):
         missing = "target_groups" if target_groups is None else "source_groups"
         raise InputError(
             "'target_groups' and 'source_groups' must be given together or not at all; "
             f"'{missing}' is missing."
         )
-    if target_groups is None or source_groups is None:
-        return _one_group(n_t), _one_group(n_s), 1
-    t = _as_groups(target_groups, n_t, "target_groups", "targets")
-    s = _as_groups(source_groups, n_s, "source_groups", "sources")
-    codes, n_groups = _compact(np.concatenate([t, s]))
-    return codes[:n_t], codes[n_t:], n_groups
-
-
-def _one_group(n: int) -> Ints:
-    return np.broadcast_to(np.int64(0), (n,))
+    n, rows = (n_t, "targets") if n_s is None else (n_s, "sources")
+    if target_groups is None:
+        return np.broadcast_to(np.int64(0), (n_t,)), np.broadcast_to(np.int64(0), (n,)), 1
+    t = s = _as_groups(target_groups, n_t, "target_groups", "targets")
+    if source_groups is not None:
+        s = _as_groups(source_groups, n, "source_groups", rows)
+    if n_s is not None:
+        codes, n_groups = _compact(np.concatenate([t, s]))
+        return codes[:n_t], codes[n_t:], n_groups
+    if not np.array_equal(t, s):
+        raise InputError(
+            "'source_groups' must equal 'target_groups' when the targets are the sources; leave it "
+            "out."
+        )
+    codes, n_groups = _compact(t)
+    return codes, codes, n_groups
 
 
 def _compact(groups: Ints) -> tuple[Ints, int]:
@@ -272,40 +261,28 @@ def arrange(problem: Problem, *, apart: bool, ones: bool = False) -> Layout:
     targets_in = np.bincount(problem.target_groups + 1, minlength=problem.n_groups + 1)[1:]
     sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)[1:]
     used = (targets_in > 0) & (sources_in > 0)
-    if problem.is_self:
-        groups, first, size = problem.target_groups, problem.targets[:, 0], targets_in
-    else:
-        groups = np.concatenate([problem.target_groups, problem.source_groups])
-        first = np.concatenate([problem.targets[:, 0], problem.sources[:, 0]])
+    groups, points, size = problem.target_groups, [problem.targets], targets_in
+    if not problem.is_self:
+        groups = np.concatenate([groups, problem.source_groups])
+        points.append(problem.sources)
         size = targets_in + sources_in
     # A code of −1 reads the last entry, which stands for "takes no part".
-    taking_part = np.append(used, False)[groups]
-    whole = bool(taking_part.all())
-    rows = None if whole else np.flatnonzero(taking_part)
-    if apart:
-        # Rows are numbered targets first, and the sort by group is stable.
-        order = np.arange(len(groups)) if rows is None else rows
-    else:
-        order = np.argsort(first if rows is None else first[rows])
-        order = order if rows is None else rows[order]
+    order = np.flatnonzero(np.append(used, False)[groups])
+    # (With ``apart``: rows are numbered targets first, and the sort by group is stable.)
+    if not apart:
+        order = order[np.argsort(np.concatenate([part[:, 0] for part in points])[order])]
     if np.count_nonzero(used) > 1:
         key = groups[order]
         if problem.n_groups <= _RADIX_LIMIT:
             key = key.astype(np.int16)
         order = order[np.argsort(key, kind="stable")]
     coordinates = np.empty((problem.targets.shape[1], len(order)))
-    for k in range(len(coordinates)):
-        column = problem.targets[:, k]
-        if not problem.is_self:
-            column = np.concatenate([column, problem.sources[:, k]])
-        coordinates[k] = column[order]
-    m = problem.weights.shape[1]
+    for k, coordinate in enumerate(coordinates):
+        coordinate[:] = np.concatenate([part[:, k] for part in points])[order]
+    m, nothing = problem.weights.shape[1], np.zeros(0 if problem.is_self else n_t)
     weights = np.empty((m + ones, len(order)))
     for c in range(m):
-        column = problem.weights[:, c]
-        if not problem.is_self:
-            column = np.concatenate([np.zeros(n_t), column])
-        weights[c] = column[order]
+        weights[c] = np.concatenate([nothing, problem.weights[:, c]])[order]
     if ones:
         weights[m] = 1.0 if problem.is_self else order >= n_t
     segments = []

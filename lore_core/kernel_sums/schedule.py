@@ -2,11 +2,11 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 from lore_core.data.progress import Cancelled
 from lore_core.data.validation import check_integer
@@ -21,16 +21,17 @@ _WORTH_THREADS = 100_000
 _PATIENCE = 0.05
 
 
-@dataclass(frozen=True)
 class Step:
-    """A piece of work that cannot be interrupted, and what share of all work it is."""
+    """A piece of work that cannot be interrupted, and about what it costs."""
 
-    work: Callable[[], object]
-    cost: float
+    def __init__(self, cost: float, work: Callable[..., object], *arguments: Any) -> None:
+        self.cost, self.work = float(cost), partial(work, *arguments)
 
 
-#: Chains of steps that may run at the same time; those of one chain run in order.
-Phase = list[list[Step]]
+#: Steps that may run at the same time.
+Phase = list[Step]
+#: Phases, each asked for when the one before it is done, and about the cost of all their steps.
+Plan = tuple[Iterable[Phase], float]
 
 
 #: Threads of kernel sums at most, where :func:`fewer_threads` says so.
@@ -96,14 +97,6 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Phases, each asked for when the one before it is done, and about the cost of all steps."""
-
-    phases: Iterable[Phase]
-    cost: float
-
-
 class Workers:
     """Threads that do steps of work; between two steps progress is reported.
 
@@ -118,57 +111,51 @@ class Workers:
         self._end = 0.0
         self._scale = 0.0
 
-    def section(self, share: float, total: float) -> None:
-        """Begin a section that is ``share`` of all work and whose steps cost ``total``."""
-        self._done = self._end
-        self._end = self._done + share
-        self._scale = share / max(total, 1.0)
-
-    def add(self, cost: float) -> None:
-        """Report that steps of this cost are done."""
-        self._done = min(self._done + cost * self._scale, self._end)
-        self._call(self._done)
-
     def finish(self) -> None:
         """Report that all is done."""
         self._call(1.0)
+
+    def _add(self, cost: float) -> None:
+        self._done = min(self._done + cost * self._scale, self._end)
+        self._call(self._done)
 
     def _call(self, fraction: float) -> None:
         if self._progress is not None and self._progress(min(fraction, 1.0)) is False:
             raise Cancelled("the progress callback returned False")
 
     def run(self, plan: Plan, share: float) -> None:
-        """Do all steps: phases one after the other, the chains of a phase at the same time."""
-        self.section(share, plan.cost)
+        """Do all steps, phases one after the other; they are ``share`` of all work."""
+        phases, cost = plan
+        self._done, self._end = self._end, self._end + share
+        self._scale = share / max(cost, 1.0)
         with ExitStack() as stack:
             pool: ThreadPoolExecutor | None = None
-            for phase in plan.phases:
-                chains = [chain for chain in phase if chain]
-                phase_cost = sum(step.cost for chain in chains for step in chain)
-                if self._threads == 1 or len(chains) < 2 or phase_cost < _WORTH_THREADS:
-                    for chain in chains:
-                        for step in chain:
-                            step.work()
-                            self.add(step.cost)
+            for phase in phases:
+                phase_cost = sum(step.cost for step in phase)
+                if self._threads == 1 or len(phase) < 2 or phase_cost < _WORTH_THREADS:
+                    for step in phase:
+                        step.work()
+                        self._add(step.cost)
                 else:
                     pool = pool or stack.enter_context(ThreadPoolExecutor(self._threads))
-                    self._run_chains(chains, pool)
+                    self._run_together(phase, pool)
                 # Steps hold scratch arrays: let go of them before the next phase makes its own.
-                del phase, chains
+                del phase
 
-    def _run_chains(self, chains: Phase, pool: ThreadPoolExecutor) -> None:
+    def _run_together(self, phase: Phase, pool: ThreadPoolExecutor) -> None:
         stop = threading.Event()
         finished: list[float] = []
 
-        def follow(chain: Sequence[Step]) -> None:
-            for step in chain:
+        def follow(task: Phase) -> None:
+            for step in task:
                 if stop.is_set():
                     return
                 step.work()
                 finished.append(step.cost)
 
-        tasks = _packed(chains, self._threads)
-        pending: set[Future[None]] = {pool.submit(follow, task) for task in tasks}
+        pending: set[Future[None]] = {
+            pool.submit(follow, task) for task in _packed(phase, self._threads)
+        }
         reported = 0
         try:
             while pending:
@@ -177,7 +164,7 @@ class Workers:
                     future.result()
                 upto = len(finished)
                 if upto > reported:
-                    self.add(sum(finished[reported:upto]))
+                    self._add(sum(finished[reported:upto]))
                     reported = upto
         finally:
             # When the progress raised: the steps under way still end before this returns.
@@ -185,16 +172,15 @@ class Workers:
             wait(pending)
 
 
-def _packed(chains: Phase, threads: int) -> list[list[Step]]:
-    """Join short chains, and put the longest first: the last one to start should be short."""
-    costs = [sum(step.cost for step in chain) for chain in chains]
-    enough = sum(costs) / (8 * threads)
-    tasks: list[list[Step]] = []
+def _packed(phase: Phase, threads: int) -> list[Phase]:
+    """Join short steps, and put the longest first: the last one to start should be short."""
+    enough = sum(step.cost for step in phase) / (8 * threads)
+    tasks: list[Phase] = []
     filled = enough
-    for number in sorted(range(len(chains)), key=lambda i: -costs[i]):
+    for step in sorted(phase, key=lambda step: -step.cost):
         if filled >= enough:
             tasks.append([])
             filled = 0.0
-        tasks[-1].extend(chains[number])
-        filled += costs[number]
+        tasks[-1].append(step)
+        filled += step.cost
     return tasks

@@ -12,6 +12,7 @@ from lore_core.kernel_sums.blocked import distances
 from lore_core.kernel_sums.compiled import HAS_NUMBA, compiled
 from lore_core.kernel_sums.exponential import LOG2_E, half_power
 from lore_core.kernel_sums.plain import plain_means
+from lore_core.kernel_sums.prepare import Problem
 
 try:
     from scipy.spatial import cKDTree
@@ -73,56 +74,47 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
 
 
 class GroupSources:
-    """The sources of one group, ready to answer for targets whose kernel mass underflows.
+    """The sources of one group, for targets so far from them that kernel sums underflow."""
 
-    ``values`` (m, s) are averaged over ``sources`` (s, d).
-    """
-
-    def __init__(self, sources: Floats, values: Floats) -> None:
-        self._sources = np.ascontiguousarray(sources)
-        self._columns = np.ascontiguousarray(sources.T)
-        self._values = np.ascontiguousarray(values)
+    def __init__(self, problem: Problem, group: int) -> None:
+        self._problem = problem
+        self.members = np.flatnonzero(problem.source_groups == group)
+        self._sources = problem.sources[self.members]
+        self._values = np.ascontiguousarray(problem.weights[self.members].T)
         # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
         self._tree: cKDTree | None = None
-        if cKDTree is not None and sources.shape[1] <= 3 and np.abs(sources).max() < _SEARCHABLE:
+        few = self._sources.shape[1] <= 3
+        if cKDTree is not None and few and np.abs(self._sources).max() < _SEARCHABLE:
             # Sliding midpoints cope with many duplicates; medians do not.
             self._tree = cKDTree(self._sources, balanced_tree=False, compact_nodes=False)
 
-    def means(self, points: Floats, own: Ints, bandwidth: float) -> tuple[Floats, Floats]:
-        """Return kernel means (m, t) and effective sizes (t,) of points (t, d) that have a source.
-
-        ``own`` is the position of the source that is the target itself and is left out, or −1.
-        """
-        means = np.empty((len(self._values), len(points)))
-        effective = np.empty(len(points))
-        open_rows = np.arange(len(points))
+    def repair(self, rows: Ints, bandwidth: float, mean: Floats, size: Floats | None) -> None:
+        """Replace the means (m, n_t), of the last m values, and effective sizes of some targets."""
+        points = self._problem.targets[rows]
+        # The position of the source that is the target itself and is left out, or −1.
+        own = np.full(len(rows), -1, dtype=np.int64)
+        if self._problem.exclude_self:
+            own = np.searchsorted(self.members, rows).astype(np.int64)
         count = _FIRST_NEIGHBOURS
         if self._tree is not None and np.abs(points).max() < _SEARCHABLE:
-            while len(open_rows) and count <= _LAST_NEIGHBOURS:
-                settled, near_means, near_effective = _nearest_means(
-                    self._tree, self._values, points[open_rows], own[open_rows], count, bandwidth
-                )
-                done = open_rows[settled]
-                means[:, done] = near_means[:, settled]
-                effective[done] = near_effective[settled]
-                open_rows = open_rows[~settled]
+            while len(rows) and count <= _LAST_NEIGHBOURS:
+                found = _nearest_means(self._tree, self._values, points, own, count, bandwidth)
+                settled = found[0]
+                _write(rows[settled], found[1][:, settled], found[2][settled], mean, size)
+                rows, points, own = rows[~settled], points[~settled], own[~settled]
                 count *= 4
-        if len(open_rows):
-            left_means = np.empty((len(self._values), len(open_rows)))
-            left_effective = np.empty(len(open_rows))
+        if len(rows):
+            means, effective = np.empty((len(self._values), len(rows))), np.empty(len(rows))
             loop = direct_means if HAS_NUMBA else plain_means
-            loop(
-                points[open_rows],
-                own[open_rows],
-                self._columns,
-                self._values,
-                bandwidth,
-                left_means,
-                left_effective,
-            )
-            means[:, open_rows] = left_means
-            effective[open_rows] = left_effective
-        return means, effective
+            columns = np.ascontiguousarray(self._sources.T)
+            loop(points, own, columns, self._values, bandwidth, means, effective)
+            _write(rows, means, effective, mean, size)
+
+
+def _write(rows: Ints, means: Floats, effective: Floats, mean: Floats, size: Floats | None) -> None:
+    mean[:, rows] = means[len(means) - len(mean) :]
+    if size is not None:
+        size[rows] = effective
 
 
 def _nearest_means(

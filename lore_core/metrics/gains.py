@@ -9,7 +9,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.validation import InputError, as_confidence, as_rows, check_lengths
+from lore_core.data.validation import (
+    InputError,
+    as_confidence,
+    as_rows,
+    check_finite,
+    check_lengths,
+)
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.means import joint_intervals
 
@@ -74,8 +80,7 @@ def loss_parts(
     c, a = as_rows(confidence, outcome)
     g = as_confidence(recalibrated, "recalibrated")
     h = np.asarray(predicted, np.float64)
-    if not np.isfinite(h).all():
-        raise InputError(f"'predicted' must be finite; got {h[~np.isfinite(h)][0]}.")
+    check_finite(h, "predicted")
     n = check_lengths(confidence=c, recalibrated=g, predicted=h)
     bins, cells = cells_of(c, h)
     calibration = _calibration(c - a, a, bins)

@@ -256,28 +256,24 @@ def groupwise_calibration_error(
     bins = confidence_bins(c, n_bins, binning)
     unique, member = np.unique(names.astype(str), return_inverse=True)
     n_groups = len(unique)
-    cell = member * bins.n_bins + bins.assign(c)
-    shape, size = (n_groups, bins.n_bins), n_groups * bins.n_bins
-    mass, sum_c, sum_a = (
-        np.bincount(cell, weights=v, minlength=size).reshape(shape)
-        for v in (w, weighed(c, w), weighed(a, w))
-    )
-    difference = np.abs(sum_c - sum_a)
-    sizes = set_sizes(member, n_groups, w)
-    total, right = mass.sum(axis=1), sum_a.sum(axis=1)
-    mean = sum_c.sum(axis=1) / total
-    low, high = exact_interval(right * sizes.per_mass, sizes.worth, level=1 - 0.05 / n_groups)
+    shape = n_groups, bins.n_bins
+    cell = np.ravel_multi_index((member, bins.assign(c)), shape)
+    cells, cell_mean, cell_accuracy, *_ = _set_means(c, a, cell, n_groups * bins.n_bins, w)
+    gaps = np.nan_to_num(np.abs(cell_mean - cell_accuracy)).reshape(shape)
+    sizes, mean, accuracy, *_ = _set_means(c, a, member, n_groups, w)
+    right = accuracy * sizes.worth
+    low, high = exact_interval(right, sizes.worth, level=1 - 0.05 / n_groups)
     frame = pd.DataFrame(
         {
             "group": unique,
             "rows": sizes.rows,
-            "accuracy": right / total,
+            "accuracy": accuracy,
             "mean_confidence": mean,
-            "gap": mean - right / total,
+            "gap": mean - accuracy,
             "gap_low": mean - high,
             "gap_high": mean - low,
-            "ece": difference.sum(axis=1) / total,
-            "mce": (difference / np.where(mass > 0, mass, 1)).max(axis=1),
+            "ece": (cells.mass.reshape(shape) * gaps).sum(axis=1) / sizes.mass,
+            "mce": gaps.max(axis=1),
         }
     )
     return frame.sort_values("rows", ascending=False, ignore_index=True)

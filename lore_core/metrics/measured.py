@@ -21,6 +21,7 @@ from lore_core.metrics.catalogue import COMPARED, MCE, MIN_CELL_ROWS, MLCE_SUPPO
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
     counted_groups,
+    gap_table,
     groupwise_calibration_error,
     largest_group_error,
     reliability_table,
@@ -163,20 +164,23 @@ class Measured:
         return largest_group_error(self.of_groups, self.min_group_size)
 
     @cached_property
+    def cell_codes(self) -> tuple[NDArray[np.str_], Ints]:
+        """Names of groups; each row's number of group and bin, −1 where the group is too small."""
+        names, member = np.unique(self._group_names.astype(str), return_inverse=True)
+        large = np.bincount(member)[member] >= self.min_group_size
+        return names, np.where(large, member * self.reliability.bins.n_bins + self.bin_index, -1)
+
+    @cached_property
     def cells(self) -> pd.DataFrame:
         """``group, bin, rows, gap`` of the groups and cells that are large enough; needs groups."""
-        names = self._group_names.astype(str)
-        frame = pd.DataFrame(
-            {"group": names, "bin": self.bin_index, "gap": self.confidence - self.outcome}
-        )
-        large = frame.groupby("group")["gap"].transform("size") >= self.min_group_size
-        cells = frame[large].groupby(["group", "bin"])["gap"].agg(["size", "mean"])
-        if self.weights is not None:
-            frame["weight"], frame["gap"] = self.weights, frame["gap"] * self.weights
-            sums = frame[large].groupby(["group", "bin"])[["gap", "weight"]].sum()
-            cells["mean"] = sums["gap"] / sums["weight"]
-        named = cells.set_axis(["rows", "gap"], axis=1).reset_index()
-        return named[named["rows"] >= MIN_CELL_ROWS]
+        names, code = self.cell_codes
+        inside, n_bins = code >= 0, self.reliability.bins.n_bins
+        rows = self.confidence[inside], self.outcome[inside], code[inside]
+        weights = chosen_weights(self.weights, inside)
+        table = gap_table(*rows, len(names) * n_bins, weights)[["rows", "gap"]]
+        table.insert(0, "group", np.repeat(names, n_bins))
+        table.insert(1, "bin", np.tile(np.arange(n_bins), len(names)))
+        return table[table["rows"] >= MIN_CELL_ROWS]
 
     @property
     def accuracy_interval(self) -> tuple[float, float]:
@@ -204,26 +208,22 @@ class Measured:
         return self._half[0]
 
     def _sum(self) -> None:
-        """Compute missing kernel sums, in one sweep where that is all."""
+        """Compute kernel sums, in one sweep where rows count alike."""
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
         c, a, other_half = self.confidence, self.outcome, ~self.held_out
+        rows = c, a, self.embedding
         options: dict[str, Any] = {
             "gamma": self.gamma,
             "n_bins": self.n_bins,
             "binning": self.binning,
         }
-        if not self._local and not self._half and self.weights is None:
-            local, half_means = local_errors_and_half(c, a, self.embedding, other_half, **options)
-            self._half.append(half_means)
-            self.set_local_errors(local)
-        if not self._local:
-            self.set_local_errors(
-                local_errors(c, a, self.embedding, weights=self.weights, **options)
-            )
-        if not self._half:
-            z = as_coordinates(self.embedding)
-            half_means = laplacian_means(
+        if self.weights is None and not self._local:
+            local, half = local_errors_and_half(*rows, other_half, **options)
+        else:
+            known = self._local or [local_errors(*rows, weights=self.weights, **options)]
+            z, local = as_coordinates(self.embedding), known[0]
+            half = laplacian_means(
                 z,
                 z[other_half],
                 (c - a)[other_half],
@@ -232,7 +232,7 @@ class Measured:
                 target_groups=self.bin_index,
                 source_groups=self.bin_index[other_half],
             )
-            self._half.append(half_means)
+        self._local[:], self._half[:] = [local], [half]
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""
@@ -287,9 +287,7 @@ def worst_parts(rows: Measured) -> dict[str, WorstPart]:
         inside = rows.held_out & (index == worst)
         found[MCE.name] = WorstPart(_words(rows, worst), np.flatnonzero(inside))
     if rows.groups is not None:
-        names, member = np.unique(as_group_labels(rows.groups).astype(str), return_inverse=True)
-        large = np.bincount(member)[member] >= rows.min_group_size
-        cells = np.where(large, member * bins.n_bins + index, -1)
+        names, cells = rows.cell_codes
         if (worst := _worst_cell(rows, cells)) is not None:
             group, in_bin = divmod(worst, bins.n_bins)
             inside = rows.held_out & (cells == worst)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import percent
 from lore_core.data.validation import (
     InputError,
@@ -21,7 +19,6 @@ from lore_core.data.validation import (
     check_positive,
 )
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.global_metrics import NORMAL_95
 
 
@@ -115,77 +112,50 @@ def reward_curves(
     if not (np.isfinite(grid).all() and (grid >= 1).all()):
         bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
         raise InputError(f"'ratios' must be finite and at least 1 (w ≥ u); got {bad:g}.")
-    order = np.argsort(1 - 1 / grid, kind="stable")
-    position, thresholds = np.argsort(order), (1 - 1 / grid)[order]
-    first, *_ = names = list(confidences)
+    order = np.argsort(grid, kind="stable")
 
     def reached(name: str) -> Ints:
+        """Count the thresholds, which rise with the ratios, that confidences reach."""
         c = as_confidence(confidences[name], name)
         check_lengths(**{"outcome": a, name: c})
-        return np.searchsorted(thresholds, c, side="right")
+        return np.searchsorted(1 - 1 / grid[order], c, side="right")
 
-    before = reached(first)
-
-    def curve(name: str) -> RewardCurve:
-        own = before if name == first else reached(name)
-        rows = _rows_alike(own, before, a, w, len(grid))
-        return _curve(grid, position, rows, len(a))
-
-    with ThreadPoolExecutor(thread_count(None)) as threads:
-        return dict(zip(names, threads.map(curve, names), strict=True))
+    curves: dict[str, RewardCurve] = {}
+    before = reached(next(iter(confidences)))
+    for name in confidences:
+        curve = _curve(grid[order], reached(name), before, a, w)
+        curves[name] = RewardCurve(grid, *curve[:, np.argsort(order)], n_rows=len(a))
+    return curves
 
 
-def _curve(grid: Floats, position: Ints, rows: _RowsAlike, n: int) -> RewardCurve:
-    """Return the curve of rows, given the position of each threshold among all in their order."""
-    reward, answered, gain, error = (np.empty(len(grid)) for _ in range(4))
-    total = rows.mass.sum()
+def _curve(ratio: Floats, own: Ints, before: Ints, a: Floats, weights: Floats | None) -> Floats:
+    """Return reward, share answered, gain and its interval at rising ratios, shape (5, r)."""
+    n, size, right = len(a), len(ratio) + 1, a.astype(np.int64)
+    powers = [None] if weights is None else [None, weights, weights**2]
 
-    def rewards(answers: Mask, ratio: float) -> Floats:
-        return np.where(answers, -(1 - rows.outcome) * ratio, -1.0)
+    def answered_by(reached: Ints) -> Floats:
+        """Return numbers, weights and their squares of rows answered wrong and right: (3, r, 2)."""
+        sums = np.array([np.bincount(2 * reached + right, of, 2 * size) for of in powers])
+        found = sums.reshape(-1, size, 2)[:, ::-1].cumsum(axis=1)[:, -2::-1]
+        return np.broadcast_to(found, (3, size - 1, 2))
 
-    for k, ratio in enumerate(grid):
-        answers = rows.own > position[k]
-        own = rewards(answers, ratio)
-        reward[k] = (rows.mass * own).sum() / total
-        answered[k] = (rows.mass * answers).sum() / total
-        difference = own - rewards(rows.before > position[k], ratio)
-        gain[k] = (rows.mass * difference).sum() / total
-        # The scatter of linearised values is the error of the weighted mean.
-        scatter = (rows.squares * (difference - gain[k]) ** 2).sum() * (n / total) ** 2
-        error[k] = np.sqrt(scatter / (n - 1) / n) if n > 1 else np.nan
-    return RewardCurve(
-        ratio=grid,
-        reward=reward,
-        answered=answered,
-        gain=gain,
-        gain_low=gain - NORMAL_95 * error,
-        gain_high=gain + NORMAL_95 * error,
-        n_rows=n,
-    )
-
-
-class _RowsAlike(NamedTuple):
-    """Rows that no threshold tells apart, together: a million are some thousand kinds; (m,)."""
-
-    own: Ints  #: How many thresholds the confidence reaches
-    before: Ints  #: The same before
-    outcome: Floats
-    mass: Floats  #: Sums of the rows' weights
-    squares: Floats  #: And of their squares
-
-
-def _rows_alike(
-    own: Ints, before: Ints, a: Floats, weights: Floats | None, n_thresholds: int
-) -> _RowsAlike:
-    sides = (n_thresholds + 1, n_thresholds + 1, 2)
-    size = int(np.prod(sides))
-    w = np.ones(len(a)) if weights is None else weights
-    if size > len(a):  # each row is a kind
-        return _RowsAlike(own, before, a, w, w**2)
-    kind = np.ravel_multi_index((own, before, a.astype(np.int64)), sides)
-    mass, squares = (np.bincount(kind, of, size).astype(np.float64) for of in (w, w**2))
-    index, other, outcome = np.unravel_index(np.arange(size), sides)
-    return _RowsAlike(index, other, outcome.astype(np.float64), mass, squares)
+    answers, both = answered_by(own), answered_by(np.minimum(own, before))
+    only_now, only_before = answers - both, answered_by(before) - both
+    # (Sums of weights are rounded, numbers are not.)
+    only_now, only_before = (only * (only[0] > 0) for only in (only_now, only_before))
+    total, square = (n, n) if weights is None else (weights.sum(), np.square(weights).sum())
+    # Wrong and right answers, over "unsure".
+    value = np.column_stack([1 - ratio, np.ones(len(ratio))])
+    _, first, second = ((only_now - only_before) * value).sum(axis=2)
+    squares = ((only_now + only_before)[2] * value**2).sum(axis=1)
+    gain = first / total
+    # The scatter of linearised values is the error of the weighted mean.
+    scatter = squares - 2 * gain * second + gain**2 * square
+    half = np.full(len(ratio), np.nan)
+    if n > 1:
+        half = NORMAL_95 * np.sqrt(np.maximum(scatter, 0.0) * n / (n - 1)) / total
+    answered, reward = answers[1].sum(axis=1) / total, (answers[1] * value).sum(axis=1) / total - 1
+    return np.array([reward, answered, gain, gain - half, gain + half])
 
 
 def describe_rewards(
@@ -199,16 +169,17 @@ def describe_rewards(
     first = next(iter(curves))
     best = max(curves, key=lambda method: curves[method].reward[0])
     lead = curves[best]
-    start = f"At w/u = {wrong_cost / unsure_cost:g} the threshold is {percent(threshold)}."
+    costs = f"where unsure costs {unsure_cost:g} and wrong {wrong_cost:g}"
     if best == first or not lead.gain_low[0] > 0:
         return (
-            f"{start} No method saves significantly more than “{first}” on these "
-            f"{lead.n_rows:,} rows."
+            f"No method costs significantly less than “{first}” on these {lead.n_rows:,} rows, "
+            f"{costs}."
         )
     gain, low, high = (
         float(values[0]) * unsure_cost for values in (lead.gain, lead.gain_low, lead.gain_high)
     )
     return (
-        f"{start} “{best}” answers {percent(lead.answered[0])} of {lead.n_rows:,} rows and saves "
-        f"{gain:.3g} a row (95 % CI {low:.3g} to {high:.3g}) over “{first}”."
+        f"“{best}” costs {gain:.3g} a row less than “{first}” (95 % CI {low:.3g} to {high:.3g}), "
+        f"{costs}: it answers {percent(lead.answered[0])} of {lead.n_rows:,} rows, those of "
+        f"confidence {percent(threshold)} or more."
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import fft
+from scipy import fft, optimize
 from sklearn.isotonic import isotonic_regression
 
 from lore_core.data.arrays import Floats, Ints
@@ -16,9 +16,8 @@ from lore_core.metrics.means import central_interval
 
 #: Of more confidences than this, neighbours are merged.
 _MOST_LEVELS = 2000
-#: Steps of the grid of the smooth ECE, whose error is of the order of their square, and halvings
-#: of the search for its bandwidth, from 1 down.
-_STEPS, _HALVINGS = 2000, 40
+#: Steps of the grid of the smooth ECE, whose error is of the order of their square.
+_STEPS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,11 +174,7 @@ def smooth_calibration_error(
     sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
     sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)
     waves = fft.dct(sums, type=2)
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        sigma = (low + high) / 2
-        low, high = (sigma, high) if _smoothed(waves, sigma) > sigma else (low, sigma)
-    return _smoothed(waves, high)
+    return float(optimize.brentq(lambda sigma: _smoothed(waves, sigma) - sigma, 0.0, 1.0))
 
 
 def _smoothed(waves: Floats, sigma: float) -> float:

@@ -93,27 +93,18 @@ class AffineProblem:
     def _blocks(self, parameters: Floats) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
         """Yield rows, x, x U and z, a block at a time."""
         w, b, rest = _parts(parameters, self.logs.shape[1])
-        full = self._is_full(rest)
-        matrix = (rest + np.diag(w)).T if full else rest.T
         size = max(BLOCK // self.logs.shape[1], 1)
         for start in range(0, len(self.logs), size):
             rows = slice(start, start + size)
             x = self.logs[rows]
             u = self.directed[rows]
-            if full:
-                z = x @ matrix
-            else:
-                z = x * w
-                if rest.size:
-                    z += u @ matrix
+            z = x * w
+            if rest.size:
+                z += u @ rest.T
             z += b
             if max(z.max(), -z.min()) > _LARGEST_EXPONENT:
                 z -= z.max(axis=1, keepdims=True)
             yield rows, x, u, z
-
-    def _is_full(self, rest: Floats) -> bool:
-        """Whether W is one matrix of all classes."""
-        return bool(rest.size) and not self.directions.size
 
     def loss(self, parameters: Floats) -> float:
         """Return the total NLL without penalties."""
@@ -125,7 +116,7 @@ class AffineProblem:
         apart = w - w.mean()
         total = (penalties.diagonal * apart @ apart + penalties.bias * b @ b) / 2
         of_w, of_b = penalties.diagonal * apart, penalties.bias * b
-        of_rest, full = np.zeros_like(rest), self._is_full(rest)
+        of_rest = np.zeros_like(rest)
         if rest.size:
             total += penalties.rest * float((rest**2).sum()) / 2
             of_rest = penalties.rest * rest
@@ -143,11 +134,9 @@ class AffineProblem:
             of_b += np.ones(len(off)) @ off
             if rest.size:
                 of_rest += off.T @ u
-            if not full:
-                of_w += np.einsum("ij,ij->j", off, x)
-        if full:
-            of_w += np.diag(of_rest) - penalties.rest * np.diag(rest)
-            np.fill_diagonal(of_rest, 0.0)
+            of_w += np.einsum("ij,ij->j", off, x)
+        if not self.directions.size:
+            np.fill_diagonal(of_rest, 0.0)  # M has an empty diagonal.
         return float(total), np.concatenate([of_w, of_b, of_rest.ravel()])
 
     def curvature(self, parameters: Floats, penalties: Penalties) -> Floats:

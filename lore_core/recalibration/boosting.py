@@ -18,6 +18,7 @@ from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import rows_of
+from lore_core.recalibration.logistic_curves import smoothed_targets
 from lore_core.recalibration.logistic_regression import (
     LogisticRecalibration,
     Regression,
@@ -26,7 +27,6 @@ from lore_core.recalibration.logistic_regression import (
     regression_log_odds,
 )
 from lore_core.recalibration.other_classes import OtherClasses
-from lore_core.recalibration.platt_scaling import smoothed_targets
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor

@@ -14,11 +14,11 @@ from lore_core.data.probabilities import by_blocks, expit, top_log_odds
 from lore_core.data.rows import Rows
 from lore_core.data.rules import STRENGTH, Values
 from lore_core.data.validation import InputError, check_positive
-from lore_core.data.weights import as_weights, chosen_weights, weighed
+from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.recalibration.affine_problem import best_candidate
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.logistic_curves import smoothed_targets, soft_loss
 from lore_core.recalibration.other_classes import OtherClasses
-from lore_core.recalibration.platt_scaling import smoothed_targets
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -181,25 +181,19 @@ class LogisticProblem:
 
     def loss(self, parameters: Floats) -> float:
         """Return the total NLL."""
-        return self._loss_of(self._odds(parameters))
-
-    def _loss_of(self, odds: Floats) -> float:
-        # log(1 + e^x) without overflow, in a fifth of the time of logaddexp.
-        lost = np.maximum(odds, 0.0) + np.log1p(np.exp(-np.abs(odds))) - self.targets * odds
-        return float(weighed(lost, self.weights).sum())
+        return soft_loss(self._odds(parameters), self.targets, self.weights)[0]
 
     def penalised(self, parameters: Floats, strength: float) -> tuple[float, Floats]:
         """Return total NLL and penalty, and their gradient."""
         q = self.inputs.shape[1]
         shrunk = parameters.copy()
         shrunk[[0, -1]] = 0.0
-        odds = self._odds(parameters)
-        off = weighed(expit(odds) - self.targets, self.weights)
+        loss, off = soft_loss(self._odds(parameters), self.targets, self.weights)
         gradient = strength * shrunk
         gradient[:q] += self.inputs.T @ off
         gradient[q:-1] += np.bincount(self.predicted, off, self.n_classes)
         gradient[-1] += off.sum()
-        return self._loss_of(odds) + strength * float(shrunk @ shrunk) / 2, gradient
+        return loss + strength * float(shrunk @ shrunk) / 2, gradient
 
     def fit(self, start: Floats, strength: float, *, tolerance: float) -> Floats:
         """Minimise; ``tolerance``: share of the loss a step has to gain."""

@@ -15,8 +15,8 @@ from lore_core.data.arrays import Floats
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, check_integer
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.logistic_curves import PlattScaling
 from lore_core.recalibration.logistic_regression import feature_table
-from lore_core.recalibration.platt_scaling import PlattScaling
 
 if TYPE_CHECKING:
     import pandas as pd

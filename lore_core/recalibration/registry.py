@@ -55,28 +55,28 @@ METHODS = {
         standard=False,
     ),
     "platt": Method(
-        "platt_scaling:PlattScaling",
+        "logistic_curves:PlattScaling",
         _TOP,
         "Two classes, or few rows and only the confidence counts.",
     ),
     "beta": Method(
-        "beta_calibration:BetaCalibration",
+        "logistic_curves:BetaCalibration",
         _TOP,
         "Two classes: like Platt scaling, and a curve that may bend otherwise at each end.",
     ),
     "isotonic": Method(
-        "isotonic_regression:IsotonicRegression",
+        "step_functions:IsotonicRegression",
         _TOP,
         "A thousand rows or more, and a curve of no known shape.",
     ),
     "venn-abers": Method(
-        "isotonic_regression:VennAbers",
+        "step_functions:VennAbers",
         _TOP,
         "As isotonic regression with fewer rows: it never says 0 or 1.",
         standard=False,
     ),
     "histogram": Method(
-        "histogram_binning:HistogramBinning",
+        "step_functions:HistogramBinning",
         _TOP,
         "A few confidences that each can be checked, and many rows in each bin.",
     ),
@@ -99,12 +99,12 @@ METHODS = {
     "smooth": Method(
         "smooth_lore:SmoothLoRe",
         _PLACE,
-        "The confidence is wrong in places or groups that the classifier does not know.",
+        "The confidence is wrong in regions or groups that the classifier does not know.",
     ),
     "levels": Method(
         "smooth_lore:LevelLoRe",
         _PLACE,
-        "As LoRe smooth, where the worst bin, place or group counts more than NLL.",
+        "As LoRe smooth, where the worst bin, region or group counts more than NLL.",
         standard=False,
     ),
 }

@@ -22,7 +22,7 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.beta_calibration import total_loss
+from lore_core.recalibration.logistic_curves import fitted_curve
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
 from lore_core.recalibration.lore import corrected
 
@@ -283,18 +283,10 @@ def global_line(
     confidence: Floats, outcome: Floats, rows: Floats | None = None
 ) -> tuple[float, float]:
     """Return slope and intercept of a logistic curve through left-out confidences (n,)."""
-    from scipy.optimize import minimize
-
-    odds, start = logit(confidence_within(confidence)), np.array([1.0, 0.0])
+    odds = logit(confidence_within(confidence))
     ends = np.column_stack([odds, np.ones(len(odds))])
-
-    def loss(line: Floats) -> tuple[float, Floats]:
-        off = line - start
-        value, gradient = total_loss(line, ends, outcome, rows)
-        return value + _LINE_STRENGTH * float(off @ off) / 2, gradient + _LINE_STRENGTH * off
-
-    found = minimize(loss, start, jac=True, method="BFGS").x
-    return float(found[0]), float(found[1])
+    slope, intercept = fitted_curve(ends, outcome, rows, strength=_LINE_STRENGTH).tolist()
+    return slope, intercept
 
 
 def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:

@@ -193,14 +193,15 @@ def rows_with(dataset: Dataset, words: str) -> Mask:
     value of it, that value alone), or a bound (``age >= 60``, ``confidence < 0.7``). Columns are
     ``predicted``, ``true``, ``confidence``, groups and metadata. Case does not count.
     """
-    columns = _columns(dataset)
+    columns = columns_of(dataset)
     found = np.ones(len(dataset), dtype=bool)
     for condition in filter(None, (part.strip() for part in words.split(","))):
         found &= _meets(columns, condition, len(dataset))
     return found
 
 
-def _columns(dataset: Dataset) -> dict[str, pd.Series]:
+def columns_of(dataset: Dataset) -> dict[str, pd.Series]:
+    """Return what is known of the rows, by names in small letters: classes, confidence, columns."""
     names = np.array(dataset.class_names, dtype=object)
     columns = {
         "predicted": pd.Series(names[dataset.predictions]),

@@ -38,12 +38,14 @@ from lore_core.view.methods import (
     group_reports_of,
     grouping_of,
     recalibrators_of,
+    remaining_of,
     simulating_of,
     summary_of,
 )
 from lore_core.view.where import (
     compositions_of,
     curve_of,
+    overall_of,
     ranking_of,
     retraining_of,
     subgroups_of,
@@ -101,6 +103,7 @@ class Findings:
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
+    remaining: str = ""  #: What a global method would leave, in a sentence
     search: SubgroupSearch = field(init=False)  #: Where the confidence is worse than on average
     #: What the regions among the subgroups are made of, by their number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
@@ -223,6 +226,9 @@ def _curve(findings: Findings, progress: Progress | None) -> None:
 def _subgroups(findings: Findings, progress: Progress | None) -> None:
     findings.search = subgroups_of(findings.view, progress=progress)
     findings.verdict = verdict_of(findings.view, findings.search)
+    found = None if findings.verdict.level == "good" else remaining_of(findings.view, progress)
+    if found is not None:
+        findings.remaining = found.sentence(overall_of(findings.view))
     findings.compositions = compositions_of(findings.view, findings.search)
     if findings.search.subgroups:
         findings.gains = gains_of(findings.view)

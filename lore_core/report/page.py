@@ -16,7 +16,7 @@ from lore_core.figures.browser.landscape import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.style import method_color
 from lore_core.figures.svg import Drawing, page_rules, png_url
-from lore_core.metrics.catalogue import REPORT_TABLE, WORST_CELL
+from lore_core.metrics.catalogue import GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, describe_composition, telling_rows
 from lore_core.regions.field import rows_outline
@@ -65,6 +65,7 @@ def report_page(
     }
     files = render("files.html", contents=contents, notes=notes, rerun=rerun)
     sections = [
+        ("summary", "Summary", _summary(findings, drawings)),
         ("numbers", "The numbers", _numbers(findings, drawings)),
         ("where", "Where it is wrong", _subgroups(findings)),
         ("map", "On the map", _landscape(findings, landscape, drawings)),
@@ -93,6 +94,28 @@ def report_page(
         sections=sections,
         version=version,
         digest=digest,
+    )
+
+
+def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Say on one page what the sections come to."""
+    result, is_top = findings.comparison, findings.view.target == TOP_LABEL
+    conclusions = [("where", findings.remaining)]
+    if result is not None:
+        found = conclude_recalibration(result, findings.search if is_top else None)
+        conclusions.append(("recalibrators", found.sentence))
+    if findings.group_reports:
+        found = conclude_groups(findings.group_reports, findings.min_group_size)
+        conclusions.append(("groups", found.sentence))
+    conclusions.append(("decisions", findings.reward_sentence))
+    tiles = [item.name for item in (TILES if findings.view.is_local else GLOBAL_TILES)]
+    table = metric_table(findings.summary, findings.chance).set_index("metric", drop=False)
+    return render(
+        "summary.html",
+        conclusions=[(anchor, sentence) for anchor, sentence in conclusions if sentence],
+        tiles=table.loc[tiles].to_dict("records"),
+        picture=drawings.get("landscape", drawings["reliability"]),
+        is_map="landscape" in drawings,
     )
 
 

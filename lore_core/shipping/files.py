@@ -1,14 +1,16 @@
 """Files through a saved recalibrator: in chunks, many by several processes."""
 
+import csv
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
@@ -18,11 +20,14 @@ from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import listed
 from lore_core.data.probabilities import spread_confidence
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import InputError, check_integer, repeated
+from lore_core.data.validation import InputError, check_finite, check_integer, repeated
+from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
-from lore_core.shipping.tables import numbers, open_table, texts, with_columns
 
+_SUFFIXES = (".parquet", ".csv")
+_SEPARATORS = (",", ";", "\t", "|")
+_NUMBERS = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_floating)
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
 #: Key of a file's metadata that says what it was made of.
 _MADE_OF = "lore_lens_recalibrated"
@@ -169,7 +174,7 @@ def _recalibrated(
     given = _probabilities(columns, chunk, predicted, len(classes))
     features = None
     if columns.features:
-        features = np.column_stack([_finite(chunk, name) for name in columns.features])
+        features = np.column_stack([numbers(chunk, name) for name in columns.features])
     new = predictor.predict(
         given,
         features,
@@ -205,25 +210,13 @@ def _probabilities(
     columns: _Columns, chunk: pa.Table, predicted: Ints | None, n_classes: int
 ) -> Floats:
     if columns.second is not None:
-        one = _finite(chunk, columns.probabilities[0])
+        one = numbers(chunk, columns.probabilities[0])
         return np.column_stack([1.0 - one, one] if columns.second else [one, 1.0 - one])
     if columns.probabilities:
-        return np.column_stack([_finite(chunk, name) for name in columns.probabilities])
+        return np.column_stack([numbers(chunk, name) for name in columns.probabilities])
     assert predicted is not None  # _find made sure of it
-    confidence = _finite(chunk, _CONFIDENCE)
+    confidence = numbers(chunk, _CONFIDENCE)
     return spread_confidence(confidence, predicted, n_classes)
-
-
-def _finite(chunk: pa.Table, name: str) -> Floats:
-    values = numbers(chunk, name)
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"column '{name}' must be finite; got {values[row]} at row {row}. Drop or fill such "
-            "rows."
-        )
-    return values
 
 
 def _counted_on(message: str, start: int) -> str:
@@ -306,3 +299,158 @@ def _made_of(path: Path) -> str | None:
         return None
     text = about.get(_MADE_OF.encode())
     return None if text is None else str(text, "ascii", "replace")
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of rows, read from its beginning to its end."""
+
+    path: Path
+    columns: list[str]
+    separator: str | None = None  #: Of CSV, all of it read as text; None: Parquet
+
+    @property
+    def name(self) -> str:
+        """The file's name, for errors."""
+        return self.path.name
+
+    def chunks(self, size: int) -> Iterator[tuple[pa.Table, float]]:
+        """Yield tables of ``size`` rows, and the share of the file that is read."""
+        with _refusing_damage(self.path):
+            yield from self._parquet(size) if self.separator is None else self._csv(size)
+
+    def _parquet(self, size: int) -> Iterator[tuple[pa.Table, float]]:
+        done = 0
+        # No reading ahead: it would hold whole row groups.
+        with pa.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=2**20) as file:
+            for table in _of_size(file.iter_batches(batch_size=size), size):
+                done += table.num_rows
+                yield table, done / file.metadata.num_rows
+
+    def _csv(self, size: int) -> Iterator[tuple[pa.Table, float]]:
+        n_bytes = max(self.path.stat().st_size, 1)
+        with self.path.open("rb") as file:
+            # All as text, so that other columns are copied unchanged.
+            reader = pd.read_csv(
+                file,
+                sep=self.separator,
+                dtype=str,
+                na_filter=False,
+                index_col=False,
+                chunksize=size,
+                encoding="utf-8-sig",
+            )
+            for frame in reader:
+                table = pa.Table.from_pandas(frame, preserve_index=False)
+                # (Not pandas' metadata: some columns become numbers.)
+                yield table.replace_schema_metadata(None), min(file.tell() / n_bytes, 1.0)
+
+    @contextmanager
+    def writer(
+        self, target: Path, metadata: Mapping[str, str]
+    ) -> Iterator[Callable[[pa.Table], None]]:
+        """Open a file of the same kind for writing in chunks; ``metadata`` is for Parquet."""
+        with ExitStack() as stack:
+            out: Any = None
+
+            def write(table: pa.Table) -> None:
+                nonlocal out
+                is_first = out is None
+                if self.separator is not None:
+                    out = out or stack.enter_context(target.open("w", encoding="utf-8", newline=""))
+                    table.to_pandas().to_csv(out, sep=self.separator, index=False, header=is_first)
+                    return
+                if is_first:
+                    about: dict[Any, Any] = {**(table.schema.metadata or {}), **metadata}
+                    schema = table.schema.with_metadata(about)
+                    out = stack.enter_context(pa.parquet.ParquetWriter(target, schema))
+                out.write_table(table.replace_schema_metadata(out.schema.metadata))
+
+            yield write
+
+
+def _refusing_damage(path: Path) -> AbstractContextManager[None]:
+    errors = (pa.ArrowException, pd.errors.ParserError, OSError, ValueError)
+    return refusing_damage(path.name, f"{path.suffix.lower()} file", *errors)
+
+
+def open_table(path: Path) -> TableFile:
+    """Open a .parquet or .csv file; InputError if unreadable or with repeated names."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(
+            f"'{path.name}' must be a .parquet or .csv file to be read in chunks; got "
+            f"'{path.suffix}'. Save it as one of those."
+        )
+    if not path.exists():
+        raise InputError(f"'{path.name}' must be a file that exists; there is none.")
+    with _refusing_damage(path):
+        if path.suffix.lower() == ".parquet":
+            table = TableFile(path, pa.parquet.read_schema(path).names)
+        else:
+            table = _open_csv(path)
+    for twice in repeated(table.columns):
+        raise InputError(f"'{path.name}' has two columns named {twice!r}. Rename one.")
+    return table
+
+
+def _open_csv(path: Path) -> TableFile:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = file.readline()
+        separator = max(_SEPARATORS, key=first.count)
+        file.seek(0)
+        columns = next(csv.reader(file, delimiter=separator), [])
+    if not columns:
+        raise InputError(f"'{path.name}' must begin with the names of its columns; it is empty.")
+    return TableFile(path, columns, separator)
+
+
+def numbers(table: pa.Table, name: str) -> Floats:
+    """Return a column of finite numbers; InputError naming the row in the chunk."""
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if any(is_number(column.type) for is_number in _NUMBERS):
+        found = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    else:
+        values = enumerate(column.to_pylist())
+        found = np.array([_number(value, name, row) for row, value in values])
+    check_finite(found, name)
+    return found
+
+
+def _number(value: object, name: str, row: int) -> float:
+    try:
+        return float(str(value)) if value is not None and str(value).strip() else np.nan
+    except ValueError as error:
+        raise InputError(
+            f"column '{name}' must hold numbers; got {value!r} at row {row}."
+        ) from error
+
+
+def texts(table: pa.Table, name: str) -> NDArray[np.object_]:
+    """Return a column as text."""
+    return np.array([str(value) for value in table.column(name).to_pylist()], dtype=object)
+
+
+def with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
+    """Put columns of numbers or texts into a table, replacing those of their names."""
+    for name, values in new.items():
+        column = pa.array(values, pa.float64() if values.dtype.kind == "f" else pa.string())
+        index = table.schema.get_field_index(name)
+        if index < 0:
+            table = table.append_column(name, column)
+        else:
+            table = table.set_column(index, name, column)
+    return table
+
+
+def _of_size(batches: Iterator[Any], size: int) -> Iterator[Any]:
+    """Join the small batches of small row groups."""
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(item.num_rows for item in held) >= size:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)

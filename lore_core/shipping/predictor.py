@@ -19,8 +19,7 @@ from lore_core.data.validation import (
     check_lengths,
 )
 from lore_core.embedding.result import Embedding, chosen_map
-from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.saved import load_recalibrator
+from lore_core.recalibration.base import Recalibrator, load_recalibrator
 
 
 class Predictor:

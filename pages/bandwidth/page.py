@@ -67,6 +67,7 @@ def _around(gamma: float) -> list[float]:
 
 def _curves(view: View, chance: Any, *, of_all: bool, n_rows: int) -> CurveKey:
     """Draw local errors over γ on one map or several."""
+    picture = st.container()
     left, right = st.columns([1.3, 1], vertical_alignment="bottom")
     compared = [view.map_name]
     if not of_all:
@@ -93,7 +94,8 @@ def _curves(view: View, chance: Any, *, of_all: bool, n_rows: int) -> CurveKey:
     chart = bandwidth_figure(
         curves, metric=metric, rows=f"{rows}, {view.bins_in_words}", gamma=view.gamma, null=null
     )
-    show_chart(chart, "curve")
+    with picture:
+        show_chart(chart, "curve")
     return metric
 
 

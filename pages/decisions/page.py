@@ -1,5 +1,7 @@
 """Decisions: is recalibration worth it at the reader's costs?"""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -134,14 +136,14 @@ known = compute.gains(top_label)
 losses, gains = (
     (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
 )
-conclusion = conclude_retraining(
-    losses,
-    gains,
-    unsure_cost=unsure,
-    has_features=evaluation.features is not None,
-    weighted=evaluation.weights is not None,
-)
-answer.info(plain(sentence), icon=":material/balance:")
+known_about: dict[str, Any] = {
+    "unsure_cost": unsure,
+    "has_features": evaluation.features is not None,
+    "weighted": evaluation.weights is not None,
+}
+conclusion = conclude_retraining(losses, **known_about).sentence
+at_costs = conclude_retraining(losses, gains, **known_about).sentence.removeprefix(conclusion)
+answer.info(f"**{plain(sentence)}**  \n{plain(conclusion)}", icon=":material/balance:")
 with picture:
     show_chart(
         reward_figure(
@@ -157,11 +159,13 @@ tabs = st.tabs(
 )
 if tabs[0].open:
     with tabs[0]:
-        st.markdown(plain(conclusion.sentence))
         if by == _SUBGROUP and losses is not None:
             st.caption("Bounds on held-out rows of the subgroup.")
+        elif losses is None:
+            st.caption("The rows are too few to estimate it.")
         elif losses is not None and gains is not None:
             _show_steps(losses, gains, who)
+            st.caption(plain(at_costs.strip()))
 if tabs[1].open:
     with tabs[1]:
         _show_methods(own, first, ratio)

@@ -92,7 +92,7 @@ def _one_group(
                 reliability_figure(
                     compute.group_reliability(view, result, method, by, group, inside),
                     rows=f"{group}, {found['rows']:,} evaluation rows",
-                    height=360,
+                    height=320,
                     title=method,
                 ),
                 f"group_{place}",
@@ -110,7 +110,7 @@ def _one_group(
     titles = [f"{group}: {method}" for method in (before, after)]
     rows, key = f"{group}, {view.kernel_in_words}", (by, group)
     pair = before, after
-    _, charts = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=420)
+    _, charts = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=360)
     for column, place, chart in zip(st.columns(2), ("before", "after"), charts, strict=True):
         with column:
             show_chart(chart, f"place_{place}")

@@ -9,12 +9,13 @@ import streamlit as st
 
 from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
+from lore_core.figures.pictures.landscape_picture import Value
 from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.map_rows import wait_until_drawn
-from pages.landscape.picture import KEY, is_live, show_asked, show_picture
+from pages.landscape.picture import KEY, color_choices, colors_of, is_live, show_asked, show_picture
 from pages.landscape.region import (
     ASKED,
     DIVIDED_TAB,
@@ -55,6 +56,9 @@ from pages.shared.subgroups import (
 from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
+#: What colours of the local error mean.
+_ERRORS: dict[str, Value] = {"signed error": "signed", "absolute error": "absolute"}
+
 
 def _choose_bin(table: ReliabilityTable, number: int) -> None:
     if number in np.flatnonzero(table.count):
@@ -88,55 +92,55 @@ table = compute.reliability(view)
 errors = compute.errors(view)
 
 answer = st.container(key="main_answer", gap="xsmall")
-toolbar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="toolbar")
-value = one_of(
-    "Error",
-    ["signed", "absolute"],
-    **linked("error"),
-    help="signed: red is overconfident, blue underconfident. absolute: the LCE.",
-    into=toolbar,
-)
-layer = one_of(
-    "Picture",
-    ["field", "rows", "both", "3-D"],
-    **linked("picture"),
-    help="field: the error everywhere on the map. rows: each row as a point. 3-D: the LCE as "
-    "height. On a 3-D map the rows are always drawn.",
-    into=toolbar,
-)
-chosen = bin_control(
-    toolbar.container(width=150),
-    table,
-    "Confidence bin",
-    ["all", "worst", "best"],
-    "bin",
-    f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
-    "Or click a bar of the diagram.",
-)
-words = toolbar.text_input(
-    "Find rows",
-    **linked(ASKED),
-    placeholder="predicted: Shirt; confidence < 0.7",
-    icon=":material/search:",
-    on_change=forget_region,
-    width=290,
-    help="Marks rows on the map and in the charts, and reports on them. A word of any column, or "
-    "conditions with commas between them, which must all hold. Columns: predicted, true, "
-    "confidence, groups and metadata.",
-).strip()
-beyond = toolbar.toggle(
-    "Significant only",
-    **linked("beyond"),
-    help="Colour only the subgroups listed below, each tested on held-out rows, and show beside "
-    "the LCE what a calibrated model has.",
-)
+picture, side = st.container(key="main_picture").columns([2.3, 1], gap="medium")
+with side.container(key="toolbar", gap="small"):
+    layer = one_of(
+        "Picture",
+        ["field", "rows", "both", "3-D"],
+        **linked("picture"),
+        help="field: the error everywhere on the map. rows: each row as a point. 3-D: the LCE as "
+        "height. On a 3-D map the rows are always drawn.",
+    )
+    left, right = st.columns(2, vertical_alignment="bottom")
+    by = left.selectbox(
+        "Colour by",
+        [*_ERRORS, *color_choices(view.evaluation)],
+        **linked("color"),
+        help="signed error: red is overconfident, blue underconfident. absolute error: the LCE. "
+        "By anything else the rows are drawn one by one.",
+    )
+    chosen = bin_control(
+        right,
+        table,
+        "Confidence bin",
+        ["all", "worst", "best"],
+        "bin",
+        f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
+        "Or click a bar of the diagram.",
+    )
+    words = st.text_input(
+        "Find rows",
+        **linked(ASKED),
+        placeholder="predicted: Shirt; confidence < 0.7",
+        icon=":material/search:",
+        on_change=forget_region,
+        help="Highlights rows on the map and in the charts, and reports on them. A word of any "
+        "column, or conditions with commas between them, which must all hold. Columns: predicted, "
+        "true, confidence, groups and metadata.",
+    ).strip()
+    beyond = st.toggle(
+        "Significant only",
+        **linked("beyond"),
+        help="Colour only the subgroups listed below, each tested on held-out rows, and show "
+        "beside the LCE what a calibrated model has.",
+    )
 map_name, on_map = map_control(view, shared.popover)
 
 scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
 headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
 answer.container(key="said").caption(unbroken(sentence))
-picture = st.container(key="main_picture")
+details = st.container()
 below = st.container()
 tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
@@ -164,11 +168,11 @@ if search is not None:
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
 marked = marked_rows(scene, search, chosen_one, words)
 export_selection(None if marked is None else marked.rows)
+colors = None if by in _ERRORS else colors_of(scene, by)
 with picture:
-    big, side = st.columns([2.1, 1], gap="medium")
-    with big:
-        show_picture(scene, search, chosen_one, marked, value, layer)
-
+    value = _ERRORS.get(by, "signed")
+    show_picture(scene, search, chosen_one, marked, value, layer, colors)
+with details:
     if search is not None and chosen_one is not None:
         subgroup, inside = search.subgroups[chosen_one], search.mask(chosen_one)
         region_panel(
@@ -196,34 +200,39 @@ if tabs[2].open:
 wait_until_drawn()
 # After all else: Plotly, as it loads and draws, would hold up what the map paints.
 with side.container(key="side_charts"):
-    show_chart(
-        reliability_figure(
-            table,
-            rows=f"{view.rows}; click a bar",
-            chosen=chosen,
-            highlighted=None
-            if marked is None
-            else (marked.name, reliability_of(view, marked.rows)),
-            height=330,
-            title="Confidence bins",
-        ),
-        "chooser",
-        narrow=True,
-        on_pick=partial(_choose_bin, table),
-    )
-    show_chart(
-        cdf_figure(
-            {"LCE": errors.absolute[rows]}
-            if marked is None
-            else {"all": errors.absolute[rows], marked.name: errors.absolute[marked.rows]},
-            rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
-            global_error=None if chosen is None else float(abs(table.gap[chosen])),
-            null=chance,
-            highlighted="" if marked is None else marked.name,
-            title="LCE over rows",
-        ),
-        "cdf",
-        narrow=True,
-    )
+    bins, cdf = st.tabs(["Confidence bins", "LCE over rows"], **linked("beside"))
+    if bins.open:
+        with bins:
+            show_chart(
+                reliability_figure(
+                    table,
+                    rows=f"{view.rows}; click a bar",
+                    chosen=chosen,
+                    highlighted=None
+                    if marked is None
+                    else (marked.name, reliability_of(view, marked.rows)),
+                    height=330,
+                    title="Confidence bins",
+                ),
+                "chooser",
+                narrow=True,
+                on_pick=partial(_choose_bin, table),
+            )
+    if cdf.open:
+        with cdf:
+            show_chart(
+                cdf_figure(
+                    {"LCE": errors.absolute[rows]}
+                    if marked is None
+                    else {"all": errors.absolute[rows], marked.name: errors.absolute[marked.rows]},
+                    rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
+                    global_error=None if chosen is None else float(abs(table.gap[chosen])),
+                    null=chance,
+                    highlighted="" if marked is None else marked.name,
+                    title="LCE over rows",
+                ),
+                "cdf",
+                narrow=True,
+            )
 whole_landscape(view, chosen)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

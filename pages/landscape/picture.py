@@ -3,12 +3,16 @@
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from lore_core.data.dataset import Dataset
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
-from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
+from lore_core.figures.pictures.landscape import row_colors
+from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
 from lore_core.regions import Field
+from lore_core.regions.rows import columns_of
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
 from pages.landscape.map_rows import field_parts, glimpse_of, map_rows, rows_of
@@ -30,6 +34,11 @@ from pages.shared.rows import picked_row
 from pages.shared.subgroups import choose_subgroup, color_limit, live_scene, search_key
 
 KEY = "landscape"
+#: What is known of every row, and what its outcome is called.
+_KNOWN = ["confidence", "correctness", "predicted class", "true class", "effective neighbours"]
+_OUTCOMES = ("correct", "wrong")
+#: Features of which one can be chosen as colour.
+_MAX_FEATURES = 200
 _HINT = (
     "Shift and drag, or the lasso, reports on the rows inside; a click on a number inspects a "
     "subgroup, on a ring shows its row below."
@@ -40,6 +49,34 @@ _HINT_IN_SPACE = (
 )
 
 
+def colors_of(scene: Scene, by: str) -> RowColors:
+    """Return the colours of all evaluation rows by one of :func:`color_choices`."""
+    dataset, target = scene.view.evaluation, scene.view.target_rows
+    match by:
+        case "confidence":
+            column = pd.Series(target.confidence)
+        case "correctness":
+            column = pd.Series(np.where(target.outcome == 1, *_OUTCOMES))
+        case "effective neighbours":
+            column = pd.Series(scene.errors.effective_size)
+        case "predicted class" | "true class":
+            column = columns_of(dataset)[by.split()[0]]
+        case _:
+            known, names = columns_of(dataset), dataset.feature_names or ()
+            column = known.get(by.lower(), pd.Series(dtype=float))
+            if dataset.features is not None and by in names and by.lower() not in known:
+                column = pd.Series(dataset.features[:, names.index(by)])
+    return row_colors(by, column)
+
+
+def color_choices(dataset: Dataset) -> list[str]:
+    """Return what rows can be coloured by beside their error: what is known of each."""
+    frames = [frame for frame in (dataset.groups, dataset.metadata) if frame is not None]
+    names = [str(name) for frame in frames for name in frame.columns]
+    features = (dataset.feature_names or ())[:_MAX_FEATURES]
+    return list(dict.fromkeys([*_KNOWN, *names, *map(str, features)]))
+
+
 def show_picture(
     scene: Scene,
     search: SubgroupSearch | None,
@@ -47,8 +84,14 @@ def show_picture(
     marked: Marked | None,
     value: Value,
     layer: Literal["field", "rows", "both", "3-D"],
+    colors: RowColors | None = None,
 ) -> None:
-    """Draw the landscape, with the subgroups found, and the chosen one, from 0."""
+    """Draw the landscape, with the subgroups found, and the chosen one, from 0.
+
+    ``colors``: of the rows, instead of their errors; without the field then.
+    """
+    if colors is not None:
+        layer = "rows"
     common: dict[str, Any] = {
         "value": value,
         "limit": color_limit(scene),
@@ -66,6 +109,7 @@ def show_picture(
         return
     selection = drawn_region(scene.axes, scene.on)
     common |= {
+        "colors": colors,
         "worst": scene.table(scene.worst),
         "n_total": int(scene.shown.sum()),
         "labels": scene.classes,
@@ -109,8 +153,8 @@ def _show_map(
 ) -> None:
     view = scene.view
     rows_key = repr((*view.key("target", "n_bins", "binning"), scene.on.digest))
-    fields = None
-    if scene.only is None:  # else what is shown is tested anew at every γ
+    fields, is_colored = None, isinstance(picture.scale, RowColors)
+    if scene.only is None and not is_colored:  # else what is shown is tested anew at every γ
         against = None if search is None else search.against
         looked_for = (rows_key, view.key("maps"), scene.bin_index, against)
         fields = field_parts(repr(looked_for), view, scene.bin_index, scene.on, search)
@@ -125,7 +169,7 @@ def _show_map(
         only=scene.only is not None,
         row=picked_row(view.evaluation),
         glimpse=glimpse_of(view.evaluation),
-        gammas=tuple(GAMMAS),
+        gammas=() if is_colored else tuple(GAMMAS),
         fields_key="" if fields is None else fields.address,
         address=map_rows(scene, rows_key, fields).address,
         **shown,

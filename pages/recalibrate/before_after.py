@@ -21,6 +21,7 @@ from pages.shared.charts import chart_line, diagram_choice, show_chart, show_rel
 from pages.shared.controls import bin_control, linked, map_control, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
+from pages.shared.maps import plane_of
 from pages.shared.methods import pair_controls, pair_of_maps
 
 _SIDES = ("before", "after")
@@ -53,6 +54,8 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> Pair:
     rows, bin_name = _rows(head[2], result, before, first)
     pair = Pair(before, after, rows, bin_name)
     on_name, on_map = on = map_control(view, head[3])
+    if on_map.n_components != 2:
+        on_name, on_map = on = plane_of(view) or on
     points = view.points(on=on_map)
     if points.shape[1] != 2:
         pictures.info(

@@ -28,7 +28,7 @@ from pages.shared.maps import (
     planar_maps,
     seconds,
 )
-from pages.shared.session import current
+from pages.shared.session import HISTORY, PICKS, current, name_in_link
 from pages.shared.tasks import current_job
 
 #: Bandwidths the slider offers.
@@ -42,6 +42,8 @@ _FALLBACKS = ("PCA 2-D", "All features")
 #: Controls whose setting lives in the link; the page shown, and those that were made on it.
 _LINKED, _PAGE, _MADE = "_linked", "_page", "_made"
 _VIEW = "_view_shown"
+#: Settings and picks as they were noted last; changes that can be undone; picks in the link.
+_NOTED, _MAX_CHANGES, _LINKED_PICKS = "_noted", 50, ("region", "place")
 
 
 def linked(key: str) -> dict[str, str]:
@@ -69,6 +71,33 @@ def keep_settings(page: str) -> None:
     for key in st.session_state.get(_LINKED, set()) - st.session_state[_MADE]:
         if key in st.session_state and key not in st.query_params:
             st.session_state[key] = st.session_state[key]
+
+
+def note_changes() -> None:
+    """Note which settings and picks were changed since they were noted last, for :func:`undo`."""
+    state = st.session_state
+    now = {name: state[name] for name in (*state.get(_LINKED, ()), *PICKS) if name in state}
+    before = state.get(_NOTED, now)
+    # (A control that was not there before is no change; a pick is.)
+    names = {*PICKS, *(before.keys() & now.keys())}
+    changed = {name: before.get(name) for name in names if before.get(name) != now.get(name)}
+    state[_NOTED] = now
+    if changed:
+        state[HISTORY] = [*state.get(HISTORY, ()), changed][-_MAX_CHANGES:]
+
+
+def undo() -> None:
+    """Take the last change of settings or picks back."""
+    state = st.session_state
+    *state[HISTORY], last = state[HISTORY]
+    for name, value in last.items():
+        if value is None:
+            state.pop(name, None)
+        else:
+            state[name] = value
+    state[_NOTED] = state[_NOTED] | last
+    for parameter in _LINKED_PICKS:
+        name_in_link(parameter, None)  # else it would be taken from there again
 
 
 def theme_mode() -> Mode:
@@ -217,6 +246,18 @@ class Settings:
     """The settings all pages share, folded into the header; ``own_gamma``: the picture has γ."""
 
     def __init__(self, container: DeltaGenerator, *, own_gamma: bool = False) -> None:
+        note_changes()
+        container.button(
+            "Undo",
+            icon=":material/undo:",
+            type="tertiary",
+            width="content",
+            key="undo",
+            on_click=undo,
+            disabled=not st.session_state.get(HISTORY),
+            shortcut="Ctrl+Z",
+            help="Takes the last change of settings or selections back.",
+        )
         self.summary = container.container(width="content")
         self.popover = container.popover(
             "Settings", icon=":material/tune:", type="tertiary", width="content"

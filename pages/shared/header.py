@@ -19,15 +19,15 @@ def question(title: str, text: str, *, names_data: bool = True) -> DeltaGenerato
     Returns where the page's settings go.
     """
     head = st.container(key="head", gap="xsmall")
+    head.html('<a class="skip" href="#map">Skip to the map</a>')
     if not names_data or not is_loaded():
         head.subheader(title, anchor=False, help=text)
         return head
     dataset = current().dataset
-    left, right = head.columns([1, 1.7], vertical_alignment="center")
-    left.subheader(title, anchor=False, help=text)
-    with right.container(
-        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
-    ):
+    row = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
+    line = head.container(**row, horizontal_alignment="distribute")
+    line.subheader(title, anchor=False, help=text, width="content")
+    with line.container(**row, width="content"):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
         st.caption(_rows_words(), width="content")
         settings = st.container(

@@ -52,7 +52,10 @@ def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], Non
     st.session_state[f"{key}_answers"] = answers
     with st.container(gap=None):
         # It answers by itself while the page runs: it is not out of date.
-        st.html(f"<style>.st-key-{key}[data-stale=true] {{ opacity: 1 !important; }}</style>")
+        st.html(
+            f"<style>.st-key-{key}[data-stale=true] {{ opacity: 1 !important; }}</style>"
+            '<span id="map" tabindex="-1"></span>'
+        )
         scene = replace(live, view=_seen(live.map_key, live.whole)).packed_scene()
         _mount(scene, key, live.map_key, live.whole, tuple(answers))
 

@@ -26,7 +26,11 @@ _EXPORTED = "_exported"
 #: The mapping with which files were last read, or could not be.
 READ_MAPPING = "_read_mapping"
 #: What a reader picked on the data that are shown; it means nothing on others.
-_PICKS = ("_picked_row", "_picked_value", "_region", "_place")
+PICKS = ("_picked_row", "_picked_value", "_region", "_place")
+
+
+#: Settings and picks that were changed, as they were before each change.
+HISTORY = "_history"
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def _show(loaded: Loaded) -> None:
 
 
 def _forget_picks() -> None:
-    for name in _PICKS:
+    for name in (*PICKS, HISTORY):
         st.session_state.pop(name, None)
 
 

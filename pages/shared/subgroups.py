@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -197,7 +198,10 @@ def small_charts(view: View, gammas: Iterable[float], height: int) -> None:
     for column, gamma in zip(st.columns(len(shown)), shown, strict=True):
         at, title = view.with_(gamma=gamma), f"γ = {gamma:g}"
         with column:
-            _, _, chart = _drawn(at, plane, title=title, height=height)
+            _, field, chart = _drawn(at, plane, title=title, height=height)
+            if not np.isfinite(field.signed).any():
+                chart = replace(chart, title=f"{title}: too few neighbours everywhere")
+            chart = replace(chart, subtitle=f"{view.rows}, {plane[0]}")
             show_chart(chart, f"field_at_{gamma:g}", narrow=True, caption=" ")
 
 

@@ -191,7 +191,7 @@ class TestProgress:
         os.close(ours)
         assert re.search(r"\r *\d+%  simulation 40 of 40", shown)
         assert shown.endswith("\r")  # what was shown is wiped
-        assert result.stdout.startswith("Rows with region overconfident")
+        assert result.stdout.startswith("Overconfident by ")
 
 
 class TestFiles:
@@ -233,10 +233,10 @@ def test_a_check_fails_with_its_own_code_and_says_so_in_junit(file, tmp_path, ca
     limits = ["--max-ece", "90", "--max-subgroup", "1", "--junit", str(path)]
     assert main(["check", file, *limits]) == 3
     said = capsys.readouterr().out
-    assert re.search(r"worst place, points +1.0 .* exceeded\n", said)
+    assert re.search(r"worst subgroup, points +1.0 .* exceeded\n", said)
     assert "1 of 2 limits exceeded" in said
     suite = ElementTree.parse(path).getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")
-    assert failure.get("message").startswith("exceeded: worst place is ")
+    assert failure.get("message").startswith("exceeded: worst subgroup is ")
     assert main(["check", file, "--max-ece", "90"]) == 0

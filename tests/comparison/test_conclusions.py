@@ -193,7 +193,7 @@ def test_the_best_method_and_the_place(rows):
     conclusion = conclude_recalibration(result, search)
     assert conclusion.is_significant
     assert conclusion.sentence.startswith(
-        "“fix” is significantly better than doing nothing, the best of 2 on NLL: "
+        "“fix” is significantly better than doing nothing and than the other method on NLL: "
     )
     held = search.subgroups[0].held_out
     assert set(held) < set(search.subgroups[0].rows)
@@ -303,8 +303,8 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
     conclusion = conclude_retraining(LOSSES, REWARDS, unsure_cost=2.0)
     assert conclusion.is_significant
     for words in (
-        "10.1 points, a curve of the confidence alone gains at most 0.42",
-        "apart by their class and features gains at least 1.70 more",
+        "confidence gains at most 0.42 of 10.1 points of Brier score",
+        "class and features gain at least 1.70 more",
         "gains at most 0.12 a row",
         "gain 1 more than a fitted curve (95 %: 0.8 to 1.2)",
     ):
@@ -312,7 +312,11 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
     none = replace(LOSSES, grouping=Gain(0.001, 0.0, 0.004))
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     sentence = conclude_retraining(none, unknown).sentence
-    assert "that class and features tell rows of one confidence apart is not shown." in sentence
+    assert sentence.startswith("Recalibrate: a curve of the confidence gains at most 0.42 of 10.1")
+    assert "that class and features gain more is not shown." in sentence
+    nothing = replace(none, calibration=Gain(0.001, 0.0, 0.003))
+    assert conclude_retraining(nothing).sentence.startswith("Neither recalibration nor retraining")
+    assert not conclude_retraining(nothing).is_significant
     assert "cannot be tested on these rows." in sentence
     small = replace(LOSSES, grouping=Gain(0.002, 0.0005, 0.004))
     assert "not shown to be worth 0.10." in conclude_retraining(small).sentence

@@ -48,7 +48,7 @@ def test_the_worst_place_is_the_one_that_is_surely_worst():
     subgroups = pd.DataFrame(found, columns=columns)
     (row,) = check_subgroups(subgroups, 0.26).to_dict(orient="records")
     numbers = {"limit": 0.26, "value": 0.35, "low": 0.27, "high": 0.45}
-    assert row == {"check": "worst place", **numbers, "result": "exceeded", "where": "unsure"}
+    assert row == {"check": "worst subgroup", **numbers, "result": "exceeded", "where": "unsure"}
     assert list(check_subgroups(subgroups, 0.3)["result"]) == ["not sure"]
     assert list(check_subgroups(subgroups[:0], 0.0)["result"]) == ["met"]
 

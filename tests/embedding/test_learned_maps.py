@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lore_core.data.progress import Cancelled
-from lore_core.embedding import embed, tsne, umap_map
+from lore_core.embedding import embed, learned_maps
 
 SHORT = {"tsne": {"n_iter": 100, "perplexity": 10}, "umap": {"n_epochs": 60, "n_neighbors": 10}}
 # The first UMAP of a process compiles for seconds: all are made by one.
@@ -115,7 +115,7 @@ def test_few_equal_or_many_rows_and_features(clusters):
 @pytest.mark.slow
 def test_interpolated_gradient_agrees_with_itself_and_places_rows(monkeypatch):
     # Above 5,000 rows another method computes the gradient, and neighbours are approximate.
-    monkeypatch.setattr(tsne, "EARLY_ITERATIONS", 50)
+    monkeypatch.setattr(learned_maps, "EARLY_ITERATIONS", 50)
     rng = np.random.default_rng(0)
     features = np.repeat(8.0 * np.eye(3), 1_700, axis=0) + rng.normal(size=(5_100, 3))
     options = {"n_iter": 50, "max_fit_rows": 5_050}
@@ -162,7 +162,7 @@ class TestUMAP:
             if message.startswith("waiting"):
                 raise Cancelled
 
-        with umap_map.turn_lock, pytest.raises(Cancelled):
+        with learned_maps.turn_lock, pytest.raises(Cancelled):
             short(clusters, "umap", progress=progress)
 
     def test_few_equal_and_far_rows_raise_no_warning(self, clusters):

@@ -7,7 +7,7 @@ import pytest
 
 from lore_core import bandwidth_curve, null_band, null_errors, reliability_table, suggest_bandwidth
 from lore_core.figures import bandwidth_figure, cdf_figure, reliability_figure, suggestion_figure
-from lore_core.figures.style import INK, NEUTRAL, OVERCONFIDENT, PAPER, UNDERCONFIDENT, rgba
+from lore_core.figures.style import INK, NEUTRAL, OVERCONFIDENT, PAPER, UNDERCONFIDENT, escape, rgba
 from lore_core.metrics import mean_bandwidth_curve
 
 
@@ -21,7 +21,13 @@ class TestBandwidth:
             np.testing.assert_array_equal(trace.y, getattr(curve, metric) * 100)
             np.testing.assert_array_equal(trace.customdata, curve.median_effective_size)
         assert chart.figure.layout.xaxis.type == "log"
-        assert chart.figure.layout.showlegend
+        # Each line is named at its right end, in its colour, none over another.
+        named = {note.text: note for note in chart.figure.layout.annotations}
+        assert {escape(name) for name in curves} <= named.keys()
+        assert not chart.figure.layout.showlegend
+        for trace in chart.figure.data:
+            assert named[trace.name].font.color == trace.line.color
+            assert named[trace.name].y == trace.y[np.isfinite(trace.y)][-1]
 
     def test_limits_and_the_bandwidth_in_use_are_marked(self, curves):
         for metric in ("mlce", "alce"):
@@ -183,8 +189,8 @@ def test_the_bars_are_the_table(table):
     for position, index in enumerate(np.flatnonzero(table.count)):
         text = bar.hovertext[position]
         assert f"{table.count[index]:,} rows" in text
-        assert f"promised {table.confidence[index] * 100:.1f} %" in text
-        assert f"got {table.accuracy[index] * 100:.1f} %" in text
+        assert f"mean confidence {table.confidence[index] * 100:.1f} %" in text
+        assert f"accuracy {table.accuracy[index] * 100:.1f} %" in text
         assert f"gap {table.gap[index] * 100:+.1f} points".replace("-", "−") in text
     full = np.flatnonzero(table.count)
     plain = traces(reliability_figure(table, rows=""))["accuracy"].marker.line.color

@@ -5,9 +5,17 @@ import pandas as pd
 import pytest
 
 from lore_core.figures import landscape_3d_figure, landscape_figure, shared_limit, surface_figure
-from lore_core.figures.pictures.landscape import shifts
+from lore_core.figures.pictures.landscape import row_colors, shifts
 from lore_core.figures.pictures.landscape_picture import segments
-from lore_core.figures.style import NEUTRAL, PAPER, diverging, sequential
+from lore_core.figures.style import (
+    METHOD_COLORS,
+    NEUTRAL,
+    PAPER,
+    channels,
+    diverging,
+    sequential,
+    shades,
+)
 from lore_core.regions import (
     Selection,
     drawn_rows,
@@ -334,3 +342,48 @@ def test_a_crowd(seed):
     assert len(_overlaps(places, names, moved)) == 0
     assert before or (moved == 0).all()
     assert np.abs(moved).max() <= 72
+
+
+class TestColoursByAColumn:
+    def test_numbers_lie_on_one_scale_and_outliers_at_its_ends(self):
+        numbers = pd.Series([0.0, *np.linspace(10, 20, 998), 30.0, np.nan])
+        colors = row_colors("age", numbers)
+        places = colors.values
+        assert np.isnan(places[-1])
+        assert (places[0], places[-2]) == (0.0, 1.0)
+        low, high = np.quantile(numbers.dropna(), [0.01, 0.99])
+        np.testing.assert_allclose(places[1:-2], ((numbers[1:-2] - low) / (high - low)).clip(0, 1))
+        assert [words for _, words in colors.ticks] == [
+            f"{at:.3g}" for at in (low, (low + high) / 2, high)
+        ]
+
+    def test_sizes_of_many_orders_are_drawn_by_their_logarithm(self):
+        colors = row_colors("n", pd.Series(np.logspace(0, 4, 201)))
+        assert colors.values[100] == pytest.approx(0.5)
+        assert float(colors.ticks[1][1]) == pytest.approx(100, rel=0.05)
+
+    def test_names_have_a_colour_each_and_the_rarest_share_grey(self):
+        few = pd.Series(["b", "a", None, "a"])
+        colors = row_colors("site", few)
+        assert [words for _, words in colors.ticks] == ["a", "b"]
+        np.testing.assert_array_equal(colors.values, [0.75, 0.25, np.nan, 0.25])
+        shown = shades(colors.colors("light"), 256)
+        at = [shown[round(255 * place)].tolist() for place in (0.25, 0.75)]
+        assert at[0] != at[1]
+        many = row_colors("id", pd.Series([f"{k:02d}" for k in range(20) for _ in range(20 - k)]))
+        assert [words for _, words in many.ticks][-2:] == ["11", "others"]
+        assert many.values[-1] == many.ticks[-1][0]
+        assert shades(many.colors("dark"), 256)[-1].tolist() == list(
+            channels(METHOD_COLORS["dark"][0])
+        )
+
+    def test_a_map_says_by_what_it_is_coloured_and_exports_it(self, drawn, points):
+        values = np.linspace(0, 1, len(points))
+        colors = row_colors("confidence", pd.Series(values))
+        chart = landscape_figure(None, points, points=drawn, colors=colors, **COMMON)
+        (dots,) = [trace for trace in chart.figure.data if trace.name == "rows"]
+        np.testing.assert_allclose(
+            dots.marker.color, 100 * colors.values[drawn["row"]], rtol=1e-5, atol=1e-5
+        )
+        assert chart.title == "confidence"
+        assert dots.marker.colorbar.title.text == "confidence"

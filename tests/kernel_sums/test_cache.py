@@ -1,15 +1,15 @@
 """Compiled once, kept on disk, never stale, also beside sources nobody may write to."""
 
+import importlib.metadata
 import os
-import pickle
 import re
 import runpy
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
@@ -26,8 +26,8 @@ from lore_core.kernel_sums import (
     underflow,
     warmup,
 )
+from lore_core.kernel_sums.cache_files import kernel_folder
 from lore_core.kernel_sums.compile_once import compile_kernels
-from lore_core.kernel_sums.compiled import cache_folder
 
 KERNELS = [
     sweep1d.line_sweep, sweep2d.plane_tree, sweep2d.plane_order, sweep2d.plane_join,
@@ -65,7 +65,7 @@ def package(tmp_path):
     copy = tmp_path / "site" / "lore_core"
     (copy / "kernel_sums").mkdir(parents=True)
     (copy / "data").mkdir()
-    names = ("arrays", "errors", "validation", "probabilities", "progress")
+    names = ("arrays", "atomic_files", "errors", "validation", "probabilities", "progress")
     files = [*source.glob("*.py"), *(source.parent / "data" / f"{name}.py" for name in names)]
     for file in files:
         shutil.copy(file, copy / file.parent.name / file.name)
@@ -118,7 +118,7 @@ def test_what_may_not_be_written_or_read(package, tmp_path):
     home.mkdir()
     (package / "kernel_sums").chmod(0o555)
     runs = [run(package, home, before) for _ in range(2)]
-    for path in runs[0][0].glob("*.nbc"):
+    for path in runs[0][0].glob("*.kernel"):
         path.chmod(0)
     runs += [run(package, home, before) for _ in range(2)]
     (package / "kernel_sums").chmod(0o755)
@@ -132,11 +132,10 @@ def test_what_may_not_be_written_or_read(package, tmp_path):
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "first"))
     for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path / "user"))
-    (tmp_path / "site").mkdir()
-    source = tmp_path / "site" / "small.py"
+    source = tmp_path / "small.py"
     source.write_text("def double(x):\n    return 2.0 * x\n")
     function = runpy.run_path(str(source))["double"]
 
@@ -149,15 +148,13 @@ def start(tmp_path, monkeypatch):
 
 
 def places(tmp_path):
-    return {path.parent.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.nbc")}
+    return {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.kernel")}
 
 
-@pytest.mark.parametrize("where", ["site", "user", "elsewhere"])
-def test_the_cache_goes_where_it_can_and_where_numba_is_told(where, start, tmp_path, monkeypatch):
+@pytest.mark.parametrize("where", ["first", "user"])
+def test_the_cache_goes_where_it_can_and_where_numba_is_told(where, start, tmp_path):
     if where == "user":
-        (tmp_path / "site" / "__pycache__").write_text("in the way")
-    if where == "elsewhere":
-        monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / where))
+        (tmp_path / "first").write_text("in the way")
     assert [start() for _ in range(2)] == [False, True]
     assert places(tmp_path) == {where}
 
@@ -168,9 +165,9 @@ def test_where_nothing_can_be_kept_sums_are_made_all_the_same(why, start, tmp_pa
         raise OSError(28, "No space left on device")
 
     if why == "full disk":
-        monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "_open_for_write", full)
+        monkeypatch.setattr(Path, "write_bytes", full)
     else:
-        (tmp_path / "site" / "__pycache__").write_text("in the way")
+        (tmp_path / "first").write_text("in the way")
         (tmp_path / "user").write_text("in the way")
     assert [start() for _ in range(2)] == [False, False]
     assert not places(tmp_path)
@@ -195,20 +192,19 @@ DAMAGES = {
     "noise": lambda path: path.write_bytes(np.random.default_rng(0).bytes(9_000)),
     "one bit": _flip_a_bit,
     "directory": _put_a_directory,
-    "of another kernel": lambda path: path.write_bytes(cache_files.sealed(b"code", "another")),
-    "something else": lambda path: path.write_bytes(
-        cache_files.sealed(pickle.dumps(numba.__version__) + pickle.dumps(7), path.name)
+    "of another kernel": lambda path: (
+        cache_files.write_sealed(path.with_name("another"), b"code"),
+        path.with_name("another").replace(path),
     ),
 }
 if hasattr(os, "mkfifo"):
     DAMAGES["pipe"] = lambda path: (path.unlink(), os.mkfifo(path))
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, start, tmp_path):
+def test_what_is_damaged_is_never_loaded_but_made_again(damage, start, tmp_path):
     assert not start()
-    (path,) = tmp_path.rglob(f"*.{suffix}")
+    (path,) = tmp_path.rglob("*.kernel")
     DAMAGES[damage](path)
     with pytest.warns(RuntimeWarning, match="Compiled kernels in") as said:
         assert not start()
@@ -216,32 +212,13 @@ def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, start, t
     assert start()
 
 
-def test_files_of_another_numba_are_no_damage(start, monkeypatch):
+def test_kernels_of_another_numba_are_in_another_folder(start, tmp_path, monkeypatch):
     assert not start()
-    with monkeypatch.context() as patch:
-        patch.setattr(numba, "__version__", "0.1")
-        assert not start()
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: "0.1")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "." / "first" / ".." / "first"))
     assert not start()
-
-
-def test_of_two_processes_that_save_at_once_none_gets_the_kernel_of_the_other(tmp_path):
-    one, two = (compiled._CheckedFiles(str(tmp_path), "kernel", "stamp") for _ in range(2))
-    save_index = one._save_index
-
-    def save_meanwhile(index):
-        save_index(index)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(two, "_load_index", dict)  # as it was before
-            two.save("key of two", "code of two")
-
-    one._save_index = save_meanwhile
-    one.save("key of one", "code of one")
-    assert one.load("key of two") == "code of two"
-    assert one.load("key of one") in (None, "code of one")
-    one._save_index = save_index
-    one.save("key of one", "code of one")
-    assert [one.load(f"key of {name}") for name in ("one", "two")] == ["code of one", "code of two"]
-    assert len(list(tmp_path.glob("*.nbc"))) == 2
+    assert start()
+    assert len(list((tmp_path / "first").iterdir())) == 2
 
 
 def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, monkeypatch):
@@ -264,7 +241,7 @@ def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, 
         assert said[0] == "Compiling the kernels once (about 30 s) …"
         assert compile_in(*folders) == (False, [])
         assert compile_in(*folders, force=True)[0]
-    assert len(list((tmp_path / "user").rglob("warm-*"))) == 1
+    assert len(list((tmp_path / "user").rglob("complete"))) == 1
     has_compiled, said = compile_in(in_the_way, in_the_way)
     assert has_compiled
     assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
@@ -275,27 +252,60 @@ def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, 
 
 def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    folder = cache_folder()
+    folder = kernel_folder()
     assert folder.is_relative_to(tmp_path)
-    name = f"kernel{cache_files.MARK}.nbi"
-
-    def compile_one():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(cache_files.sealed(b"code", name))
-
-    monkeypatch.setattr(kernel_sums, "warmup", compile_one)
+    file = folder / "kernel.kernel"
+    monkeypatch.setattr(kernel_sums, "warmup", lambda: cache_files.write_sealed(file, b"code"))
     said = []
     assert compile_kernels(said.append)
-    (file,) = folder.iterdir()
-    file.write_bytes(cache_files.sealed(b"code", name)[:-1])
+    assert not compile_kernels(said.append)
+    file.write_bytes(file.read_bytes()[:-1])
     with pytest.warns(RuntimeWarning, match="were damaged"):
         assert compile_kernels(said.append)
     file.unlink()
     assert compile_kernels(said.append)
     assert not compile_kernels(said.append)
-    (stamp,) = tmp_path.glob("warm-*")
     for damage in ("emptied", "zeros", "noise"):
-        DAMAGES[damage](stamp)
+        DAMAGES[damage](folder / "complete")
         assert compile_kernels(said.append)
         assert not compile_kernels(said.append)
+
+
+def test_an_update_removes_the_kernels_of_before_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel_sums, "warmup", list)
+    folder = kernel_folder()
+    old = folder.with_name(f"{folder.name.rpartition('-')[0]}-older")
+    for other in (old, tmp_path / "lore-lens-other-installation"):
+        other.mkdir()
+    assert compile_kernels(print)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        folder.name,
+        "lore-lens-other-installation",
+    }
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_complete_kernels_are_used_where_nothing_can_be_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "built"))
+    monkeypatch.setattr(kernel_sums, "warmup", list)
+    folder = kernel_folder()
+    compile_kernels(print)
+    folder.chmod(0o555)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "." / "built" / ".." / "built"))
+    assert kernel_folder().samefile(folder)
+    assert not compile_kernels(print)
+    folder.chmod(0o755)
+
+
+def test_of_writers_at_once_no_reader_sees_a_part(tmp_path):
+    path = tmp_path / "kernel.kernel"
+    contents = [bytes([k]) * 10**6 for k in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        written = [pool.submit(cache_files.write_sealed, path, of) for of in contents * 5]
+        seen = {cache_files.read_sealed(path) for _ in range(50)}
+        for job in written:
+            job.result()
+    assert seen <= {None, *contents}
+    assert cache_files.read_sealed(path) in contents
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

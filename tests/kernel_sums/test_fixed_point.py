@@ -13,7 +13,7 @@ from lore_core.kernel_sums.pairs import kernel_values, rates
 
 @pytest.fixture(autouse=True)
 def _round_small_problems_too(monkeypatch):
-    monkeypatch.setattr("lore_core.kernel_sums.plan_blocks._WORTH_ROUNDING", 0.0)
+    monkeypatch.setattr("lore_core.kernel_sums.plans._WORTH_ROUNDING", 0.0)
 
 
 def _finest_bandwidth(points, tolerance=1e-6):
@@ -48,15 +48,15 @@ def test_the_bound_is_nearly_reached():
     d = 16
     points = np.zeros((6, d))
     points[:2] = [[-1.0], [1.0]]
-    unit = as_fixed_point(points.T.copy(), 1.0, 1.0e-4).unit
+    _, unit = as_fixed_point(points.T.copy(), 1.0, 1.0e-4)
     centre = points.mean(axis=0)
     points[2:4] = centre + 0.25 + 0.49 * unit
     points[4:] = centre + 0.25 - 0.49 * unit
     points[[3, 5]] *= -1
-    fixed = as_fixed_point(points.T.copy(), 1.0, 1.0e-4)
-    assert fixed.unit == unit
+    columns, again = as_fixed_point(points.T.copy(), 1.0, 1.0e-4)
+    assert again == unit
     whole = np.empty(6 * 6, dtype=np.int32)
-    whole_distances(fixed.columns.T.copy(), 0, 6, fixed.columns, 0, 6, whole)
+    whole_distances(columns.T.copy(), 0, 6, columns, 0, 6, whole)
     exact = np.abs(points[:, None] - points[None]).sum(axis=2)
     error = np.abs(whole.reshape(6, 6) * unit - exact).max()
     assert 0.9 * d * unit < error <= d * unit

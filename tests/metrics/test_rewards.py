@@ -75,10 +75,10 @@ def test_sentence_claims_only_what_is_beyond_chance():
     sure = reward_curve(np.where(a == 1, 0.95, 0.2), a, [10.0], baseline=before)
     text = describe_rewards({"No recalibration": none, "LoRe": sure}, unsure_cost=2, wrong_cost=20)
     # Each fourth row costs 10 before and 1 after: 9/4 in units of u = 2.
-    assert "“LoRe” answers 75.0 % of 200 rows and saves 4.5 a row" in text
-    assert "threshold is 90.0 %" in text
+    assert "“LoRe” costs 4.5 a row less than “No recalibration”" in text
+    assert "confidence 90.0 % or more" in text
     text = describe_rewards({"No recalibration": none, "same": none}, unsure_cost=1, wrong_cost=10)
-    assert "No method saves significantly more than “No recalibration”" in text
+    assert "No method costs significantly less than “No recalibration”" in text
 
 
 def test_several_at_once_are_each_held_against_the_first():

@@ -41,7 +41,7 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
         "overview", dataset, target=target, binning=binning, bins=bins, gamma=float(gamma)
     )
     rows = dataset.evaluation
-    target = target if target == "top-label" else int(target)
+    wanted, target = target, target if target == "top-label" else int(target)
     target_rows = rows.target(target)
     c, a = target_rows.confidence, target_rows.outcome
     how = {"n_bins": bins, "binning": binning}
@@ -59,7 +59,7 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     listed = open_page(
         "overview",
         dataset,
-        target=page.app.query_params["target"],
+        target=wanted,
         binning=binning,
         bins=bins,
         gamma=float(gamma),
@@ -107,7 +107,7 @@ def test_landscape_field_of_one_bin(open_page, dataset, points, error):
     rows = dataset.evaluation
     table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=5)
     index = table.worst_bin(30)
-    page = open_page("landscape", dataset, gamma=1.0, bins=5, bin="worst", error=error)
+    page = open_page("landscape", dataset, gamma=1.0, bins=5, bin="worst", color=f"{error} error")
     field = lore.error_field(
         rows.confidence,
         rows.outcome,
@@ -122,7 +122,7 @@ def test_landscape_field_of_one_bin(open_page, dataset, points, error):
     assert table.bins.name(index) in page.text
     assert f"{table.count[index]:,} rows" in page.text
     name = table.bins.name(index)
-    by_name = open_page("landscape", dataset, gamma=1.0, bins=5, bin=name, error=error)
+    by_name = open_page("landscape", dataset, gamma=1.0, bins=5, bin=name, color=f"{error} error")
     np.testing.assert_array_equal(by_name.field, page.field)
 
 
@@ -139,9 +139,10 @@ def test_landscape_of_every_bin_at_once(open_page, dataset, points):
     np.testing.assert_allclose(errors, found.signed, atol=1 / 32767)
     np.testing.assert_array_equal(page.drawn_rows["bin"], found.bin_index)
     np.testing.assert_array_equal(page.drawn_rows["x"], points[:, 0].astype(np.float32))
-    line = page.figure("cdf")["data"][0]
+    side = {"gamma": 1.0, "bins": 5, "beside": "LCE over rows"}
+    line = open_page("landscape", dataset, **side).figure("cdf")["data"][0]
     np.testing.assert_allclose(array(line["x"])[-1], found.maximum * 100)
-    page = open_page("landscape", dataset, gamma=1.0, bins=5, beyond="true")
+    page = open_page("landscape", dataset, **side, beyond="true")
     chance, line, *_ = page.figure("cdf")["data"]
     np.testing.assert_allclose(array(line["x"])[-1], found.maximum * 100)
     low, high = lore.null_errors(rows.confidence, points, gamma=1.0, n_bins=5).band()

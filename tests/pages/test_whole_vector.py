@@ -110,11 +110,11 @@ def test_other_pages_say_where_it_is_and_the_way_back_is_open(open_page, dataset
     page = open_page("recalibrate", dataset, target=WHOLE)
     assert "here the target is the top label" in page.text
     page.go("overview")
-    assert "Which class to mend first" in page.text
+    assert "Which class is worst" in page.text
     page.set("target", "top-label")
     assert "ECE" in page.metrics
     page.set("target", WHOLE)
-    assert "Which class to mend first" in page.text
+    assert "Which class is worst" in page.text
 
 
 @pytest.mark.parametrize("name", ["overview", "bandwidth", "landscape"])

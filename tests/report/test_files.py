@@ -36,7 +36,7 @@ def test_the_numbers_are_the_librarys(files, dataset, embedding, settings):
     assert metrics["MLCE"] == pytest.approx(local.maximum, abs=1e-12)
     table = read(files, "rows")
     np.testing.assert_allclose(table["signed_error"], local.signed, atol=1e-12)
-    np.testing.assert_array_equal(table["came_true"], rows.outcome.astype(bool))
+    np.testing.assert_array_equal(table["outcome"], rows.outcome.astype(bool))
     tempered = lore.TemperatureScaling().fit(dataset.calibration).recalibrate(rows)
     np.testing.assert_allclose(
         table["confidence after Temperature scaling"], tempered.confidence, atol=1e-12

@@ -1,6 +1,7 @@
 import base64
 import json
 import re
+from html import unescape
 from importlib.resources import files
 
 import numpy as np
@@ -10,11 +11,16 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 import lore_core as lore
+from lore_core.comparison import conclude_groups, conclude_recalibration
+from lore_core.comparison.tables import metric_table
+from lore_core.metrics.catalogue import TILES
 from lore_core.report.charts import landscape_chart, live_landscape
 from lore_core.report.findings import examine
 from lore_core.report.model_card import model_card
 from lore_core.report.rendering import missing, render
 from lore_core.shipping import describe
+from lore_core.view.methods import remaining_of
+from lore_core.view.where import overall_of
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +70,24 @@ def test_the_page_asks_nobody_and_has_every_section(index, dataset, findings):
     result = findings.comparison
     best = result.recalibrators[result.ranking[0]]
     assert f"Saved as a file: {describe(best.to_bytes()).sentence}" in index
+
+
+def test_the_summary_says_what_the_sections_come_to(index, findings, view):
+    (summary,) = re.findall(r'<h2 id="summary">(.*?)</section>', index, re.DOTALL)
+    text = unescape(summary)
+    assert findings.reward_sentence in text
+    assert conclude_recalibration(findings.comparison, findings.search).sentence in text
+    assert conclude_groups(findings.group_reports, findings.min_group_size).sentence in text
+    off = findings.verdict.level != "good"
+    left = remaining_of(view)
+    assert (left.sentence(overall_of(view)) in text) == off
+    for anchor in re.findall(r'href="#(\w+)"', summary):
+        assert f'<h2 id="{anchor}"' in index
+    table = metric_table(findings.summary).set_index("metric")[["low", "high", "estimate"]]
+    for metric in TILES:
+        low, high, estimate = table.loc[metric.name]
+        assert f"<strong>{metric.text(estimate)}</strong>" in text
+        assert f"95 % CI {metric.interval_text(low, high)}" in text
 
 
 def unpacked(text):

@@ -49,7 +49,7 @@ from lore_core import (
     negative_log_likelihood,
 )
 from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration
-from lore_core.recalibration.isotonic_regression import VennAbers
+from lore_core.recalibration.step_functions import VennAbers
 
 #: Of LoRe smooth alone, by its definition: docs/decisions.md.
 NOT_REPEATED = {

@@ -8,7 +8,7 @@ import pytest
 from synthetic import found_in
 
 import lore_core as lore
-from lore_core.embedding import tsne
+from lore_core.embedding import learned_maps
 from lore_core.embedding.maps import NeighbourMap
 from lore_core.recalibration import BoostingRecalibration
 from lore_core.recalibration.registry import own_recalibrators
@@ -34,7 +34,7 @@ def fitted_on(request, make_rows):
     if request.param == "reduced":
         rows = of_many_features(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tsne, "EARLY_ITERATIONS", 5)
+        patch.setattr(learned_maps, "EARLY_ITERATIONS", 5)
         return rows, lore.embed(rows.features, "tsne", n_iter=5)
 
 
@@ -178,7 +178,7 @@ def view(request, make_rows):
     vectors[:, 2] = 1.0 - vectors[:, 0] - vectors[:, 1]
     rows = dataclasses.replace(rows, probabilities=vectors)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tsne, "EARLY_ITERATIONS", 20)
+        patch.setattr(learned_maps, "EARLY_ITERATIONS", 20)
         made = lore.embed(rows.features, method, **options)
     return View(rows, gamma=0.3, n_bins=5, maps={"map": made})
 

@@ -20,7 +20,7 @@ from lore_core import (
     embed,
     load_recalibrator,
 )
-from lore_core.embedding import tsne
+from lore_core.embedding import learned_maps
 from lore_core.recalibration import BoostingRecalibration, MCGrad
 from lore_core.recalibration.registry import own_recalibrators
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_saved(calibration, tmp_path):
 @pytest.fixture(autouse=True)
 def few_iterations(monkeypatch):
     for name, value in {"EARLY_ITERATIONS": 5, "N_THREADS": 1}.items():
-        monkeypatch.setattr(tsne, name, value)
+        monkeypatch.setattr(learned_maps, name, value)
 
 
 @pytest.mark.parametrize(

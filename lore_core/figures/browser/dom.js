@@ -84,6 +84,15 @@ function build(root) {
 
 /** Draw the colour bar and write its ticks. */
 function drawScale(node, scale, colors) {
+  node.classList.toggle("names", scale.names > 0);
+  if (scale.names) {
+    node.replaceChildren(...scale.ticks.map(([at, words]) => {
+      const mark = element("i", {});
+      mark.style.background = css(colorOf(at, scale, colors));
+      return element("span", {}, mark, words);
+    }));
+    return;
+  }
   const strip = element("canvas", { width: "256", height: "1" });
   const pen = strip.getContext("2d");
   const low = scale.signed ? -scale.limit : 0;

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
-from lore_core.figures.pictures.landscape_picture import LandscapePicture, OutlinedRegion, segments
+from lore_core.figures.pictures.landscape_picture import (
+    LandscapePicture,
+    OutlinedRegion,
+    RowColors,
+    segments,
+)
 from lore_core.figures.style import MODES, palette, rgba, shades
 from lore_core.inference.simulation import NullBand
 from lore_core.metrics.bandwidth import BandwidthCurve
@@ -108,6 +113,10 @@ Layer = Literal["field", "rows", "both"]
 MAX_ROWS_WITH_ERRORS = 50_000
 
 
+#: Effective neighbours of a row whose colour needs none.
+_ENOUGH = 1000.0
+
+
 @dataclass(frozen=True)
 class SecondField:
     """Another field over the same map: a handle parts the two."""
@@ -160,6 +169,7 @@ class LiveLandscape:
     def packed_scene(self) -> bytes:
         """Pack what is shown."""
         picture, worst = self.picture, self.picture.worst
+        colors = picture.scale if isinstance(picture.scale, RowColors) else None
         described, arrays = self._packed_map()
         arrays |= {mode: shades(picture.scale.colors(mode), 256) for mode in MODES}
         header: dict[str, Any] = {
@@ -174,7 +184,9 @@ class LiveLandscape:
                 "limit": picture.scale.limit,
                 "title": picture.scale.title,
                 "ticks": picture.scale.ticks,
+                "names": 0 if colors is None else colors.n_names,
             },
+            "colored": colors is not None,
             "layer": self.layer,
             "bin": self.bin_index,
             "total": self.n_shown,
@@ -213,8 +225,15 @@ class LiveLandscape:
             arrays |= {f"against{name.title()}": column for name, column in columns.items()}
         if self.highlighted is not None:
             arrays["marked"] = np.packbits(self.highlighted, bitorder="little")
-        is_colored = self.field is None or len(self.rows or ()) <= MAX_ROWS_WITH_ERRORS
-        if self.rows is not None and is_colored:
+        if colors is not None:
+            known = np.isfinite(colors.values)
+            # (As errors of rows; one that is unknown is drawn as one without neighbours.)
+            added, columns = packed_errors(colors.values, np.where(known, _ENOUGH, 0.0))
+            header |= added
+            arrays |= columns
+        elif self.rows is not None and (
+            self.field is None or len(self.rows) <= MAX_ROWS_WITH_ERRORS
+        ):
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)
             header |= added
             arrays |= columns

@@ -90,6 +90,10 @@ const STYLE = `
   text-align: center; line-height: 1.15; font-size: 11px; }
 .lore .scale span:first-of-type { transform: none; text-align: left; }
 .lore .scale span:last-of-type { transform: translateX(-100%); text-align: right; }
+.lore .scale.names { flex: 0 1 auto; display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 0; }
+.lore .scale.names span { position: static; transform: none; }
+.lore .scale i { display: inline-block; width: 10px; height: 10px; margin-right: 4px;
+  border-radius: 3px; }
 .lore [hidden] { display: none; }
 @media (prefers-reduced-motion: no-preference) {
   .lore .tools button, .lore .place { transition: background 0.12s; }

@@ -28,6 +28,8 @@ function caption(scene, { rows, hasRows, seen, isVague, glimpses, chosen, isExac
     );
   }
   if (isExact && scene.rings.length) words.push(`${scene.rings.length} worst ringed`);
+  if (scene.field && scene.vivid.length > 1) words.push("pale: not significant");
+  if (scene.field && !rows) words.push("blank: too few neighbours");
   if (scene.outside) words.push(`${many(scene.outside)} outside the frame`);
   if (chosen) words.push(chosen);
   return words.join(" · ");
@@ -51,7 +53,7 @@ function rowLines(scene, rows, i) {
   }
   const outcome = rows.predicted ? "" : right ? ", occurred" : ", did not occur";
   lines.push(`confidence ${((rows.confidence[i] / 65535) * 100).toFixed(1)} %${outcome}`);
-  if (scene.rowError) {
+  if (scene.rowError && !scene.colored) {
     const n = supportOf(scene.rowSupport[i], 65535, scene.rowLogSupport);
     lines.push(`local error ${points(scene.rowError[i] / 32767)}, ${about(n)} effective neighbours`);
   }

@@ -20,9 +20,11 @@ from lore_core.figures.pictures.landscape_picture import (
     MapLabel,
     MapRows,
     OutlinedRegion,
+    RowColors,
     Value,
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
+from lore_core.figures.style import MAX_CATEGORIES
 from lore_core.regions.field import Field, Outline, SumsLandscape
 from lore_core.regions.selection import Selection
 
@@ -38,6 +40,9 @@ _HEIGHTS = {
 #: Share of rows at either end that may be outliers, and how far the frame follows them (share of
 #: the others' extent).
 _TAIL, _REACH = 0.005, 0.25
+_BY_COLUMN = "Each point is a row, in the colour of its value; without one it is grey."
+#: Ends of a scale of numbers, and from which ratio of them on it is logarithmic.
+_PERCENT, _LOG_RATIO = 0.01, 50.0
 #: Letters of a value in a hover or of a name on the map, and columns a hover lists.
 _MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
@@ -58,6 +63,7 @@ def landscape_figure(
     n_total: int,
     value: Value = "signed",
     limit: float,
+    colors: RowColors | None = None,
     rows: str,
     axes: str = "map",
     region: Selection | None = None,
@@ -75,7 +81,8 @@ def landscape_figure(
     at each, by default one. ``points``, ``worst``: rows to draw, and to ring
     (:func:`~lore_core.regions.rows.row_table` with errors). ``n_total``: rows that could have been
     drawn. ``value``, ``limit``: SLCE ("signed") on a diverging or LCE ("absolute") on a sequential
-    scale, and its end. ``rows``, ``axes``: which rows these are, and the name of the map.
+    scale, and its end; ``colors``: a column's colours of the points instead, without a ``field``
+    (:func:`row_colors`). ``rows``, ``axes``: which rows these are, and the name of the map.
     ``region``: what the reader has drawn. ``found``: names and outlines of regions found.
     ``labels``: names on the map, ``name, x, y`` (:func:`~lore_core.regions.rows.class_positions`).
     ``seen``: shift of the view's middle, as shares of the whole map's sides, and its magnification;
@@ -96,20 +103,21 @@ def landscape_figure(
     text = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
     text += f", {n_outside:,} outside the frame" if n_outside else ""
     regions = tuple(outlined_region(name, outline) for name, outline in found)
+    what = TITLES[value] if colors is None else colors.title
     return LandscapePicture(
-        title=title or TITLES[value],
+        title=title or what,
         subtitle=f"{rows}; {text}",
-        how_to_read=_how_to_read(value, field, pixel),
-        alt=f"{TITLES[value]} on the {axes} map; {rows}",
+        how_to_read=_how_to_read(value, field, pixel) if colors is None else _BY_COLUMN,
+        alt=f"{what} on the {axes} map; {rows}",
         name="landscape",
         height=height,
         table=_rows_table(points, coordinates) if field is None else _field_table(field),
         axes=axes,
         extent=extent,
         n_outside=n_outside,
-        scale=ErrorScale(value, limit),
+        scale=colors or ErrorScale(value, limit),
         layers=() if field is None else (Layer(rows, (field,)),),
-        points=_map_rows(points, coordinates),
+        points=_map_rows(points, coordinates, colors),
         worst=_map_rows(worst, coordinates),
         regions=regions,
         labels=_labels(labels, regions, widest),
@@ -155,6 +163,7 @@ def landscape_3d_figure(
     n_total: int,
     value: Value = "signed",
     limit: float,
+    colors: RowColors | None = None,
     rows: str,
     axes: str = "map",
     labels: pd.DataFrame | None = None,
@@ -172,21 +181,24 @@ def landscape_3d_figure(
     if seen is not None:
         right, up, zoom, turned, above = seen
         looking = Camera(turned, above, right, up, zoom)
+    what = TITLES[value] if colors is None else colors.title
     return LandscapePicture(
-        title=TITLES[value],
+        title=what,
         subtitle=f"{rows}; {len(points):,} of {n_total:,} rows drawn",
         how_to_read=(
             "Each point is a row in the 3-D embedding; its colour is the local error there, faint "
             "where it has too few neighbours. Drag to turn."
-        ),
-        alt=f"{TITLES[value]} in the 3-D {axes} embedding; {rows}",
+        )
+        if colors is None
+        else _BY_COLUMN,
+        alt=f"{what} in the 3-D {axes} embedding; {rows}",
         name="landscape-3d",
         table=_rows_table(points, coordinates),
         axes=axes,
         view="space",
         extent=_extent(coordinates)[0],
-        scale=ErrorScale(value, limit),
-        points=_map_rows(points, coordinates),
+        scale=colors or ErrorScale(value, limit),
+        points=_map_rows(points, coordinates, colors),
         worst=_map_rows(worst, coordinates),
         labels=()
         if labels is None
@@ -265,12 +277,54 @@ def outlined_region(name: str, outline: Outline) -> OutlinedRegion:
     return OutlinedRegion(name, (float(outline.x[column]), float(outline.y[row])), outline)
 
 
-def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None:
+def _map_rows(
+    table: pd.DataFrame | None, coordinates: Floats, colors: RowColors | None = None
+) -> MapRows | None:
     if table is None or table.empty:
         return None
     row = table["row"].to_numpy()
     error, size = (table[name].to_numpy() for name in ("signed_error", "n_eff"))
-    return MapRows(row, coordinates[row], error, size, row_hovers(table))
+    places = None if colors is None else colors.values[row]
+    return MapRows(row, coordinates[row], error, size, row_hovers(table), places)
+
+
+def row_colors(title: str, column: pd.Series) -> RowColors:
+    """Colour rows by a column: numbers on a scale, the most frequent of other values by name.
+
+    Of numbers the ends of the scale are the first and last percent; those of very different size
+    (all positive, the last percent more than fifty times the first) are drawn by their logarithm.
+    """
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > MAX_CATEGORIES:
+        number = column.to_numpy(np.float64, na_value=np.nan, copy=True)
+        number[~np.isfinite(number)] = np.nan
+        low, high = np.nanquantile(number, [_PERCENT, 1 - _PERCENT])
+        is_log = low > 0 and high > _LOG_RATIO * low
+        to, back = (np.log, np.exp) if is_log else (np.asarray, np.asarray)
+        start, width = float(to(low)), float(to(high) - to(low)) or 1.0
+        places = (
+            np.where(np.isnan(number), np.nan, to(np.clip(number, low, high))) - start
+        ) / width
+        ticks = tuple((at, f"{back(start + at * width):.3g}") for at in (0.0, 0.5, 1.0))
+        return RowColors(title, places, ticks)
+    text = column.astype(object).where(column.notna(), None)
+    frequent = text.value_counts().index[:MAX_CATEGORIES]
+    is_all = text.nunique() <= MAX_CATEGORIES
+    # (Numbers and those that say themselves in order; the least frequent together, at the end.)
+    names = [*sorted(frequent, key=_in_order), *([] if is_all else ["others"])]
+    number_of = {name: k for k, name in enumerate(names)}
+    last = len(names) - 1
+    places = np.array(
+        [np.nan if value is None else number_of.get(value, last) + 0.5 for value in text]
+    )
+    n = max(len(names), 1)
+    ticks = tuple(((k + 0.5) / n, _value(name)) for k, name in enumerate(names))
+    return RowColors(title, places / n, ticks, n_names=n)
+
+
+def _in_order(value: object) -> tuple[int, float, str]:
+    if isinstance(value, int | float | np.integer | np.floating):
+        return 0, float(value), ""
+    return 1, 0.0, str(value)
 
 
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:

@@ -12,7 +12,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.number_text import points_words
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.picture import Hover, gap_ticks
-from lore_core.figures.style import Mode, Scale, diverging, sequential
+from lore_core.figures.style import Mode, Scale, category_scale, column_scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
 
@@ -92,6 +92,32 @@ class ErrorScale:
         return signed if self.is_signed else np.abs(signed)
 
 
+@dataclass(frozen=True, eq=False)
+class RowColors:
+    """Colours of rows by a column instead of their error: a scale from 0 to 1, and their places."""
+
+    title: str
+    values: Floats  #: (n,); places on the scale, NaN where unknown
+    ticks: tuple[tuple[float, str], ...]  #: Places on the scale, and what is written at each
+    #: How many names share the scale, a colour each; 0: numbers.
+    n_names: int = 0
+    is_signed: Literal[False] = False
+    low: float = 0.0
+    limit: float = 1.0
+
+    def colors(self, mode: Mode) -> Scale:
+        """Return its colours from end to end."""
+        return category_scale(mode, self.n_names) if self.n_names else column_scale(mode)
+
+    def of(self, places: Floats) -> Floats:
+        """Return what is shown of places: themselves."""
+        return places
+
+
+#: Which colour means what: an error, or a column.
+ColorScale = ErrorScale | RowColors
+
+
 @dataclass(frozen=True)
 class MapRows:
     """Rows drawn one by one."""
@@ -102,6 +128,13 @@ class MapRows:
     error: Floats
     effective_size: Floats
     hover: tuple[Hover, ...]  #: What is known about each
+    #: (m,); places on the colour scale, where that is not the error's.
+    places: Floats | None = None
+
+    @property
+    def colored(self) -> Floats:
+        """What the colour says."""
+        return self.error if self.places is None else self.places
 
 
 @dataclass(frozen=True)
@@ -146,7 +179,7 @@ class LandscapePicture(Chart):
     #: Colours on a 2-D map, the error as height over it, or rows in 3-D.
     view: Literal["map", "height", "space"] = "map"
     extent: tuple[tuple[float, float], ...] = ()  #: Ends of the axes
-    scale: ErrorScale  #: Colours, the same for all rows, layers and bandwidths
+    scale: ColorScale  #: Colours, the same for all rows, layers and bandwidths
     layers: tuple[Layer, ...] = ()  #: Sets of rows whose error is drawn as a raster, one at a time
     #: Bandwidths of each layer's fields, and which is shown first; none where there is one field.
     gammas: tuple[float, ...] = ()

@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.subplots import make_subplots
+from scipy.optimize import isotonic_regression
 
 from lore_core.data.arrays import Floats
 from lore_core.figures.pictures.picture import (
@@ -25,6 +26,7 @@ from lore_core.figures.pictures.picture import (
     Mark,
     Rule,
     Tint,
+    shortened,
 )
 from lore_core.figures.style import (
     ACCENT,
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
 
 #: The dashboard's own font where it is at hand.
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, sans-serif'
-#: So many names fit beside a title, also in half a page.
-_MAX_ON_TOP = 3
 #: Pixels for a legend at the foot: two lines. Where it needs more, the plot yields them.
 _FOOT = 44
 _LEFT_EDGE = {"xref": "container", "xanchor": "left", "x": 0.0, "yref": "container"}
@@ -58,10 +58,10 @@ def frame(picture: Chart, n_names: int = 0) -> Options:
     """Return the layout of a figure: title, rows shown, the shared look, a legend of some names."""
     mode, height = picture.mode, picture.height
     ink, quiet = INK[mode], NEUTRAL[mode]
-    legend: Options = {"x": 1.0, "xanchor": "right", "y": 1.0, "yanchor": "bottom"}
-    if n_names > _MAX_ON_TOP:
-        # Beside the title they would run into it; at the foot they take the lines they need.
-        legend, height = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}, height + _FOOT
+    # Beside the title names would run into it; at the foot they take the lines they need.
+    legend: Options = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}
+    if n_names > 0:
+        height += _FOOT
     return {
         "title": {
             "text": f"<b>{escape(picture.title)}</b>",
@@ -158,6 +158,10 @@ def _template() -> Options:
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
+#: Lines that are named at their end, letters of a name and pixels of each, and of a line of text.
+_MAX_NAMED, _MAX_LETTERS, _LETTER, _TEXT_LINE = 6, 22, 6.4, 15.0
+#: How near the right end of its panel a line has to end, as a share of the panel.
+_AT_END = 0.03
 _CORNER = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
 
 
@@ -173,9 +177,15 @@ def panels(picture: PanelPicture) -> go.Figure:
         axes = {"xaxis": f"x{end}", "yaxis": f"y{end}"} if len(shown) > 1 else {}
         if (drawn := trace(mark, mode)) is not None:
             traces.append(drawn | axes)
-    beside_title = picture.legend and not picture.free_corner
+    named = _names_at_ends(picture, mode)
+    for one in traces:
+        if one["name"] in named:
+            one["showlegend"] = False
     listed = [one for one in traces if one["showlegend"] is not False]
-    layout = frame(picture, len(listed) if beside_title else 0)
+    layout = frame(picture, len(listed) if picture.legend and not picture.free_corner else 0)
+    if named:
+        longest = max(len(text["text"]) for text in named.values())
+        layout["margin"] = layout["margin"] | {"r": round(14 + _LETTER * longest)}
     shares = tuple(panel.share for panel in shown)
     domains = _domains(shares, picture.gap) if len(shown) > 1 else {}
     look = axis(mode) | {"fixedrange": picture.still or None}
@@ -195,11 +205,55 @@ def panels(picture: PanelPicture) -> go.Figure:
     headings = [escape(axis.heading) for panel in shown for axis in (panel.x, panel.y)]
     layout |= {
         "shapes": [shape for shape, _ in rules if shape] or None,
-        "annotations": [text for _, text in rules if text["text"]] or None,
+        "annotations": [*(text for _, text in rules if text["text"]), *named.values()] or None,
         "bargap": 0 if is_barred else None,
         "uirevision": " ".join([picture.name, *headings]),
     }
     return figure(traces, layout)
+
+
+def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
+    """Write the names of a few lines beside their right ends, none over another."""
+    panel = picture.panels[0].in_units()
+    lines = [mark for mark in panel.marks if isinstance(mark, Line) and mark.listed and mark.name]
+    if not picture.legend or picture.free_corner or not 1 < len(lines) <= _MAX_NAMED:
+        return {}
+    points = [np.column_stack([line.x, line.y])[np.isfinite(line.y)] for line in lines]
+    if not all(map(len, points)):
+        return {}
+    every = np.concatenate(points)
+    across = np.log(every[:, 0]) if panel.x.log else every[:, 0]
+    first, last = float(across.min()), float(across.max())
+    ends = np.array([own[-1] for own in points])
+    stops = np.log(ends[:, 0]) if panel.x.log else ends[:, 0]
+    if last - float(stops.min()) > _AT_END * (last - first):
+        return {}
+    low, high = panel.y.span or (float(every[:, 1].min()), float(every[:, 1].max()))
+    pixels = 0.7 * picture.height * panel.share / sum(one.share for one in picture.panels)
+    wanted = (ends[:, 1] - low) / ((high - low) or 1.0) * pixels
+    order = np.argsort(wanted, kind="stable")
+    moved = spread_apart(wanted[order], _TEXT_LINE) - wanted[order]
+    return {
+        escape(lines[k].name): annotation(
+            escape(shortened(lines[k].name, _MAX_LETTERS)),
+            11,
+            _color(lines[k].tint, mode),
+            x=1.0,
+            xref="x domain",
+            xanchor="left",
+            xshift=5,
+            y=ends[k, 1],
+            yref="y",
+            yshift=float(shift),
+        )
+        for k, shift in zip(order.tolist(), moved, strict=True)
+    }
+
+
+def spread_apart(places: Floats, gap: float) -> Floats:
+    """Move rising places as little as needed (squares) so that neighbours are ``gap`` apart."""
+    steps = gap * np.arange(len(places))
+    return np.asarray(isotonic_regression(places - steps).x + steps)
 
 
 @cache  # it takes Plotly longer than all the rest

@@ -19,7 +19,7 @@ from lore_core.regions.selection import Region
 if TYPE_CHECKING:
     from lore_core.figures.pictures.landscape_picture import (
         Camera,
-        ErrorScale,
+        ColorScale,
         LandscapePicture,
         MapRows,
     )
@@ -42,7 +42,7 @@ def landscape(picture: LandscapePicture) -> go.Figure:
         traces.append(_contour(field.x, field.y, field.context, faint, "all rows"))
         traces.append(_raster(field, picture.scale, color))
     if picture.points is not None:
-        shown = in_points(picture.scale.of(picture.points.error))
+        shown = in_points(picture.scale.of(picture.points.colored))
         edge = {"width": 0.6, "color": rgba(ink, 0.55)}
         dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
         traces.append(_dots(picture.points, "scattergl", dot, name="rows"))
@@ -75,14 +75,14 @@ def _drawn_part(sign: int, region: Region, ink: str) -> Options:
     return {"type": "path", "path": f"M {path} Z", "line": line}
 
 
-def color_axis(scale: ErrorScale, mode: Mode) -> Options:
+def color_axis(scale: ColorScale, mode: Mode) -> Options:
     """Options of a marker or surface whose colour is an error, with its bar."""
     ticks, (low, high) = [(at * POINTS.scale, words) for at, words in scale.ticks], _ends(scale)
     bar = color_bar(scale.title, ticks, length=0.72, x=1.0, xpad=8, y=0.5)
     return {"colorscale": scale.colors(mode), "cmin": low, "cmax": high, "colorbar": bar}
 
 
-def _ends(scale: ErrorScale) -> list[float]:
+def _ends(scale: ColorScale) -> list[float]:
     return [scale.low * POINTS.scale, scale.limit * POINTS.scale]
 
 
@@ -91,7 +91,7 @@ def in_points(error: Floats) -> NDArray[np.float32]:
     return (error * POINTS.scale).astype(np.float32)
 
 
-def _raster(field: Field, scale: ErrorScale, color: Options) -> Options:
+def _raster(field: Field, scale: ColorScale, color: Options) -> Options:
     text = "local error %{z:+.1f} points" if scale.is_signed else "LCE %{z:.1f} points"
     return {
         "type": "heatmap",
@@ -206,10 +206,12 @@ def _xyz(vector: Floats) -> dict[str, float]:
     return dict(zip("xyz", vector.tolist(), strict=True))
 
 
-def _dots_in_space(rows: MapRows, scale: ErrorScale, color: Options, mode: Mode) -> list[Options]:
-    """Draw rows in the colour of their error; of those with too few neighbours it is not known."""
+def _dots_in_space(rows: MapRows, scale: ColorScale, color: Options, mode: Mode) -> list[Options]:
+    """Draw rows in colour; the error of those with too few neighbours is not known."""
     known = rows.effective_size >= MIN_EFFECTIVE_SIZE
-    shown = {"color": in_points(scale.of(rows.error[known])), "showscale": True, **color}
+    if rows.places is not None:
+        known = np.isfinite(rows.places)
+    shown = {"color": in_points(scale.of(rows.colored[known])), "showscale": True, **color}
     drawn = [_dots(rows, "scatter3d", {"size": 3, "opacity": 0.85, **shown}, which=known)]
     if not known.all():
         faint = {"size": 2, "opacity": 0.35, "color": NEUTRAL[mode]}
@@ -217,7 +219,7 @@ def _dots_in_space(rows: MapRows, scale: ErrorScale, color: Options, mode: Mode)
     return drawn
 
 
-def _surface(field: Field, scale: ErrorScale, color: Options) -> Options:
+def _surface(field: Field, scale: ColorScale, color: Options) -> Options:
     error = in_points(scale.of(field.signed))
     return {
         "type": "surface",

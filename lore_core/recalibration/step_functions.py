@@ -1,14 +1,23 @@
-"""Isotonic regression, the best step function that never falls; Venn–Abers, which fits it twice."""
+"""Steps of the confidence: histogram binning, isotonic regression, and Venn–Abers, fitted twice."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
+from lore_core.data.binning import (
+    Binning,
+    ConfidenceBins,
+    accuracy_by_bin,
+    check_binning,
+    check_n_bins,
+    confidence_bins,
+)
+from lore_core.data.defaults import N_BINS
 from lore_core.data.rows import Rows
-from lore_core.data.rules import Sizes, Values, refuse
+from lore_core.data.rules import EDGES, Sizes, Values, refuse
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import joined_steps, rounded
 
@@ -16,7 +25,98 @@ if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
 
-class State(TypedDict):
+class HistogramState(TypedDict):
+    """What histogram binning fits."""
+
+    binning: Binning  #: how the bins were chosen
+    edges: Annotated[Floats, EDGES, "edges of confidence bins{cuts}"]
+    #: NaN where there are no rows
+    accuracy: Annotated[
+        Floats, Values(("b",), 0.0, 1.0, missing=True), "accuracy of each level{smallest}"
+    ]
+    count: Annotated[Ints, Values(("b",), 0, whole=True), "how many calibration rows these are of"]
+
+
+class HistogramBinning(Recalibrator):
+    """Replaces the top-label confidence by the calibration accuracy of its bin.
+
+    A bin without calibration rows leaves the confidence as it is.
+
+    Parameters
+    ----------
+    n_bins : int
+        Confidence bins.
+    binning : {"equal-width", "equal-mass"}
+        How they are chosen (on the calibration rows).
+
+    Attributes
+    ----------
+    accuracy_ : ndarray of shape (n_bins,)
+        Calibration accuracy of each bin, NaN where it is empty.
+
+    Notes
+    -----
+    A row of weight 2 is two rows where bins are of equal width; bins of equal mass hold as many
+    rows each, whatever these weigh.
+
+    References
+    ----------
+    Zadrozny, Elkan, "Obtaining calibrated probability estimates", ICML 2001.
+    """
+
+    label = "Histogram binning"
+    color = 2
+    takes_weights = True
+    state_type = HistogramState
+    accuracy_: Floats
+
+    def __init__(self, n_bins: int = N_BINS, binning: Binning = "equal-width") -> None:
+        self.n_bins = n_bins
+        self.binning = binning
+        self._check_params()
+
+    def _check_params(self) -> None:
+        check_n_bins(self.n_bins)
+        check_binning(self.binning)
+
+    @classmethod
+    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
+        """Return the method with these bins."""
+        return cls(n_bins, binning)
+
+    def _fit_on(self, calibration: Dataset, *_: object) -> HistogramState:
+        bins = confidence_bins(calibration.confidence, self.n_bins, self.binning)
+        index = bins.assign(calibration.confidence)
+        return {
+            "binning": bins.binning,
+            "edges": bins.edges,
+            "accuracy": accuracy_by_bin(
+                index, calibration.outcome, bins.n_bins, calibration.weights
+            ),
+            "count": np.bincount(index, minlength=bins.n_bins),
+        }
+
+    @staticmethod
+    def apply(state: HistogramState, rows: Rows) -> Rows:
+        """Look the confidences' bins up."""
+        bins = ConfidenceBins(state["edges"], state["binning"])
+        new = state["accuracy"][bins.assign(rows.confidence)]
+        return rows.with_confidence(np.where(np.isnan(new), rows.confidence, new))
+
+    @staticmethod
+    def in_cells(state: HistogramState, size: int) -> tuple[HistogramState, None]:
+        """Return the bins, those of fewer rows as if they had none."""
+        count, edges = state["count"], state["edges"]
+        enough = count >= size
+        return {
+            **state,
+            "edges": edges if state["binning"] == "equal-width" else rounded(edges),
+            "accuracy": np.where(enough, state["accuracy"], np.nan),
+            "count": np.where(enough, count, 0),
+        }, None
+
+
+class IsotonicState(TypedDict):
     """What isotonic regression fits: the corners of the function."""
 
     confidence: Annotated[
@@ -52,39 +152,36 @@ class IsotonicRegression(Recalibrator):
     label = "Isotonic regression"
     color = 4
     takes_weights = True
-    state_type = State
+    state_type = IsotonicState
     confidence_: Floats
     accuracy_: Floats
 
-    def _fit_on(self, calibration: Dataset, *_: object) -> State:
+    def _fit_on(self, calibration: Dataset, *_: object) -> IsotonicState:
         from sklearn.isotonic import IsotonicRegression as Fit
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
         fit.fit(calibration.confidence, calibration.outcome, sample_weight=calibration.weights)
         corners = np.asarray(fit.X_thresholds_, dtype=np.float64)
         accuracy = np.asarray(fit.y_thresholds_, dtype=np.float64)
-        step = _steps(accuracy)
-        starts = np.flatnonzero(np.diff(step, prepend=-1))
+        step, starts = _steps(accuracy)
         of_row = np.searchsorted(corners[starts], calibration.confidence, side="right") - 1
         return {"confidence": corners, "accuracy": accuracy, "count": np.bincount(of_row)[step]}
 
     @staticmethod
-    def apply(state: State, rows: Rows) -> Rows:
+    def apply(state: IsotonicState, rows: Rows) -> Rows:
         """Look the confidences up in the function."""
         return rows.with_confidence(
             np.interp(rows.confidence, state["confidence"], state["accuracy"])
         )
 
     @staticmethod
-    def in_cells(state: State, size: int) -> tuple[State, None]:
+    def in_cells(state: IsotonicState, size: int) -> tuple[IsotonicState, None]:
         """Return the function with steps of fewer rows joined to their neighbours."""
         count = state["count"]
-        step = _steps(state["accuracy"])
-        starts = np.flatnonzero(np.diff(step, prepend=-1))
+        step, starts = _steps(state["accuracy"])
         step = joined_steps(count[starts], size)[step]
-        weight = np.where(np.isin(np.arange(len(count)), starts), count, 0)
-        total = np.bincount(step, weights=weight)
-        right = np.bincount(step, weights=weight * state["accuracy"])
+        total = np.bincount(step[starts], weights=count[starts])
+        right = np.bincount(step[starts], weights=(count * state["accuracy"])[starts])
         ends = np.flatnonzero((np.diff(step, prepend=-1) > 0) | (np.diff(step, append=-1) != 0))
         return {
             "confidence": rounded(state["confidence"][ends]),
@@ -93,9 +190,10 @@ class IsotonicRegression(Recalibrator):
         }, None
 
 
-def _steps(accuracy: Floats) -> Ints:
-    """Return the step of each corner, shape (m,): corners of one accuracy share one."""
-    return np.asarray(np.cumsum(np.diff(accuracy, prepend=-1.0) > 0) - 1)
+def _steps(accuracy: Floats) -> tuple[Ints, Ints]:
+    """Return the step of each corner (m,), which those of one accuracy share, and their firsts."""
+    rises = np.diff(accuracy, prepend=-1.0) > 0
+    return np.cumsum(rises) - 1, np.flatnonzero(rises)
 
 
 class VennAbersState(TypedDict):

@@ -1,0 +1,293 @@
+"""Cut kernel sums into steps, so short that threads share them and work can be stopped between two.
+
+In one, two and three dimensions a group of rows is swept as parts, joined level by level. In more
+dimensions blocks of rows are summed each against each. A kernel value serves both rows of a pair:
+as in a tournament, each round pairs every block with another, so that its steps write to different
+rows, threads need no copies, and the order of additions does not depend on them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from math import ceil, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats
+from lore_core.kernel_sums.blocked import block_across, block_within
+from lore_core.kernel_sums.fixed_point import FixedPoint, as_fixed_point
+from lore_core.kernel_sums.grid import Grid, Pass, bandwidth_ranges, sub_grid
+from lore_core.kernel_sums.prepare import Layout, Problem
+from lore_core.kernel_sums.schedule import Phase, Plan, Step
+from lore_core.kernel_sums.sweep1d import line_sweep
+from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
+from lore_core.kernel_sums.sweep3d import space_collect, space_order, space_split, space_tree
+
+#: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
+PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
+_FEW_SUMS = 8
+#: Rows times sums from which on a sweep or a join is shared between steps.
+_STEP_SUMS = 300_000
+#: Sums of a plane problem posed in space that are held at once.
+_POSED_BYTES = 2**27
+
+Segments = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """How one group is divided: ``bounds`` of its 2^levels parts, ``edges`` = x where each begins.
+
+    The edges are read before any row moves.
+    """
+
+    levels: int
+    bounds: list[int]
+    edges: list[float]
+
+    def joins(self, level: int) -> Iterator[tuple[int, int, int, float]]:
+        """Yield (lo, mid, hi, split) of the neighbours that become one at a level from 1 on."""
+        if level > self.levels:
+            return
+        width = 1 << level
+        for k in range(0, 1 << self.levels, width):
+            middle = k + width // 2
+            yield self.bounds[k], self.bounds[middle], self.bounds[k + width], self.edges[middle]
+
+
+def _levels(n: int, part: int) -> int:
+    return max(0, ceil(log2(n / part)))
+
+
+def _as_tree(lo: int, hi: int, part: int, x: NDArray[np.generic]) -> _Tree:
+    n, levels = hi - lo, _levels(hi - lo, part)
+    bounds = [lo + (n * k >> levels) for k in range((1 << levels) + 1)]
+    return _Tree(levels, bounds, x[bounds[:-1]].tolist())
+
+
+def _part_rows(d: int, n_sums: int) -> int:
+    least, most = PART_ROWS[d]
+    return max(least, min(most, most * _FEW_SUMS // n_sums))
+
+
+def _plane_cost(n: int, n_sums: int) -> float:
+    """Return about the cost of :func:`_plane_phases` for n rows, in rows · levels · sums."""
+    return n * (5.0 + log2(n)) * (n_sums + 3)
+
+
+def _space_cost(n: int, n_sums: int) -> float:
+    return _plane_cost(n, n_sums) * (log2(n) + 1) / 2
+
+
+def plan_line(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
+    """Sweep every group for every bandwidth."""
+    rows, alone = (layout.coordinates[0], layout.weights, sums), problem.exclude_self
+    phase = [
+        Step(hi - lo, line_sweep, lo, hi, rows, now.grid, *span, alone)
+        for lo, _, hi in layout.segments
+        for span in bandwidth_ranges(now.grid, _STEP_SUMS // (hi - lo))
+    ]
+    return [phase], sum(step.cost for step in phase)
+
+
+def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
+    """Sweep groups of the plane."""
+    # No pair is left out by its side here: the array is there for the signature only.
+    side = np.zeros(0, dtype=np.uint8)
+    rows = (*layout.coordinates, side, layout.index, layout.weights, sums)
+    segments = [(lo, hi) for lo, _, hi in layout.segments]
+    phases = _plane_phases(rows, now.grid, segments, False, problem.exclude_self)
+    return phases, sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments)
+
+
+def plan_space(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
+    """Sweep groups of the space."""
+    phases = _space_phases(layout, now.grid, sums, problem.exclude_self)
+    return phases, sum(_space_cost(hi - lo, len(sums)) for lo, _, hi in layout.segments)
+
+
+def _plane_phases(
+    rows: tuple[NDArray[np.generic], ...],
+    grid: Grid,
+    segments: Segments,
+    crossing: bool,
+    exclude_self: bool,
+) -> Iterator[Phase]:
+    n_sums = len(grid[3])
+    part = _part_rows(2, n_sums)
+    trees = [_as_tree(lo, hi, part, rows[0]) for lo, hi in segments]
+    yield [
+        Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, crossing, exclude_self)
+        for tree in trees
+        for a, c in pairwise(tree.bounds)
+    ]
+    for level in range(1, max((tree.levels for tree in trees), default=0) + 1):
+        orders: Phase = []
+        sums: Phase = []
+        for tree in trees:
+            for a, b, c, split in tree.joins(level):
+                n = c - a
+                order, code = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
+                orders.append(Step(3 * n, plane_order, a, b, c, rows, order, code, crossing))
+                for first, last in bandwidth_ranges(grid, _STEP_SUMS // n):
+                    work = plane_join, a, c, split, rows, grid, first, last, order, code, crossing
+                    sums.append(Step(n * (grid[2][last] - grid[2][first]), *work))
+        yield orders
+        yield sums
+
+
+def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) -> Iterator[Phase]:
+    """Sweep groups of the space: parts, then for each level of joins a problem in the plane."""
+    x, y, z = layout.coordinates
+    rows = (x, y, z, layout.index, layout.weights, sums)
+    part = _part_rows(3, len(sums))
+    trees = [_as_tree(lo, hi, part, x) for lo, _, hi in layout.segments]
+    yield [
+        Step(_space_cost(c - a, len(sums)), space_tree, a, c, rows, grid, exclude_self)
+        for tree in trees
+        for a, c in pairwise(tree.bounds)
+    ]
+    n, n_levels = len(x), max((tree.levels for tree in trees), default=0)
+    if n_levels == 0:
+        return
+    # One plane for all levels.
+    together = bandwidth_ranges(grid, _POSED_BYTES // (16 * n))
+    most = max(int(grid[2][last] - grid[2][first]) for first, last in together)
+    side, moving_side = np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
+    index = np.empty(n, dtype=np.int32)
+    posed, answers = np.empty((most, n)), np.empty((most, n))
+    for level in range(1, n_levels + 1):
+        joins = [
+            (*join, np.empty(join[2] - join[0], dtype=np.int32))
+            for tree in trees
+            for join in tree.joins(level)
+        ]
+        yield [
+            Step(4 * (c - a), space_order, a, b, c, rows, order, side[a:c])
+            for a, b, c, _, order in joins
+        ]
+        segments = [(a, c) for a, _, c, *_ in joins]
+        for first, last in together:
+            posed_grid = sub_grid(grid, first, last)
+            m = len(posed_grid[3])
+            # The sweep moves the sides too, and the next bandwidths need them again.
+            moving_side[:] = side
+            plane = (y, z, moving_side, index, posed[:m], answers[:m])
+            at = rows, grid, first, last
+            yield [
+                Step(m * (c - a), space_split, a, c, 0, split, *at, order, plane)
+                for a, _, c, split, order in joins
+            ]
+            yield from _plane_phases(plane, posed_grid, segments, True, False)
+            yield [
+                Step(m * (c - a), space_collect, a, c, 0, split, *at, plane)
+                for a, _, c, split, _ in joins
+            ]
+
+
+#: Rows of a block, in up to so many dimensions; a quarter of it beyond.
+_BLOCK_ROWS = 512
+_BLOCK_DIMENSIONS = 1024
+#: Cost (about nanoseconds) of a step that need not end at a block.
+_STEP_COST = 3e7
+#: Cost from which on rounded coordinates are worth their inaccuracy.
+_WORTH_ROUNDING = 5e7
+
+Rows = tuple[object, ...]
+Block = tuple[int, int]
+
+
+def _pair_cost(d: int, grid: Grid) -> float:
+    """Estimate the nanoseconds one pair takes."""
+    chains = int((~grid[1]).sum())
+    return 0.06 * d + 0.4 * chains + 0.15 * (len(grid[1]) - chains) + 0.15 * len(grid[3])
+
+
+def _blocks(lo: int, hi: int, d: int) -> list[Block]:
+    size = _BLOCK_ROWS if d <= _BLOCK_DIMENSIONS else _BLOCK_ROWS // 4
+    count = -(-(hi - lo) // size)
+    bounds = [lo + (hi - lo) * k // count for k in range(count + 1)]
+    return list(pairwise(bounds))
+
+
+def _as_rows(layout: Layout, fixed: FixedPoint | None, sums: Floats) -> Rows:
+    """Return what :func:`~.blocked.block_within` reads: coordinates in one form or the other."""
+    coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
+    if fixed is not None:
+        coordinates, (columns, unit) = np.empty((0, 0)), fixed
+    points = np.ascontiguousarray(coordinates.T)
+    whole = np.ascontiguousarray(columns.T)
+    return coordinates, points, columns, whole, unit, layout.weights, sums
+
+
+def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
+    """Sum over all pairs of each group."""
+    d = len(layout.coordinates)
+    pairs = sum(
+        (hi - lo) ** 2 / 2 if problem.is_self else (cut - lo) * (hi - cut)
+        for lo, cut, hi in layout.segments
+    )
+    cost = pairs * _pair_cost(d, now.grid)
+    fixed = None
+    if cost >= _WORTH_ROUNDING:
+        # Bandwidths that are wanted for effective sizes only may be off by more.
+        exact = [h for h, first in now.wanted.items() if first == 0]
+        smallest = min(exact or now.wanted)
+        fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
+    rows = _as_rows(layout, fixed, sums)
+    if problem.is_self:
+        return _within_phases(layout, now.grid, rows, problem.exclude_self), cost
+    return _between_phases(layout, now.grid, rows), cost
+
+
+def _within_phases(layout: Layout, grid: Grid, rows: Rows, exclude_self: bool) -> Iterator[Phase]:
+    """Sum over all pairs of each group: first within each block, then round by round."""
+    d = len(layout.coordinates)
+    cost = _pair_cost(d, grid)
+    groups = [_blocks(lo, hi, d) for lo, _, hi in layout.segments]
+    yield [
+        Step(cost * (b - a) ** 2 / 2, block_within, a, b, rows, grid, exclude_self)
+        for blocks in groups
+        for a, b in blocks
+    ]
+    for pairings in zip_longest(*(_rounds(blocks) for blocks in groups), fillvalue=[]):
+        yield [
+            Step(cost * (b - a) * (e - c), block_across, a, b, c, e, rows, grid, True)
+            for pairing in pairings
+            for (a, b), (c, e) in pairing
+        ]
+
+
+def _rounds(blocks: list[Block]) -> Iterator[list[tuple[Block, Block]]]:
+    """Yield rounds of disjoint pairs, in which each block meets each other exactly once."""
+    # The circle method: one stays, the others move on by one place a round.
+    n = len(blocks)
+    size = n + n % 2
+    circle = list(range(1, size))
+    for _ in range(size - 1):
+        seats = [0, *circle]
+        yield [
+            (blocks[min(pair)], blocks[max(pair)])
+            for pair in zip(seats[: size // 2], reversed(seats[size // 2 :]), strict=True)
+            if max(pair) < n
+        ]
+        circle = circle[1:] + circle[:1]
+
+
+def _between_phases(layout: Layout, grid: Grid, rows: Rows) -> Iterator[Phase]:
+    """Sum over all sources for each block of targets, some of them a phase."""
+    d = len(layout.coordinates)
+    cost = _pair_cost(d, grid)
+
+    def steps(a: int, b: int, cut: int, hi: int) -> Iterator[Step]:
+        size = max(64, int(_STEP_COST / (cost * (b - a))))
+        for c in range(cut, hi, size):
+            end = min(c + size, hi)
+            yield Step(cost * (b - a) * (end - c), block_across, a, b, c, end, rows, grid, False)
+
+    chains = [
+        steps(a, b, cut, hi) for lo, cut, hi in layout.segments for a, b in _blocks(lo, cut, d)
+    ]
+    for phase in zip_longest(*chains):
+        yield [step for step in phase if step is not None]
