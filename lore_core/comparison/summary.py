@@ -18,7 +18,7 @@ from lore_core.data.weights import chosen_weights
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import LocalErrors, describe_gaps, known_mean
+from lore_core.metrics.local_error import LocalErrors, describe_gaps
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured, WorstPart, worst_parts
 
@@ -136,22 +136,6 @@ def summarize(
         worst_parts=worst_parts(rows),
     )
     return summary if simulated is None else summary.with_simulated(simulated)
-
-
-def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
-    """Return each confidence bin's gap and the local errors inside it.
-
-    One row a bin that holds rows: :meth:`ReliabilityTable.frame`, and ``mean_lce``, ``max_lce``.
-    """
-    table = reliability.frame()
-    table = table[table["rows"] > 0].reset_index(drop=True)
-    error = pd.Series(local.absolute).groupby(local.bin_index)
-    table["mean_lce"] = error.mean().reindex(table["bin"]).to_numpy()
-    if local.weights is not None:
-        inside = [local.bin_index == number for number in table["bin"]]
-        table["mean_lce"] = [known_mean(local.absolute[k], local.weights[k]) for k in inside]
-    table["max_lce"] = error.max().reindex(table["bin"]).to_numpy()
-    return table
 
 
 def describe_rows(

@@ -30,7 +30,6 @@ from .selection import (
     RegionReport as RegionReport,
     Selection as Selection,
     region_report as region_report,
-    report_by as report_by,
 )
 from .subgroups.candidates import Held as Held
 from .subgroups.find import (

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Mask
 from lore_core.data.number_text import gap_words, percent, rows_words
-from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels, as_rows
+from lore_core.data.validation import InputError, Points, as_coordinates, as_rows
 from lore_core.data.weights import as_weights, chosen_weights
-from lore_core.metrics.global_metrics import gap_table, share_interval
+from lore_core.metrics.global_metrics import share_interval
 
 Direction = tuple[float, float, float]
 
@@ -203,28 +202,3 @@ def region_report(
     w = chosen_weights(as_weights(weights, len(c)), inside)
     promised = float(np.average(c[inside], weights=w))
     return RegionReport(n, promised, *share_interval(a[inside], w))
-
-
-def report_by(
-    names: ArrayLike,
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    inside: Mask,
-    *,
-    weights: ArrayLike | None = None,
-) -> pd.DataFrame:
-    """Sum up the rows of a region name by name: by predicted class, by group.
-
-    ``names`` (n,): what to divide all rows by. The others: see :func:`region_report`. Returns one
-    row a name, largest excess first: ``name, rows, confidence, accuracy, gap, gap_low, gap_high,
-    excess``. The interval is 95 % (Wilson); the excess is rows × gap: mistakes beyond the expected
-    number.
-    """
-    by = as_group_labels(names, "names")
-    c, a = as_rows(confidence, outcome, names=by)
-    unique, member = np.unique(by[inside].astype(str), return_inverse=True)
-    w = chosen_weights(as_weights(weights, len(c)), inside)
-    frame = gap_table(c[inside], a[inside], member, len(unique), w)
-    frame.insert(0, "name", unique)
-    frame["excess"] = frame["rows"] * frame["gap"]
-    return frame.sort_values("excess", ascending=False, ignore_index=True)

@@ -1,23 +1,20 @@
-"""Below the map: the worst rows with their evidence, and rows by class or group."""
+"""Below the map: the worst rows, and the rows behind an error."""
 
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from lore_core import Dataset
-from lore_core.data import Target
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-from lore_core.regions import report_by
 from lore_core.view import View
-from pages.landscape.region import BY, TRUE, VALUE, Marked, divided, divisions
+from pages.landscape.region import Marked
 from pages.shared import compute
-from pages.shared.cells import count_column, in_hundredths, share_column, with_interval
+from pages.shared.cells import in_hundredths, share_column
 from pages.shared.controls import one_of
 from pages.shared.header import plain
-from pages.shared.rows import add_images, pick_table, picked_row, show_row, show_rows
+from pages.shared.rows import add_images, picked_row, show_row, show_rows
 
 _ERROR, _ANSWER = "its local error", "LoRe's answer"
 
@@ -44,43 +41,6 @@ def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marke
         shown = int(worst[0]) if picked is None else picked
         show_row(dataset, shown, errors)
     show_evidence(view, shown)
-
-
-def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -> None:
-    """Divide the rows of the chosen bin by class or group."""
-    by = st.selectbox("Divide by", divisions(dataset), key=BY, persist_state="session", width=260)
-    table = report_by(
-        divided(dataset, by), target.confidence, target.outcome, rows, weights=target.weights
-    )
-    pick_table(
-        in_hundredths(table, "confidence", "accuracy", "gap", "gap_low", "gap_high"),
-        [(by, name) for name in table["name"]],
-        VALUE,
-        "divided",
-        height="content" if len(table) <= 12 else 420,
-        column_config={
-            "name": by,
-            "rows": count_column("rows"),
-            "confidence": share_column("confidence"),
-            "accuracy": share_column("accuracy"),
-            **with_interval("gap", "gap, points"),
-            "excess": st.column_config.NumberColumn(
-                "excess mistakes",
-                format="%+.1f",
-                help="Rows × gap: mistakes beyond those expected.",
-            ),
-        },
-    )
-    note = (
-        f"{sentence} Largest number of excess mistakes first; intervals are Wilson's. What is "
-        "picked is highlighted in every picture."
-    )
-    if by == TRUE:
-        note += (
-            " The true class is part of the answer: divided by it, even a calibrated model looks "
-            "wrong. Use the predicted class to judge."
-        )
-    st.caption(note)
 
 
 def show_evidence(view: View, row: int) -> None:

@@ -13,17 +13,10 @@ from lore_core.figures.pictures.landscape_picture import Value
 from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.view.where import calibration_rows_of, reliability_of
-from pages.landscape.lists import list_by, list_worst
+from pages.landscape.lists import list_worst
 from pages.landscape.map_rows import wait_until_drawn
 from pages.landscape.picture import KEY, color_choices, colors_of, is_live, show_asked, show_picture
-from pages.landscape.region import (
-    ASKED,
-    DIVIDED_TAB,
-    ROWS_TAB,
-    forget_region,
-    marked_rows,
-    region_panel,
-)
+from pages.landscape.region import ASKED, ROWS_TAB, forget_region, marked_rows, region_panel
 from pages.landscape.subgroups import (
     against_control,
     held_out_note,
@@ -142,7 +135,7 @@ headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
 answer.container(key="said").caption(unbroken(sentence))
 details = st.container()
 below = st.container()
-tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
+tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
@@ -194,9 +187,6 @@ if tabs[0].open and search is not None:
 if tabs[1].open:
     with tabs[1]:
         list_worst(view, errors, scene.worst, marked)
-if tabs[2].open:
-    with tabs[2]:
-        list_by(view.evaluation, view.target_rows, rows, sentence)
 wait_until_drawn()
 # After all else: Plotly, as it loads and draws, would hold up what the map paints.
 with side.container(key="side_charts"):

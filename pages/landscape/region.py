@@ -1,4 +1,4 @@
-"""Rows that are looked at: drawn on the map, of a subgroup or a class, or asked for in words."""
+"""Rows that are looked at: drawn on the map, of a subgroup, or asked for in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from lore_core import (
     Dataset,
@@ -29,13 +28,12 @@ from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view import View
-from lore_core.view.methods import group_columns, group_names
 from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.header import plain
-from pages.shared.rows import pick_row, picked, show_rows
+from pages.shared.rows import pick_row, show_rows
 from pages.shared.session import name_in_link
 from pages.shared.subgroups import forget_subgroup
 
@@ -49,10 +47,6 @@ _LISTED = 200
 _COMPOSITION_ROWS = 9
 #: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
 _INSIDE_BINS = 10
-DIVIDED_TAB, BY = "By class or group", "by"
-PREDICTED, TRUE = "predicted class", "true class"
-#: A value of a division, as the reader picks it: by what, and which.
-VALUE = "value"
 #: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
 _AT_ONCE = 2**17
 
@@ -286,30 +280,14 @@ class Marked:
 def marked_rows(
     scene: Scene, search: SubgroupSearch | None, chosen: int | None, words: str
 ) -> Marked | None:
-    """Return what is looked at: a subgroup, else what was drawn, asked for in words or picked."""
+    """Return what is looked at: a subgroup, else what was drawn or asked for in words."""
     if search is not None and chosen is not None:
         return Marked(search.mask(chosen) & scene.rows, f"subgroup {chosen + 1}")
     region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
     if region or words:
         rows = _asked_of(dataset, region or words, scene.points) & scene.rows
         return Marked(rows, "selected rows" if region else f"“{words}”", is_drawn=bool(region))
-    by, value = picked(VALUE) or ("", "")
-    if st.session_state.get("below") != DIVIDED_TAB or by not in divisions(dataset):
-        return None
-    return Marked((divided(dataset, by).astype(str) == value) & scene.rows, f"{by} {value}")
-
-
-def divisions(dataset: Dataset) -> list[str]:
-    """Return what rows can be divided by."""
-    return [PREDICTED, TRUE, *group_columns(dataset)]
-
-
-def divided(dataset: Dataset, by: str) -> NDArray[np.object_]:
-    """Name the part in which each row is, shape (n,)."""
-    if by not in (PREDICTED, TRUE):
-        return group_names(dataset, [by])
-    names = np.array(dataset.class_names, dtype=object)
-    return names[dataset.predictions if by == PREDICTED else dataset.labels]
+    return None
 
 
 def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from lore_core import describe_maximum
-from lore_core.comparison import Summary, local_bin_table
+from lore_core.comparison import Summary
 from lore_core.comparison.tables import metric_table
 from lore_core.data.number_text import unbroken
 from lore_core.inference import describe_bias
@@ -19,7 +18,7 @@ from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
 from lore_core.regions.subgroups.verdict import SMALL
 from lore_core.view import View
 from pages.shared import compute
-from pages.shared.cells import count_column, in_hundredths, points_column, show_metrics, show_tile
+from pages.shared.cells import show_metrics, show_tile
 from pages.shared.charts import csv_button, diagram_choice, end_page, next_step, show_reliability
 from pages.shared.controls import asks_for_vector, linked, view_controls
 from pages.shared.header import headline, plain, question
@@ -60,36 +59,6 @@ def _asks_remaining(view: View, overall: Overall, search: SubgroupSearch | None)
     off = overall.p_value <= OVERALL_ALPHA and max(abs(overall.gap), overall.error) >= SMALL
     found = search is not None and bool(search.subgroups)
     return view.calibration is not None and search is not None and (off or found)
-
-
-def _bins(view: View, found: Summary) -> None:
-    """List each confidence bin with the local errors inside."""
-    if found.local is None:
-        st.caption("Needs features: without them no row has neighbours.")
-        return
-    table = local_bin_table(found.reliability, found.local)
-    table["bin"] = [found.reliability.bins.name(b) for b in table["bin"]]
-    shown = ["gap", "mean_lce", "max_lce"]
-    st.dataframe(
-        in_hundredths(table[["bin", "rows", *shown]], *shown),
-        hide_index=True,
-        height="content" if len(table) <= 15 else 420,
-        column_config={
-            "bin": "confidence",
-            "rows": count_column("rows"),
-            "gap": points_column(
-                "gap, points", signed=True, help="Mean confidence − accuracy of the bin."
-            ),
-            "mean_lce": points_column("mean LCE, points"),
-            "max_lce": points_column("max LCE, points"),
-        },
-    )
-    median = float(np.median(found.local.effective_size))
-    st.caption(
-        "Where the mean local calibration error (LCE) is far above the gap, over- and "
-        f"underconfident subgroups cancel inside the bin. At {view.kernel_in_words} half of the "
-        f"rows have {median:,.0f} effective neighbours or more."
-    )
 
 
 def _metrics(view: View, found: Summary) -> None:
@@ -158,7 +127,7 @@ with st.grid(len(TILES), min_column_width=150, gap="xsmall"):
     for metric in TILES if view.is_local else GLOBAL_TILES:
         show_tile(found, metric)
 
-names = ["Reliability", "Inside the bins", "All metrics", "How sure is this?"]
+names = ["Reliability", "All metrics", "How sure is this?"]
 tabs = st.tabs(names, **linked("overview_tab"))
 if tabs[0].open:
     with tabs[0]:
@@ -172,12 +141,9 @@ if tabs[0].open:
         )
 if tabs[1].open:
     with tabs[1]:
-        _bins(view, found)
+        _metrics(view, found)
 if tabs[2].open:
     with tabs[2]:
-        _metrics(view, found)
-if tabs[3].open:
-    with tabs[3]:
         st.markdown(plain(verdict.evidence))
         if search is not None:
             st.markdown(plain(search.sentence))

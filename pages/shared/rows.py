@@ -1,7 +1,6 @@
 """Rows in a table with their images, the one that is picked, and one in full."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from pages.shared.header import plain
 
 #: Pixels of an enlarged image.
 _SIZE = 160
-_ROW = "row"
+_PICKED = "_picked_row"
 #: Pixels of an example; texts quoted as examples, and letters of each.
 _EXAMPLE_SIZE, _QUOTED, _MAX_LETTERS = 44, 2, 90
 _COLUMNS: dict[str, Any] = {
@@ -39,48 +38,6 @@ _COLUMNS: dict[str, Any] = {
 }
 
 
-def picked(what: str) -> Any:
-    """Return what was picked last; None where nothing was."""
-    return st.session_state.get(f"_picked_{what}")
-
-
-def pick(what: str, one: Hashable, where: str = "") -> None:
-    """Pick one thing of a kind ``what``, or None, in the table with the key ``where``."""
-    st.session_state[f"_picked_{what}"] = one
-    _picks(what)[where] += 1
-
-
-def pick_table(
-    table: pd.DataFrame, things: Sequence[Hashable], what: str, key: str, **look: Any
-) -> None:
-    """List things of a kind ``what``, one a row, of which one can be picked."""
-    # A table keeps the number of its chosen row: where it holds other rows, or one was picked
-    # elsewhere, it must be another table.
-    elsewhere = _picks(what).total() - _picks(what)[key]
-    name = f"{key}_{elsewhere}_{hash(tuple(things))}"
-
-    def take() -> None:
-        at = st.session_state[name].selection.rows
-        pick(what, things[at[0]] if at else None, key)
-
-    st.dataframe(
-        table,
-        hide_index=True,
-        on_select=take,
-        selection_mode="single-row",
-        selection_default={
-            "selection": {"rows": [k for k, one in enumerate(things) if one == picked(what)]}
-        },
-        key=name,
-        **look,
-    )
-
-
-def _picks(what: str) -> Counter[str]:
-    counts: Counter[str] = st.session_state.setdefault(f"_picks_{what}", Counter())
-    return counts
-
-
 def thumbnail_urls(
     images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
 ) -> list[str]:
@@ -94,15 +51,21 @@ def thumbnail_urls(
     return urls
 
 
-def pick_row(row: int) -> None:
-    """Pick an evaluation row, to be looked at on every picture and list."""
-    pick(_ROW, row)
+def pick_row(row: int | None, where: str = "") -> None:
+    """Pick an evaluation row on every picture and list, in the table with the key ``where``."""
+    st.session_state[_PICKED] = row
+    _picks()[where] += 1
 
 
 def picked_row(dataset: Dataset) -> int | None:
     """Return the row picked last; None where these data have no such row."""
-    row: int | None = picked(_ROW)
+    row: int | None = st.session_state.get(_PICKED)
     return row if row is not None and row < len(dataset) else None
+
+
+def _picks() -> Counter[str]:
+    counts: Counter[str] = st.session_state.setdefault("_picks", Counter())
+    return counts
 
 
 def show_rows(
@@ -117,11 +80,24 @@ def show_rows(
     if marked is not None and marked[0] not in table:
         table.insert(1, marked[0], marked[1][rows])
     table = in_hundredths(table, "confidence", "signed_error")
-    pick_table(
+    # A table keeps the number of its chosen row: where it holds other rows, or one was picked
+    # elsewhere, it must be another table.
+    listed = rows.tolist()
+    name = f"{key}_{_picks().total() - _picks()[key]}_{hash(tuple(listed))}"
+
+    def take() -> None:
+        at = st.session_state[name].selection.rows
+        pick_row(listed[at[0]] if at else None, key)
+
+    st.dataframe(
         table,
-        rows.tolist(),
-        _ROW,
-        key,
+        hide_index=True,
+        on_select=take,
+        selection_mode="single-row",
+        selection_default={
+            "selection": {"rows": [k for k, row in enumerate(listed) if row == picked_row(dataset)]}
+        },
+        key=name,
         height="content" if len(table) <= 9 else 390,
         column_config=_COLUMNS | add_images(table, dataset, rows),
     )

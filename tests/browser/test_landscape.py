@@ -57,11 +57,13 @@ def test_a_lasso_reports_on_the_rows_inside_and_marks_them_in_the_charts(app, da
     assert n == inside.sum() == app.seen("m.selected.count") > 50
     rows = dataset.evaluation
     assert f"mean confidence {rows.confidence[inside].mean() * 100:.1f} %" in text
-    assert f"got {rows.outcome[inside].mean() * 100:.1f} %" in text
+    assert f"accuracy {rows.outcome[inside].mean() * 100:.1f} %" in text
     bins = bins_of(rows)[inside]
     got = [100 * rows.outcome[inside][bins == b].mean() for b in np.unique(bins)]
     app.until(lambda: len(app.trace("chooser", "selected rows")["y"]) == len(got), "every bin")
     assert app.trace("chooser", "selected rows")["y"] == pytest.approx(got)
+    app.page.get_by_role("tab", name="LCE over rows").click()
+    app.drawn("cdf")
     assert app.trace("cdf", "all")["x"][-1] >= app.trace("cdf", "selected rows")["x"][-1]
     app.button("Clear").click()
     expect(app.page.get_by_text("Selected region")).to_have_count(0)
@@ -197,17 +199,7 @@ def pick_line(app, key, line):
     app.page.mouse.click(box["x"] + 15, box["y"] + 55 + 35 * line)
 
 
-def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(app, dataset, points):
-    app.page.get_by_role("tab", name="By class or group").click()
-    app.settle()
-    pick_line(app, "divided", 0)
-    n_rows = np.bincount(dataset.evaluation.predictions)
-    app.until(lambda: app.seen("m.selected ? m.selected.count : -1") in n_rows, "a class")
-    marked = np.array(app.seen("Array.from(m.selected)"), dtype=bool)
-    assert len(set(dataset.evaluation.predictions[marked])) == 1
-    app.settle()
-    pick_line(app, "divided", 0)
-    app.until(lambda: app.seen("m.selected === null"), "none")
+def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(app, points):
     app.page.get_by_role("tab", name="Worst rows").click()
     app.settle()
     worst = app.seen("m.scene.worst")
@@ -228,6 +220,25 @@ def test_what_is_picked_in_a_list_is_shown_on_the_map_and_the_other_way_round(ap
     app.page.mouse.click(*app.map_place(*points[alone]))
     app.sees(f"Row {alone}")
     assert app.seen("m.scene.row") == alone
+
+
+def test_rows_have_the_colour_of_a_column_until_it_is_undone(app, dataset):
+    app.choose("Colour by", "predicted class")
+    app.until(lambda: app.seen("m.scene.colored"), "other colours")
+    known = app.seen("[m.scene.layer, m.scene.gammas, m.scene.scale.ticks.map(t => t[1])]")
+    assert known == ["rows", None, list(dataset.class_names)]
+    places = np.array(app.seen("Array.from(m.scene.rowError)")) / 32767
+    n_classes = dataset.n_classes
+    expected = (dataset.evaluation.predictions + 0.5) / n_classes
+    np.testing.assert_allclose(places, expected, atol=1e-4)
+    legend = app.page.locator(".lore .scale.names span")
+    assert legend.all_inner_texts() == list(dataset.class_names)
+    app.settle()
+    app.page.keyboard.press("Control+z")
+    app.until(lambda: not app.seen("m.scene.colored"), "the error's colours again")
+    app.until_query("color", None)
+    app.settle()
+    expect(app.button("Undo")).to_be_disabled()
 
 
 def test_a_bandwidth_is_seen_before_it_is_taken(app):
@@ -397,17 +408,17 @@ def test_changes_move_nothing_and_a_link_keeps_all(app):
             app.page.keyboard.press(way)
             app.settle()
         app.choose("Confidence bin", ("best", "all", "worst")[k])
-        color = ("absolute", "signed")[k % 2]
-        app.page.get_by_test_id("stMain").get_by_role("radio", name=color).click()
+        color = ("absolute error", "signed error")[k % 2]
+        app.choose("Colour by", color)
         app.page.emulate_media(color_scheme=("dark", "light")[k % 2])
-        app.until_query("error", (color, None)[k % 2])
+        app.until_query("color", (color, None)[k % 2])
         assert looked() == pytest.approx(view, abs=1e-6), f"round {k}"
     assert app.map.evaluate("node => node === window.before")
     assert app.page.evaluate("window.shifts") == []
     charts = app.page.evaluate("window.charts.map(chart => chart.isConnected)")
-    assert charts == [True, True]
+    assert charts == [True]
     link = app.query()
-    shown = {"gamma": "0.6", "bins": "16", "bin": "worst", "error": "absolute"}
+    shown = {"gamma": "0.6", "bins": "16", "bin": "worst", "color": "absolute error"}
     assert {key: link[key] for key in shown} == shown
     for there in (lambda: (app.go("Overview"), app.go("Landscape")), app.page.reload):
         there()

@@ -11,7 +11,7 @@ from lore_core.figures.style import PAPER
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 FIGURES = dict.fromkeys(PAGES, ()) | {
-    "landscape": ["landscape", "chooser", "cdf"],
+    "landscape": ["landscape", "chooser"],
     "overview": ["reliability"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],

@@ -33,8 +33,8 @@ def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
     app.page.keyboard.press("ArrowRight")
     app.until(lambda: app.map_ink() != before, "another picture")
     app.settle()
-    app.page.get_by_role("tab", name="By class or group").click()
-    app.sees(re.compile("Largest number of excess mistakes first"))
+    app.page.get_by_role("tab", name="Worst rows").click()
+    app.sees(re.compile("rows with the largest local error"))
     app.check()
 
     table = {"recalibrate_tab": "All metrics"}

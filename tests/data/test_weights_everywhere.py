@@ -101,9 +101,6 @@ AS_REPEATED = {
     "negative_log_likelihood": probabilities_and_labels(lore.negative_log_likelihood),
     "region_report": call(lore.region_report, first_bin, get=attrgetter("gap")),
     "reliability_table": call(lore.reliability_table, get=attrgetter("accuracy")),
-    "report_by": lambda r: regions.report_by(
-        site(r).to_numpy(), *both(r), EVERY(r), weights=r.weights
-    )["gap"],
     "reward_curve": call(lore.reward_curve, [1.5, 2.0], get=attrgetter("reward")),
     "reward_curves": lambda r: (
         metrics.reward_curves(

@@ -1,7 +1,6 @@
 import base64
 
 import numpy as np
-import pandas as pd
 import pytest
 import streamlit as st
 
@@ -230,20 +229,6 @@ def test_before_and_after_have_one_colour_scale(open_page, dataset):
     assert first["colorscale"] == second["colorscale"]
     assert array(first["z"]).shape == array(second["z"]).shape
     assert first["z"] != second["z"]
-
-
-def test_divided_by_predicted_class(open_page, dataset):
-    page = open_page("landscape", dataset, below="By class or group")
-    rows = dataset.evaluation
-    expected = lore.regions.report_by(
-        np.array(rows.class_names)[rows.predictions],
-        rows.confidence,
-        rows.outcome,
-        np.ones(len(rows), bool),
-    )
-    shown = page.tables[-1]
-    pd.testing.assert_series_equal(shown["rows"], expected["rows"])
-    np.testing.assert_allclose(shown["gap"], expected["gap"] * 100)
 
 
 def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeypatch):

@@ -6,7 +6,6 @@ from lore_core import Dataset, InputError, Region, local_errors, region_report
 from lore_core.regions import (
     class_positions,
     drawn_rows,
-    report_by,
     row_table,
     rows_with,
     telling_column,
@@ -125,11 +124,3 @@ def test_report_by_hand():
     assert ": overconfident" in region_report([0.9] * 200, [1, 0] * 100, inside).sentence
     assert ": underconfident" in region_report([0.1] * 200, [1, 0] * 100, inside).sentence
     assert region_report([0.5], [1], np.array([False])).sentence == "No rows lie in this region."
-    by = ["a", "a", "b", "b"]
-    frame = report_by(by, [0.9, 0.7, 0.6, 0.2], [0, 1, 1, 0], np.array([True, True, True, False]))
-    assert frame["name"].tolist() == ["a", "b"]
-    # a: promised 1.6 of 2, got 1; b: promised .6 of 1, got 1.
-    assert frame["excess"].tolist() == pytest.approx([0.6, -0.4])
-    assert frame["gap"].tolist() == pytest.approx([0.3, -0.4])
-    assert (frame["gap_low"] <= frame["gap"]).all()
-    assert (frame["gap"] <= frame["gap_high"]).all()
