@@ -86,24 +86,15 @@ def metrics(
     table, chance = views.methods.metrics_of(view, n_draws=draws, progress=progress)
     columns, basis = metric_columns(table), view.basis()
     by_name = table.set_index("metric").to_dict(orient="index")
-    content, sentences, listed = {**view.settings(), "metrics": by_name}, [], None
+    content, sentences, listed = view.settings(), [], None
     if isinstance(view, views.View):
         search = views.where.subgroups_of(view, progress=progress)
         listed = described(view, search).head(top)
         conclusion = views.where.verdict_of(view, search)
-        verdict = {
-            "level": conclusion.level,
-            "sentence": conclusion.sentence,
-            "evidence": conclusion.evidence,
-        }
-        subgroups = listed.to_dict(orient="records")
-        content = {
-            **view.settings(),
-            "verdict": verdict,
-            "metrics": by_name,
-            "subgroups": subgroups,
-        }
         sentences = [conclusion.sentence, conclusion.evidence]
+        content["verdict"] = {
+            name: getattr(conclusion, name) for name in ("level", "sentence", "evidence")
+        }
         if card_path is not None:
             name, shown = view.dataset.name, pd.DataFrame(columns)
             card_text = model_card(
@@ -115,9 +106,12 @@ def metrics(
             f"\np: how often {chance.n_draws} simulations in which every confidence is right show "
             "as much."
         )
+    content["metrics"] = by_name
     text = ["\n".join(filter(None, sentences)), text_table(columns), basis]
-    if listed is not None and len(listed):
-        text.append(f"Places:\n{subgroups_text(listed)}")
+    if listed is not None:
+        content["subgroups"] = listed.to_dict(orient="records")
+        if len(listed):
+            text.append(f"Places:\n{subgroups_text(listed)}")
     return Output(content, table, text)
 
 

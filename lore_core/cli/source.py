@@ -319,11 +319,8 @@ def sample_of(
 ) -> lore.Dataset | None:
     """Draw calibration rows of too large Parquet files; None for others, InputError without any."""
     files = [] if data[0].startswith("demo") else mergeable.parquet_files(data)
-    if (
-        not files
-        or not all(path.exists() for path in files)
-        or mergeable.rows_in(files) <= EXACT_ROWS
-    ):
+    exist = files and all(path.exists() for path in files)
+    if not exist or mergeable.rows_in(files) <= EXACT_ROWS:
         return None
     with Shown() as progress:
         sample = mergeable.sample_rows(

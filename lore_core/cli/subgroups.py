@@ -63,10 +63,9 @@ def subgroups_text(table: Table) -> str:
     """List subgroups of :func:`described`, those within another indented."""
     lines = []
     for subgroup in table.to_dict(orient="records"):
-        indent = (
-            "" if subgroup["within"] is None or subgroup["within"] != subgroup["within"] else "   "
-        )
-        part = f"part of {subgroup['within'] + 1:.0f}: " if indent else ""
+        around = subgroup["within"]
+        is_part = around is not None and around == around  # a table has NaN for None
+        indent, part = ("   ", f"part of {around + 1:.0f}: ") if is_part else ("", "")
         lines.append(f"{indent}{subgroup['subgroup']}. {part}{subgroup['sentence']}")
         lines.append(f"{indent}   {subgroup['evidence']}")
         if subgroup["made_of"]:

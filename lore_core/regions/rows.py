@@ -60,11 +60,7 @@ def worst_rows(
     if within is not None:
         candidates = candidates & within
     rows = np.flatnonzero(candidates)
-    error = errors.absolute[rows]
-    if len(rows) > n_rows:
-        among = error >= np.partition(error, -n_rows)[-n_rows]
-        rows, error = rows[among], error[among]
-    order = np.argsort(-error, kind="stable")[:n_rows]
+    order = np.argsort(-errors.absolute[rows], kind="stable")[:n_rows]
     return np.asarray(rows[order], dtype=np.int64)
 
 

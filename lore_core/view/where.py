@@ -29,9 +29,8 @@ from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliabi
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
 from lore_core.regions.rows import RowEvidence, row_evidence, rows_like
-from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
-from lore_core.regions.subgroups.overall import Overall, overall_gap
+from lore_core.regions.subgroups.overall import Against, Overall, overall_gap
 from lore_core.regions.subgroups.verdict import (
     Verdict,
     conclude,

@@ -26,8 +26,8 @@ from lore_core.figures.pictures.landscape import outlined_region, row_hovers
 from lore_core.figures.pictures.picture import shortened
 from lore_core.regions import telling_column
 from lore_core.regions.field import rows_outline
-from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import SubgroupSearch
+from lore_core.regions.subgroups.overall import Against
 from lore_core.view import View
 from lore_core.view.scene import MAX_ROWS, Scene, preview_rows
 from lore_core.view.where import curve_of, subgroups_of, view_halves

@@ -7,8 +7,8 @@ import streamlit as st
 
 from lore_core import Embedding, describe_composition
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
+from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
 from lore_core.view import View, where
 from pages.shared import compute

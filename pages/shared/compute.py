@@ -18,8 +18,8 @@ from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
-from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import SubgroupSearch
+from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where

@@ -10,8 +10,7 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.regions import find_subgroups
-from lore_core.regions.subgroups.average import Average
-from lore_core.regions.subgroups.overall import overall_gap
+from lore_core.regions.subgroups.overall import Average, overall_gap
 
 
 def some_rows(n=120, seed=0, weights=None):

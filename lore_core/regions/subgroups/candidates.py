@@ -19,7 +19,7 @@ from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.regions.rows import nearest_rows
 from lore_core.regions.selection import region_report
-from lore_core.regions.subgroups.average import Against, Average, Excess, excess_of
+from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
 from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
 from lore_core.regions.variables.cutting import Attribute
 

@@ -20,7 +20,6 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights
-from lore_core.regions.subgroups.average import Against, Average
 from lore_core.regions.subgroups.candidates import (
     PART_OF,
     SAME,
@@ -33,7 +32,7 @@ from lore_core.regions.subgroups.candidates import (
     overlap,
     try_on,
 )
-from lore_core.regions.subgroups.overall import OVERALL_ALPHA, mean_gap_p
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Against, Average, mean_gap_p
 from lore_core.regions.subgroups.slices import is_wider_slice, region_label, words_of
 from lore_core.regions.variables.attributes import Predicate, telling_attributes
 from lore_core.regions.variables.words import word_attributes

@@ -1,17 +1,162 @@
-"""Test of all rows together: is the confidence right on average, at every level?"""
+"""Averages that rows are compared with, and tests of rows against them: of some, and of all."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
-from lore_core.data.arrays import Floats, Ints
-from lore_core.data.binning import Binning
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.defaults import N_BINS
 from lore_core.data.validation import as_rows
-from lore_core.data.weights import as_weights, effective_rows
+from lore_core.data.weights import as_weights, effective_rows, weighed
 from lore_core.metrics.global_metrics import reliability_table, share_interval
-from lore_core.regions.subgroups.average import Average
+
+#: What a subgroup is compared with: no gap, the mean gap of all rows, or that of rows of the same
+#: confidence (what is left after the best global recalibration).
+Against = Literal["zero", "average", "same confidence"]
+#: Strata of confidence: at most so many, of at least so many rows.
+_MOST_STRATA, _ROWS_A_STRATUM = 12, 60
+#: Skewness below which the normal distribution is used: a gamma distribution would be enormous.
+_SYMMETRIC = 1e-5
+_NORMAL_90 = 1.645
+
+
+@dataclass(frozen=True)
+class Average:
+    """What rows are compared with, and what they are then expected to do."""
+
+    against: Against
+    #: (n,); which rows are compared with each other; all 0 unless rows of the same confidence are.
+    stratum: Ints
+    n_strata: int
+    #: (n, 5); addends of a set's sums: 1, the gap beyond what it is compared with, its variance and
+    #: third central moment, and its square. Of weighted rows times the powers of w that go with
+    #: them; then w², w² times the gap beyond.
+    moments: Floats
+    total: Floats  #: (n_strata, 5 or 7); sums of the moments over all rows
+
+    @classmethod
+    def of(
+        cls, confidence: Floats, outcome: Floats, against: Against, weights: Floats | None = None
+    ) -> Average:
+        """Measure the average; ``weights`` (n,): what each row counts for, None: all alike."""
+        n = len(confidence)
+        residual = confidence - outcome
+        bins = confidence_bins(
+            confidence, int(np.clip(n // _ROWS_A_STRATUM, 1, _MOST_STRATA)), "equal-mass"
+        )
+        level = bins.assign(confidence)
+        mass = np.bincount(level, weights=weights)
+        mean = np.bincount(level, weights=weighed(residual, weights)) / np.where(mass > 0, mass, 1)
+        stratum, n_strata = np.zeros(n, dtype=np.int64), 1
+        if against == "zero":
+            excess, chance = residual, confidence
+        else:
+            # How often a row is right is best told by those of its confidence, with either average.
+            chance = np.clip(confidence - mean[level], 0.0, 1.0)
+            excess = residual - np.average(residual, weights=weights)
+            if against == "same confidence":
+                excess, stratum, n_strata = residual - mean[level], level, bins.n_bins
+        variance = chance * (1 - chance)
+        third = variance * (2 * chance - 1)
+        columns = [np.ones(n), excess, variance, third, np.square(excess)]
+        if weights is not None:
+            columns += [np.ones(n), excess]
+            columns = [v * weights**k for v, k in zip(columns, (1, 1, 2, 3, 2, 2, 2), strict=True)]
+        moments = np.column_stack(columns)
+        return cls(against, stratum, n_strata, moments, _sums(moments, stratum, n_strata))
+
+    def of_rows(self, rows: Ints | Mask) -> Excess:
+        """Compare some rows (mask or row numbers) with the others."""
+        sums = _sums(self.moments[rows], self.stratum[rows], self.n_strata)
+        return excess_of(sums, self.total, against_zero=self.against == "zero")
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How much further off than what they are compared with sets of rows are."""
+
+    n: Floats  #: Rows of each set, or how many equal rows it is worth; all arrays have one shape
+    share: Floats  #: Of all rows, by their weights
+    mean: Floats  #: Mean excess of the gap; positive = more overconfident
+    error: Floats  #: Its standard deviation if there were none
+    skewness: Floats  #: Its skewness then
+    variance: Floats  #: Sum of the variances of so many rows: how much evidence there can be.
+    scatter: Floats  #: Standard error of the mean excess as the rows themselves scatter
+
+    @property
+    def lower_bound(self) -> Floats:
+        """Size of the excess less 1.645 standard errors (of the null or the rows), at least 0."""
+        error = np.maximum(self.error, self.scatter)
+        return np.maximum(np.abs(self.mean) - _NORMAL_90 * error, 0.0)
+
+    def p_value(self, sign: Ints | int) -> Floats:
+        """P(so far off or further in one direction) if there were no excess.
+
+        ``sign``: +1 or −1. With a continuity correction of half an outcome.
+        """
+        toward = np.asarray(sign)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = toward * self.mean - 0.5 / np.maximum(self.n, 1.0)
+            t = np.where(self.error > 0, size / self.error, np.where(size > 0, np.inf, -np.inf))
+        return upper_tail(t, toward * self.skewness)
+
+
+def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:
+    return np.stack(
+        [np.bincount(stratum, weights=moment, minlength=n_strata) for moment in moments.T], axis=-1
+    )
+
+
+def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
+    """Compare sets of rows with the other rows of their strata.
+
+    ``inside`` (..., n_strata, 5 or 7): sums of :attr:`Average.moments` over each set; ``total``
+    (n_strata, 5 or 7): over all rows. ``against_zero``: the average is known to be 0 and not
+    measured on these rows.
+
+    D = Σ_b Σ_{i∈R∩b} (r_i − r̄_b). As r̄_b holds R's own rows, with f_b = n_Rb / n_b: Var D = Σ_b
+    (1 − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment. Of weighted rows
+    w r stands for r and n is Σ w; what a set is worth is (Σ w)² / Σ w² rows.
+    """
+    mass, value, own_variance, own_third, square, *more = np.moveaxis(inside.sum(axis=-2), -1, 0)
+    variance, third = own_variance, own_third
+    if not against_zero:
+        share = inside[..., 0] / np.where(total[:, 0] > 0, total[:, 0], 1.0)
+        rest = total - inside
+        variance = ((1 - share) ** 2 * inside[..., 2] + share**2 * rest[..., 2]).sum(axis=-1)
+        third = ((1 - share) ** 3 * inside[..., 3] - share**3 * rest[..., 3]).sum(axis=-1)
+    some = np.where(mass > 0, mass, 1.0)
+    variance = np.maximum(variance, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.where(variance > 0, third / variance**1.5, 0.0)
+    mean = value / some
+    n, spread = mass, square / some - mean**2
+    if more:
+        squares = np.where(more[0] > 0, more[0], 1.0)
+        n = np.where(mass > 0, mass**2 / squares, 0.0)
+        own_variance = own_variance * n / squares
+        spread = (square - 2 * mean * more[1] + mean**2 * more[0]) / some
+    scatter = np.sqrt(np.maximum(spread, 0.0) / some)
+    share = mass / total[:, 0].sum()
+    return Excess(n, share, mean, np.sqrt(variance) / some, skewness, own_variance, scatter)
+
+
+def upper_tail(t: Floats, skewness: Floats) -> Floats:
+    """P(T ≥ t) for a standardised sum of skewed outcomes (Pearson's type III, or normal)."""
+    with np.errstate(all="ignore"):
+        shape = 4.0 / np.square(skewness)
+        place = np.maximum(shape + np.sign(skewness) * t * np.sqrt(shape), 0.0)
+        gamma = np.where(
+            skewness > 0, special.gammaincc(shape, place), special.gammainc(shape, place)
+        )
+    return np.asarray(np.where(np.abs(skewness) > _SYMMETRIC, gamma, special.ndtr(-t)))
+
 
 #: Chance that all rows together are called wrong where every confidence is right; half of it for
 #: the mean gap, half for the calibration error.

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from lore_core.data.arrays import Floats, Mask
-from lore_core.regions.subgroups.average import Average
+from lore_core.regions.subgroups.overall import Average
 from lore_core.regions.variables.attributes import PREDICTED, Predicate
 from lore_core.regions.variables.cutting import Attribute
 
