@@ -33,7 +33,7 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey, Metric
 from lore_core.recalibration import NoRecalibration
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
-from lore_core.regions.subgroups.verdict import name_of_subgroup
+from lore_core.regions.subgroups.verdict import rows_of_subgroup
 
 
 @dataclass(frozen=True)
@@ -351,8 +351,7 @@ def _in_subgroup(
     def is_closer(name: str, than: str) -> bool:
         return bool(closer_to_zero(low, high, confidence[than], confidence[name]) > 0)
 
-    name = name_of_subgroup(subgroup)
-    on = f"On {n:,} held-out {name[:1].lower()}{name[1:]}"
+    on = f"On {n:,} held-out {rows_of_subgroup(subgroup)}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
     if best is None and not is_closer(nearest, first):
         worse = len(harmless) < len(confidence) - 1

@@ -1,6 +1,7 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ from lore_core.regions.subgroups.candidates import (
 )
 from lore_core.regions.subgroups.held_out import Held, Tried, try_on
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, mean_gap_p
-from lore_core.regions.subgroups.slices import is_wider_slice, region_label, words_of
+from lore_core.regions.subgroups.slices import is_wider_slice, region_label, subgroup_id, words_of
 from lore_core.regions.variables.attributes import Predicate, telling_attributes
 from lore_core.regions.variables.words import word_attributes
 
@@ -54,7 +55,8 @@ _WORSE_THAN: dict[Against, str] = {
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
 }
-_DESCRIBED = ("subgroup", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
+_DESCRIBED = ("subgroup", "id", "name", "kind", "where", "leans", "rows")
+_MEANS = ("confidence", "accuracy", "gap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,14 @@ class Subgroup:
     #: Of a region, one or two names of a column that most of its rows hold; may be empty.
     label: tuple[Predicate, ...] = ()
     within: int | None = None  #: Number of the subgroup it is a worse part of
+    name: str = ""  #: Given by the user
+    note: str = ""
+    known_id: str = ""  #: Of a region that was found before, with other rows at its edge
+
+    @cached_property
+    def id(self) -> str:
+        """Eight hexadecimal digits of the definition: the same on every page and in files."""
+        return self.known_id or subgroup_id(self.conditions, self.rows)
 
     @property
     def n_rows(self) -> int:
@@ -168,19 +178,19 @@ class SubgroupSearch:
             [
                 {
                     "subgroup": number,
+                    "id": item.id,
+                    "name": item.name,
                     "kind": "region" if item.is_region else "slice",
                     "where": " and ".join(map(str, item.conditions)),
                     "leans": "overconfident" if item.sign > 0 else "underconfident",
                     "rows": item.n_rows,
-                    "confidence": item.confidence,
-                    "accuracy": item.accuracy,
-                    "gap": item.gap,
+                    **{name: getattr(item, name) for name in _MEANS},
                     **{f"held_out_{name}": value for name, value in vars(item.held).items()},
                     "within": item.within,
                 }
                 for number, item in enumerate(self.subgroups, start=1)
             ],
-            columns=[*_DESCRIBED, *(f"held_out_{item.name}" for item in fields(Held)), "within"],
+            columns=[*_DESCRIBED, *_MEANS, *(f"held_out_{x.name}" for x in fields(Held)), "within"],
         )
 
 

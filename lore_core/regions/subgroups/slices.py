@@ -1,7 +1,8 @@
 """Sets of rows in words: slices by one column or two, lists of words, labels of regions."""
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -62,6 +63,18 @@ class Condition:
 
 
 Slice = tuple[Condition, ...]
+
+
+def subgroup_id(conditions: Iterable[Predicate], rows: Iterable[int]) -> str:
+    """Return the id of a slice, by its conditions in any order, or of a region, by its rows."""
+    parts = sorted(
+        repr((part.column, sorted(part.words), part.least, part.low, part.high))
+        if part.words or part.low is not None
+        else repr((part.column, part.value))
+        for part in conditions
+    )
+    content = repr(parts or sorted(map(int, rows))).encode()
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
 
 
 def conditions_of(attribute: Attribute, column: int) -> list[Condition]:

@@ -1,5 +1,6 @@
 """Subgroups in plain words, and the one sentence all numbers come to: the verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +19,7 @@ from lore_core.data.number_text import (
 )
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
-from lore_core.regions.variables.attributes import PREDICTED
+from lore_core.regions.variables.attributes import PREDICTED, Predicate
 from lore_core.regions.variables.words import quoted
 
 _ALIKE = "rows of the same confidence"
@@ -148,12 +149,26 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
 
 
 def name_of_subgroup(subgroup: Subgroup) -> str:
-    """Name a subgroup as a heading does: ``"Rows predicted Shirt"``."""
-    name = _rows_named(subgroup)
-    return name[:1].upper() + name[1:]
+    """Name a subgroup as a heading does: as the user did, else ``"Rows predicted Shirt"``."""
+    return subgroup.name or generated_name(subgroup)
 
 
-def _rows_named(subgroup: Subgroup) -> str:
+def generated_name(subgroup: Subgroup) -> str:
+    """Name a subgroup by its definition: ``"Rows predicted Shirt"``."""
+    return capitalized(_rows_by_definition(subgroup))
+
+
+def capitalized(text: str) -> str:
+    """Return words as a heading has them."""
+    return text[:1].upper() + text[1:]
+
+
+def rows_of_subgroup(subgroup: Subgroup) -> str:
+    """Name its rows in a sentence: ``"rows predicted Shirt"``, ``"rows of “Night images”"``."""
+    return f"rows of “{subgroup.name}”" if subgroup.name else _rows_by_definition(subgroup)
+
+
+def _rows_by_definition(subgroup: Subgroup) -> str:
     if subgroup.is_region:
         label = " or ".join(part.value for part in subgroup.label)
         if not label:
@@ -163,8 +178,13 @@ def _rows_named(subgroup: Subgroup) -> str:
             return f"rows in one region of the map (mostly {subgroup.label[0]})"
         what = "predicted" if column == PREDICTED else column
         return f"rows in one region of the map (mostly {what} {label})"
-    predicted = [part.value for part in subgroup.conditions if part.column == PREDICTED]
-    others = [str(part) for part in subgroup.conditions if part.column != PREDICTED]
+    return rows_with_conditions(subgroup.conditions)
+
+
+def rows_with_conditions(conditions: Sequence[Predicate]) -> str:
+    """Name the rows of a slice: ``"rows predicted Shirt with age ≥ 60"``."""
+    predicted = [part.value for part in conditions if part.column == PREDICTED]
+    others = [str(part) for part in conditions if part.column != PREDICTED]
     text = "rows"
     if predicted:
         text += f" predicted {predicted[0]}"
@@ -180,7 +200,7 @@ def describe_subgroup(subgroup: Subgroup) -> str:
     low, high = sorted(sign * end for end in (held.gap_low, held.gap_high))
     return (
         f"{leaning(sign)} by {with_points(sign * held.gap)} on {subgroup.n_rows:,} "
-        f"{_rows_named(subgroup)} (held-out, {interval_95(low, high)})"
+        f"{rows_of_subgroup(subgroup)} (held-out, {interval_95(low, high)})"
     )
 
 
