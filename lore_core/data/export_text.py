@@ -47,9 +47,9 @@ def _as_text(value: object) -> object:
     return plain
 
 
-def as_json(content: Any) -> str:
+def as_json(content: Any, *, indent: int | None = 2) -> str:
     """Write plain and numpy values as JSON; NaN and infinity become null."""
-    return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

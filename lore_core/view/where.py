@@ -41,6 +41,7 @@ from lore_core.regions.subgroups.verdict import (
 from lore_core.regions.variables.attributes import (
     attribute,
     columns,
+    image_attributes,
     says_the_truth,
     telling_attributes,
 )
@@ -259,7 +260,7 @@ def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
 def telling_of(view: View) -> list[Attribute]:
     """Columns and words of the evaluation rows that may describe a set of rows."""
     known = telling_attributes(view.evaluation, target=view.target)
-    return [*known, *word_attributes(view.evaluation)]
+    return [*known, *image_attributes(view.evaluation), *word_attributes(view.evaluation)]
 
 
 def along_of(view: View, name: str, n_parts: int) -> Along:

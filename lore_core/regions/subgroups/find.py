@@ -21,6 +21,7 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights
+from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.average import Against, Average
 from lore_core.regions.subgroups.candidates import (
     PART_OF,
@@ -33,8 +34,8 @@ from lore_core.regions.subgroups.candidates import (
 )
 from lore_core.regions.subgroups.held_out import Held, Tried, try_on
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, mean_gap_p
-from lore_core.regions.subgroups.slices import is_wider_slice, region_label, subgroup_id, words_of
-from lore_core.regions.variables.attributes import Predicate, telling_attributes
+from lore_core.regions.subgroups.slices import is_wider_slice, subgroup_id, words_of
+from lore_core.regions.variables.attributes import Predicate, image_attributes, telling_attributes
 from lore_core.regions.variables.words import word_attributes
 
 #: Candidates of each half that are tried on the other one.
@@ -72,8 +73,9 @@ class Subgroup:
     accuracy: float
     held: Held  #: The evidence: what its rows say that had no part in finding it
     held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
-    #: Of a region, one or two names of a column that most of its rows hold; may be empty.
+    #: Of a region, what most of its rows hold: :func:`~lore_core.regions.enrichment.region_label`.
     label: tuple[Predicate, ...] = ()
+    centre: tuple[float, ...] = ()  #: Of a region without a label, on the map
     within: int | None = None  #: Number of the subgroup it is a worse part of
     name: str = ""  #: Given by the user
     note: str = ""
@@ -286,7 +288,9 @@ class Halves:
             item for item in tried if item.confirmed(alpha * self._part(item), self.min_gap)
         ]
         return SubgroupSearch(
-            subgroups=_listed(confirmed, self.rows, self.rows.average(slice(None), self.against)),
+            subgroups=_listed(
+                confirmed, self.rows, self.rows.average(slice(None), self.against), points
+            ),
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
@@ -318,7 +322,8 @@ def halves_of(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     known = telling_attributes(dataset, target=target, n_parts=_PARTS)
-    rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(target_rows.weights))
+    searched, weights = [*known, *word_attributes(dataset)], as_weights(target_rows.weights)
+    rows = Rows(c, a, searched, weights, image_attributes(dataset))
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     halves = [
         (SearchedHalf(rows, searched, against, min_rows, min_gap), held_out)
@@ -343,7 +348,9 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
 Listed = list[tuple[Candidate, Subgroup]]
 
 
-def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgroup]:
+def _listed(
+    confirmed: list[Tried], rows: Rows, average: Average, points: Floats | None
+) -> list[Subgroup]:
     """Order subgroups by interest; of those that share rows the first, and its worse parts."""
 
     def worth(item: Tried) -> float:
@@ -357,6 +364,10 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgro
         chosen = np.flatnonzero(candidate.inside)
         if same or (around is None and _is_borrowed(candidate, rows, listed)):
             continue
+        label, centre = (), ()
+        if not candidate.conditions and points is not None:
+            label = region_label(candidate.inside, [*rows.attributes, *rows.describing])
+            centre = () if label else tuple(np.median(points[chosen], axis=0).tolist())
         subgroup = Subgroup(
             rows=chosen,
             sign=candidate.sign,
@@ -365,7 +376,8 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgro
             accuracy=rows.mean(rows.outcome, chosen),
             held=held,
             held_out=item.rows,
-            label=() if candidate.conditions else region_label(candidate.inside, rows.attributes),
+            label=label,
+            centre=centre,
             within=around,
         )
         listed.append((candidate, subgroup))

@@ -6,9 +6,9 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.errors import as_path, short
 from lore_core.data.export_text import as_json
 from lore_core.data.number_text import gap_words
-from lore_core.data.rules import Number, check_fields
+from lore_core.data.rules import Number, check_fields, check_value
 from lore_core.data.validation import InputError
 from lore_core.inference.significance import holm
 from lore_core.regions.selection import region_report
@@ -42,59 +42,31 @@ _MEASURED = ["id", "name", "note", "rows", "confidence", "accuracy", *_GAP, "fou
 _MEASURED += [*(f"found_{name}" for name in _GAP), "sentence", "p_value"]
 
 
-class _Condition(TypedDict):
-    column: str
-    value: str
-    #: None: without end; of both, that it is the value that must hold.
-    low: float | None
-    high: float | None
-    words: list[str]
-    least: Annotated[int, Number(1, whole=True)]
-
-
-class _Link(TypedDict):
-    id: str
-    name: str
-    conditions: list[_Condition]
-
-
-class _Saved(_Link):
-    note: str
-    title: str
-    rows: list[Annotated[int, Number(0, whole=True)]]
-    found_on: str
-    gap: float | None
-    gap_low: float | None
-    gap_high: float | None
-
-
-class _File(TypedDict):
-    format: Literal["lore-lens-subgroups"]
-    schema: int
-    subgroups: list[_Saved]
-
-
 @dataclass(frozen=True)
 class SavedSubgroup:
     """A subgroup by its definition: conditions on columns, or of a region the rows themselves."""
 
-    conditions: tuple[Predicate, ...] = ()  #: What columns hold of its rows; empty for a region
+    #: What columns hold of its rows; empty for a region.
+    conditions: tuple[Annotated[Predicate, Predicate], ...] = ()
     #: Numbers of a region's rows among the evaluation rows, and :func:`rows_digest` of these.
-    rows: tuple[int, ...] = ()
+    rows: tuple[Annotated[int, Number(0, whole=True)], ...] = ()
     found_on: str = ""
     name: str = ""  #: Given by the user
     note: str = ""
     title: str = ""  #: The name made of its definition
-    #: Held-out gap where it was found and its 95 % CI; NaN where it was not found by a search.
-    gap: float = math.nan
-    gap_low: float = math.nan
-    gap_high: float = math.nan
-    known_id: str = ""  #: Of a region that was found before, with other rows at its edge
+    #: Held-out gap where it was found and its 95 % CI; None where no search found it.
+    gap: float | None = None
+    gap_low: float | None = None
+    gap_high: float | None = None
+    #: Eight hexadecimal digits of the definition; a region keeps that under which it was first
+    #: found, as at another bandwidth rows at its edge change.
+    id: str = ""
 
-    @property
-    def id(self) -> str:
-        """Eight hexadecimal digits of the definition."""
-        return self.known_id or subgroup_id(self.conditions, self.rows)
+    def __post_init__(self) -> None:
+        if self.conditions or not self.id:
+            object.__setattr__(self, "id", subgroup_id(self.conditions, self.rows))
+        for part, most in (("name", MAX_NAME), ("note", MAX_NOTE)):
+            object.__setattr__(self, part, getattr(self, part)[:most])
 
     @property
     def words(self) -> str:
@@ -147,7 +119,7 @@ def saved_subgroup(subgroup: Subgroup, found_on: str) -> SavedSubgroup:
         gap=held.gap,
         gap_low=held.gap_low,
         gap_high=held.gap_high,
-        known_id=subgroup.id if subgroup.is_region else "",
+        id=subgroup.id,
     )
 
 
@@ -205,7 +177,7 @@ def measure_subgroups(
         if report.n_rows:
             over, under = (float(average.of_rows(inside).p_value(sign)) for sign in (1, -1))
             p = min(2 * min(over, under), 1.0)
-            p = p if math.isnan(item.gap) else over if item.gap > 0 else under
+            p = p if item.gap is None else over if item.gap > 0 else under
         listed.append(
             {"id": item.id, "name": item.words, "note": item.note, "rows": report.n_rows}
             | {name: getattr(report, name) for name in ("confidence", "accuracy", *_GAP)}
@@ -219,7 +191,7 @@ def measure_subgroups(
 
 
 def _when_found(item: SavedSubgroup, is_here: bool) -> str:
-    if math.isnan(item.gap):
+    if item.gap is None or item.gap_low is None or item.gap_high is None:
         return ""
     gap = gap_words(item.gap, item.gap_low, item.gap_high)
     if is_here:
@@ -246,19 +218,8 @@ def save_subgroups(path: str | Path, subgroups: Iterable[SavedSubgroup]) -> None
 
 def subgroups_json(subgroups: Iterable[SavedSubgroup]) -> str:
     """Return what :func:`save_subgroups` writes."""
-    listed = [
-        {name: getattr(item, name) for name in _Saved.__annotations__}
-        | {"conditions": [_record_of(part) for part in item.conditions]}
-        for item in subgroups
-    ]
+    listed = [asdict(item) for item in subgroups]  # (of conditions without end null is written)
     return as_json({"format": _FORMAT, "schema": _SCHEMA, "subgroups": listed}) + "\n"
-
-
-def _record_of(condition: Predicate) -> dict[str, Any]:
-    """Return a condition as JSON holds it; infinity becomes null."""
-    ends = {name: getattr(condition, name) for name in ("low", "high")}
-    finite = {name: None if end in (-math.inf, math.inf) else end for name, end in ends.items()}
-    return {**vars(condition), **finite, "words": list(condition.words)}
 
 
 def load_subgroups(source: str | Path | bytes) -> list[SavedSubgroup]:
@@ -282,46 +243,34 @@ def load_subgroups(source: str | Path | bytes) -> list[SavedSubgroup]:
             f"the file of subgroups must have schema {_SCHEMA}; got "
             f"{short(found.get('schema'), 20)}: another version of LoRe Lens wrote it."
         )
-    check_fields(_File, found, "")
+    check_value(list[Annotated[SavedSubgroup, SavedSubgroup]], found.get("subgroups"), "subgroups")
+    for item in found["subgroups"]:
+        if bool(item["conditions"]) == bool(item["rows"]):
+            raise InputError(
+                "each subgroup of the file must have either conditions or rows; "
+                f"“{short(item['name'] or item['title'], 60)}” has "
+                f"{'both' if item['rows'] else 'neither'}."
+            )
     return [_loaded(item) for item in found["subgroups"]]
 
 
-def _loaded(item: _Saved) -> SavedSubgroup:
-    if bool(item["conditions"]) == bool(item["rows"]):
-        raise InputError(
-            "each subgroup of the file must have either conditions or rows; "
-            f"“{short(item['name'] or item['title'], 60)}” has "
-            f"{'both' if item['rows'] else 'neither'}."
-        )
-    gap, low, high = (
-        math.nan if end is None else end for end in (item["gap"], item["gap_low"], item["gap_high"])
-    )
-    return SavedSubgroup(
-        conditions=tuple(map(_condition, item["conditions"])),
-        rows=tuple(item["rows"]),
-        found_on=item["found_on"],
-        name=item["name"][:MAX_NAME],
-        note=item["note"][:MAX_NOTE],
-        title=item["title"],
-        gap=gap,
-        gap_low=low,
-        gap_high=high,
-        known_id="" if item["conditions"] else item["id"],
-    )
-
-
-def _condition(part: _Condition) -> Predicate:
-    low, high = part["low"], part["high"]
-    if low is not None or high is not None:
-        low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
-    return Predicate(part["column"], part["value"], low, high, tuple(part["words"]), part["least"])
+def _loaded(item: Mapping[str, Any]) -> SavedSubgroup:
+    conditions = []
+    for part in item["conditions"]:
+        low, high = part["low"], part["high"]
+        if low is not None or high is not None:
+            low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+        words = tuple(part["words"])
+        conditions.append(Predicate(**{**part, "low": low, "high": high, "words": words}))
+    rows = tuple(item.get("rows", ()))
+    return SavedSubgroup(**{**item, "conditions": tuple(conditions), "rows": rows})
 
 
 def link_text(subgroups: Iterable[SavedSubgroup], max_letters: int) -> str:
-    """Write ids, names and conditions of subgroups for a link: the first, as many as it holds."""
+    """Write ids, names and conditions of subgroups for a link: those for which there is room."""
     listed: list[Any] = []
     for item in subgroups:
-        conditions = [list(_record_of(part).values()) for part in item.conditions]
+        conditions = [list(vars(part).values()) for part in item.conditions]
         longer = [*listed, [item.id, item.name, conditions]]
         if len(_compact(longer)) <= max_letters:
             listed = longer
@@ -329,21 +278,20 @@ def link_text(subgroups: Iterable[SavedSubgroup], max_letters: int) -> str:
 
 
 def _compact(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return as_json(content, indent=None)
 
 
 def read_link_text(text: str) -> list[SavedSubgroup]:
     """Read :func:`link_text`; a region has its id and name only. Raises InputError."""
+    parts = [item.name for item in fields(Predicate)]
     try:
         listed = [
-            (key, name, [dict(zip(_Condition.__annotations__, part, strict=True)) for part in of])
+            {"id": key, "name": name, "conditions": [dict(zip(parts, c, strict=True)) for c in of]}
             for key, name, of in json.loads(text)
         ]
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{short(text, 40)!r} must be subgroups of a link.") from error
-    found = []
-    for key, name, conditions in listed:
-        check_fields(_Link, {"id": key, "name": name, "conditions": conditions}, "subgroup")
-        parts = tuple(map(_condition, conditions))
-        found.append(SavedSubgroup(parts, name=name[:MAX_NAME], known_id="" if parts else key))
-    return found
+    empty = asdict(SavedSubgroup())
+    for item in listed:
+        check_fields(SavedSubgroup, {**empty, **item}, "subgroup")
+    return [_loaded(item) for item in listed]

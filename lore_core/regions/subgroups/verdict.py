@@ -1,5 +1,6 @@
 """Subgroups in plain words, and the one sentence all numbers come to: the verdict."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,9 +20,21 @@ from lore_core.data.number_text import (
 )
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
-from lore_core.regions.variables.attributes import PREDICTED, Predicate
+from lore_core.regions.variables.attributes import (
+    BRIGHTNESS,
+    CONTRAST,
+    ONE_COLOR,
+    PREDICTED,
+    Predicate,
+)
 from lore_core.regions.variables.words import quoted
 
+#: What images are called whose measure is low, and high.
+_IMAGE_WORDS = {
+    BRIGHTNESS: ("dark", "light"),
+    CONTRAST: ("low-contrast", "high-contrast"),
+    ONE_COLOR: ("many-coloured", "one-colour"),
+}
 _ALIKE = "rows of the same confidence"
 #: A real average gap or calibration error below this, in shares, is stated and called small.
 SMALL = 0.02
@@ -169,16 +182,41 @@ def rows_of_subgroup(subgroup: Subgroup) -> str:
 
 
 def _rows_by_definition(subgroup: Subgroup) -> str:
-    if subgroup.is_region:
-        label = " or ".join(part.value for part in subgroup.label)
-        if not label:
-            return "rows in one region of the map"
-        column = subgroup.label[0].column
-        if subgroup.label[0].words:
-            return f"rows in one region of the map (mostly {subgroup.label[0]})"
-        what = "predicted" if column == PREDICTED else column
-        return f"rows in one region of the map (mostly {what} {label})"
-    return rows_with_conditions(subgroup.conditions)
+    if not subgroup.is_region:
+        return rows_with_conditions(subgroup.conditions)
+    words = [_image_words(part) for part in subgroup.label]
+    image = next(filter(None, words), "")
+    named = [part for part, adjective in zip(subgroup.label, words, strict=True) if not adjective]
+    most = f"mostly {image} images" if image else "rows mostly"
+    if named:
+        return f"{most} {_region_words(named)}"
+    if image:
+        return most
+    if len(subgroup.centre) in (2, 3):
+        at = ", ".join(f"{value:.3g}".replace("-", "−") for value in subgroup.centre)
+        return f"rows around ({at}) on the map"
+    return "rows in one region of the map"
+
+
+def _image_words(part: Predicate) -> str:
+    """Return an adjective for a low or a high measure of images, else ""."""
+    low, high = _IMAGE_WORDS.get(part.column, ("", ""))
+    return low if part.low == -math.inf else high if part.high == math.inf else ""
+
+
+def _region_words(label: list[Predicate]) -> str:
+    """Say what most rows hold: names of one column are joined by "or"."""
+    by: dict[str, list[Predicate]] = {}
+    for part in label:
+        by.setdefault(part.column, []).append(part)
+    texts = []
+    for column, parts in by.items():
+        values = " or ".join(part.value for part in parts)
+        if column == PREDICTED:
+            texts.append(f"predicted {values}")
+        else:
+            texts.append(f"with {parts[0] if parts[0].words else f'{column} {values}'}")
+    return " and ".join(texts)
 
 
 def rows_with_conditions(conditions: Sequence[Predicate]) -> str:

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import lore_core as lore
+from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.held_out import Held, Tried
 from lore_core.regions.subgroups.overall import overall_gap
-from lore_core.regions.subgroups.slices import region_label
 from lore_core.regions.subgroups.verdict import conclude, describe_subgroup, detectable_gap
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import cut

@@ -7,14 +7,15 @@ from hypothesis import given, strategies as st
 import lore_core as lore
 from lore_core import regions
 from lore_core.regions import SavedSubgroup
+from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.saved import (
     describe_measured,
     link_text,
     read_link_text,
     subgroups_json,
 )
-from lore_core.regions.subgroups.verdict import describe_subgroup, name_of_subgroup
-from lore_core.regions.variables.attributes import Predicate
+from lore_core.regions.subgroups.verdict import describe_subgroup, generated_name, name_of_subgroup
+from lore_core.regions.variables.attributes import Predicate, image_attributes, telling_attributes
 
 N = 1600
 
@@ -180,7 +181,7 @@ def _changed(**parts):
         (_changed(conditions=[]), "has neither"),
         (_changed(rows=[1]), "has both"),
         (_changed(conditions=[{"column": "a"}]), "the parts column, value"),
-        ({**_GOOD, "subgroups": [{}]}, "the parts id, name"),
+        ({**_GOOD, "subgroups": [{}]}, "the parts conditions, rows"),
     ],
 )
 def test_a_bad_file_is_told_in_a_sentence(content, says):
@@ -193,3 +194,58 @@ def test_a_bad_file_is_told_in_a_sentence(content, says):
 def test_a_bad_link_is_refused(text):
     with pytest.raises(lore.InputError):
         read_link_text(text)
+
+
+def test_images_of_a_region_are_named_by_what_is_measured_of_them():
+    rng = np.random.default_rng(0)
+    n = 1500
+    pixels = rng.integers(60, 200, (n, 8, 8, 3))
+    dark, red = np.arange(n) < 300, (np.arange(n) >= 300) & (np.arange(n) < 600)
+    pixels[dark] //= 5
+    pixels[red] = rng.integers([180, 20, 20], [189, 29, 29], (300, 8, 8, 3))
+    pixels[n // 2 :] = pixels[n // 2 :].mean(axis=(1, 2), keepdims=True) + rng.integers(
+        -9, 9, (n - n // 2, 8, 8, 3)
+    )
+    classes = rng.integers(0, 3, n)
+    rows = lore.Dataset(
+        np.full((n, 3), 1 / 3),
+        classes,
+        predictions=np.where(dark, 0, classes),
+        images=pixels.astype(np.uint8),
+        class_names=("airplane", "bird", "car"),
+    )
+    known = [*telling_attributes(rows), *image_attributes(rows)]
+    for inside, name in (
+        (dark, "Mostly dark images predicted airplane"),
+        (red, "Mostly one-colour images"),
+        (rng.random(n) < 0.2, "Rows in one region of the map"),
+    ):
+        label = region_label(inside, known)
+        assert generated_name(a_region(label=label)) == name
+
+
+def a_region(**parts):
+    held = regions.Held(9, *[0.5] * 13)
+    return regions.Subgroup(np.arange(9), 1, (), 0.9, 0.5, held, np.arange(4), **parts)
+
+
+def test_coordinates_are_the_last_resort(on_map):
+    rows, z = on_map
+    for subgroup in lore.find_subgroups(rows, z).subgroups:
+        if subgroup.is_region and not subgroup.label:
+            middle = np.median(z[subgroup.rows], axis=0)
+            assert subgroup.centre == pytest.approx(tuple(middle))
+            assert generated_name(subgroup).startswith("Rows around (")
+    label = (Predicate("predicted class", "car"), Predicate("predicted class", "bus"))
+    assert generated_name(a_region(label=label)) == "Rows mostly predicted car or bus"
+    assert (
+        generated_name(a_region(label=(Predicate("site", "east"),))) == "Rows mostly with site east"
+    )
+
+
+def test_at_most_one_in_twenty_sets_drawn_at_random_has_a_label():
+    rng = np.random.default_rng(1)
+    rows = data(5, 400)
+    known = telling_attributes(rows)
+    named = sum(bool(region_label(rng.random(400) < 0.3, known)) for _ in range(200))
+    assert named <= 20
