@@ -32,6 +32,7 @@ from lore_core.regions.rows import rows_like
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Overall, overall_gap
+from lore_core.regions.subgroups.saved import SavedSubgroup
 from lore_core.regions.subgroups.verdict import (
     Verdict,
     conclude,
@@ -42,6 +43,7 @@ from lore_core.regions.variables.attributes import (
     attribute,
     columns,
     image_attributes,
+    rows_holding,
     says_the_truth,
     telling_attributes,
 )
@@ -213,12 +215,12 @@ def outlines_of(
     return drawn
 
 
-def calibration_rows_of(view: View, subgroup: Subgroup) -> Mask:
+def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
     """Mask a subgroup's calibration rows, (n_cal,); of a region by the nearest evaluation row."""
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    if not subgroup.is_region:
-        return subgroup.holds(view.calibration)
+    if subgroup.conditions:
+        return rows_holding(subgroup.conditions, view.calibration)
     inside = np.isin(np.arange(len(view.evaluation)), subgroup.rows)
     return rows_like(view.points(), inside, view.points(CALIBRATION))
 

@@ -8,7 +8,7 @@ import streamlit as st
 from lore_core.data.dataset import Dataset
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
-from lore_core.regions import Field
+from lore_core.regions import Field, Verdict
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
 from pages.landscape.map_rows import field_parts, glimpse_of, map_rows, rows_of
@@ -27,7 +27,15 @@ from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
-from pages.shared.subgroups import choose_subgroup, color_limit, live_scene, search_key
+from pages.shared.subgroups import (
+    Chosen,
+    Outlines,
+    choose_subgroup,
+    color_limit,
+    headline_dots,
+    live_scene,
+    search_key,
+)
 
 KEY = "landscape"
 _HINT = (
@@ -43,12 +51,13 @@ _HINT_IN_SPACE = (
 def show_picture(
     scene: Scene,
     search: SubgroupSearch | None,
-    chosen: int | None,
+    chosen: Chosen | None,
     marked: Marked | None,
     value: Value,
     layer: Literal["field", "rows", "both", "3-D"],
+    verdict: Verdict,
 ) -> None:
-    """Draw the landscape, with the subgroups found, and the chosen one, from 0."""
+    """Draw the landscape, with the subgroups found, and the chosen one."""
     common: dict[str, Any] = {
         "value": value,
         "limit": color_limit(scene),
@@ -65,6 +74,7 @@ def show_picture(
         show_chart(surface_figure(field, camera=camera, **common), "landscape_height")
         return
     selection = drawn_region(scene.axes, scene.on)
+    outlined: Outlines = []
     common |= {
         "worst": scene.table(scene.worst),
         "n_total": int(scene.shown.sum()),
@@ -73,15 +83,18 @@ def show_picture(
     if field is None:
         draw = partial(landscape_3d_figure, scene.drawn(), scene.points, **common)
     else:
-        found = [] if search is None else compute.outlines(view.dataset, scene.on, key, search)
-        names = {name for name, _ in found} if chosen is None else {str(chosen + 1)}
+        if search is not None:
+            outlined = compute.outlines(view.dataset, scene.on, key, search)
+        if chosen is not None:
+            names = () if chosen.number is None else (str(chosen.number + 1),)
+            outlined = [item for item in outlined if item[0] in names]
         draw = partial(
             landscape_figure,
             None if layer == "rows" else field,
             scene.points,
             points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
             region=selection,
-            found=[item for item in found if item[0] in names],
+            found=outlined,
             **common,
         )
     chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
@@ -92,8 +105,9 @@ def show_picture(
         search,
         layer="rows" if layer == "3-D" else layer,
         selection=selection,
-        chosen=chosen,
+        chosen=None if chosen is None else chosen.number,
         highlighted=None if marked is None else marked.to_draw,
+        dots=headline_dots(scene, verdict, search, outlined),
     )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:
@@ -137,7 +151,7 @@ def _show_map(
 
     def take_place(number: float) -> None:
         if search is not None:
-            choose_subgroup(search_key(view, search), int(number))
+            choose_subgroup(view.evaluation, search.subgroups[int(number)])
 
     live_landscape(
         live,

@@ -20,12 +20,14 @@ from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
 from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import SubgroupSearch
+from lore_core.regions.subgroups.saved import identified, saved_subgroups
 from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
+from pages.shared.saved import saved
 from pages.shared.tasks import await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
@@ -130,9 +132,20 @@ on_grid = _cached(64, False, "target")(where.grid_of)
 
 
 @_cached(12, "Searching subgroups …", *SEARCHED)
-def subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
-    """Subgroups of the evaluation rows; ``against``: what they are worse than."""
+def _subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
     return where.subgroups_of(view, halves=_halves(view, against=against))
+
+
+def subgroups(view: View, **how: Against) -> SubgroupSearch:
+    """Subgroups of the evaluation rows, named by the reader; ``against``: what they are worse than.
+
+    A region has the id that it has in the first search at the first γ, if it is found there.
+    """
+    search: SubgroupSearch = _subgroups(view, **how)
+    known = list(saved().values())
+    if any(subgroup.is_region for subgroup in search.subgroups):
+        known += saved_subgroups(_subgroups(view.with_(gamma=View.gamma)), view.evaluation)
+    return identified(search, view.evaluation, known)
 
 
 @_cached(64, "Drawing the landscape …", *_LOCAL)

@@ -26,7 +26,7 @@ _EXPORTED = "_exported"
 #: The mapping with which files were last read, or could not be.
 READ_MAPPING = "_read_mapping"
 #: What a reader picked on the data that are shown; it means nothing on others.
-_PICKS = ("_picked_row", "_picked_value", "_region", "_place")
+_PICKS = ("_picked_row", "_picked_value", "_region", "_subgroup")
 
 
 @dataclass(frozen=True)

@@ -70,20 +70,22 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
 
 
 def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
-    page = open_page("overview", planted, against="zero")
-    page.app.query_params["see"] = "2"
+    page = open_page("overview", planted)
+    (second,) = [item.proto for item in page.app.get("page_link") if "badge[2]" in item.proto.label]
+    key = search.subgroups[1].id
+    assert f"subgroup={key}" in second.query_string
+    page.app.query_params["subgroup"] = key
     page.go("landscape")
     assert f"**2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
-    assert page.app.session_state["against"] == "automatic"
-    assert page.app.query_params["place"] in ("2", ["2"])
+    assert page.app.query_params["subgroup"] in (key, [key])
     page.click("clear_region")
     assert "**2 ·" not in page.text
-    assert "place" not in page.app.query_params
+    assert "subgroup" not in page.app.query_params
 
 
 def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     page = open_page("landscape", planted)
-    page.click("place_0")
+    page.click(f"inspect_{search.subgroups[0].id}")
     rows = planted.evaluation
     subgroup = search.subgroups[0]
     report = lore.region_report(rows.confidence, rows.outcome, search.mask(0))
@@ -97,9 +99,11 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
 
 
 def test_a_link_names_a_place(open_page, planted, search):
-    page = open_page("landscape", planted, place=2)
+    page = open_page("landscape", planted, subgroup=search.subgroups[1].id)
     assert f"**2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
-    assert "**99 ·" not in open_page("landscape", planted, place=99).text
+    page = open_page("landscape", planted, subgroup="99999999")
+    assert "names a subgroup, 99999999, that was not found among these rows" in page.text
+    assert "subgroup" not in page.app.query_params
 
 
 def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):

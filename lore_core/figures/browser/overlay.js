@@ -33,6 +33,17 @@ function drawOverlay(canvas, view, what) {
     pen.arc(...view.toPixel(...view.flat(place)), radius, 0, 2 * Math.PI);
     pen.stroke();
   };
+  for (const { color, at } of what.dots ?? []) {
+    pen.fillStyle = color;
+    pen.strokeStyle = look.halo;
+    pen.lineWidth = 1;
+    for (const place of at) {
+      pen.beginPath();
+      pen.arc(...view.toPixel(...view.flat(place)), 2.6, 0, 2 * Math.PI);
+      pen.fill();
+      pen.stroke();
+    }
+  }
   for (const at of what.rings) ring(at, 5, look.line, 1.4);
   for (const part of what.selection) {
     // From elsewhere its line would be round other rows.

@@ -101,10 +101,6 @@ class Subgroup:
         """Whether it is an outline on the map and not a slice in words."""
         return not self.conditions
 
-    def holds(self, dataset: Dataset) -> Mask:
-        """Return which rows of any dataset are meant, (n,); not for a region of a map."""
-        return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in self.conditions]))
-
     @property
     def is_fixed_by_all_rows(self) -> bool:
         """Whether rows of the same confidence are not significantly less far off."""

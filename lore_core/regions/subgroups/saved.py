@@ -28,7 +28,7 @@ from lore_core.regions.subgroups.candidates import SAME, overlap
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.slices import subgroup_id
 from lore_core.regions.subgroups.verdict import capitalized, generated_name, rows_with_conditions
-from lore_core.regions.variables.attributes import Predicate
+from lore_core.regions.variables.attributes import Predicate, rows_holding
 
 _FORMAT = "lore-lens-subgroups"
 #: Raised whenever a new file would be misread by the version before.
@@ -84,7 +84,7 @@ class SavedSubgroup:
         rows it was found on, under any model (their labels tell). Raises InputError for others.
         """
         if self.conditions:
-            return np.asarray(np.logical_and.reduce([c.holds(dataset) for c in self.conditions]))
+            return rows_holding(self.conditions, dataset)
         if not self.is_found_on(dataset) or max(self.rows, default=0) >= len(dataset):
             raise InputError(
                 f"the subgroup “{short(self.words, 60)}” is a region of a map, known by its row "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -310,3 +311,8 @@ class Predicate:
         numbers = numbers_of(series[~missing])
         inside[~missing] = (numbers >= self.low) & ((numbers < self.high) | math.isinf(self.high))
         return inside
+
+
+def rows_holding(conditions: Sequence[Predicate], dataset: Dataset) -> Mask:
+    """Return for which rows all conditions are true, (n,); there must be one."""
+    return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in conditions]))
