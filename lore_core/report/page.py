@@ -27,6 +27,7 @@ from lore_core.regions import (
     telling_rows,
 )
 from lore_core.regions.field import rows_outline
+from lore_core.regions.subgroups.verdict import generated_name
 from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
@@ -133,6 +134,8 @@ def _subgroups(findings: Findings) -> Markup:
             {
                 "sign": subgroup.sign,
                 "sentence": describe_subgroup(subgroup),
+                "made_name": generated_name(subgroup) if subgroup.name else "",
+                "note": subgroup.note,
                 "evidence": evidence_of(
                     subgroup, search, top_label=findings.view.target == TOP_LABEL
                 ),

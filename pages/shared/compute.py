@@ -270,18 +270,29 @@ def method_curve_requests(
 
 @_cached(32, "Comparing groups …", *_FITTED)
 def worst_groups(
-    view: View, result: Comparison, by: str, _names: np.ndarray, min_group_size: int
+    view: View,
+    result: Comparison,
+    by: Hashable,
+    _names: np.ndarray,
+    _measured: np.ndarray,
+    min_group_size: int,
 ) -> pd.DataFrame:
     """Group furthest off and worst cells of every method; ``by`` names the grouping."""
-    return compare_groups(result.datasets, _names, **view.bins, min_group_size=min_group_size)
+    names, datasets = _names[_measured], _rows_of(result, _measured)
+    return compare_groups(datasets, names, **view.bins, min_group_size=min_group_size)
+
+
+def _rows_of(result: Comparison, rows: np.ndarray) -> dict[str, Dataset]:
+    """Return some rows under every method."""
+    return result.datasets if rows.all() else {k: v.rows(rows) for k, v in result.datasets.items()}
 
 
 @_cached(32, "Measuring groups …", *_FITTED)
 def group_reports(
-    view: View, result: Comparison, by: str, _names: np.ndarray
+    view: View, result: Comparison, by: Hashable, _names: np.ndarray, _measured: np.ndarray
 ) -> dict[str, pd.DataFrame]:
-    """Each group's numbers under every method."""
-    return methods.group_reports_of(view, result.datasets, _names)
+    """Each group's numbers under every method, of the rows measured."""
+    return methods.group_reports_of(view, _rows_of(result, _measured), _names[_measured])
 
 
 @_cached(64, False, *_FITTED)

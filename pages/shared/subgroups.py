@@ -239,9 +239,7 @@ def small_map(
     if search is not None:
         found = compute.outlines(view.dataset, plane[1], search_key(view, search), search)
     scene, field, chart = _drawn(view, plane, found=found)
-    dots = headline_dots(
-        scene, compute.verdict(view, search is not None), [x for x, _ in found], search
-    )
+    dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
     live_landscape(live_scene(scene, chart, field, search, dots=dots), key, place=on_subgroup)
 
 
