@@ -48,8 +48,10 @@ def _as_text(value: object) -> object:
 
 
 def as_json(content: Any, *, indent: int | None = 2) -> str:
-    """Write plain and numpy values as JSON; NaN and infinity become null."""
-    return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
+    """Write plain and numpy values as JSON, compact without ``indent``; NaN, ∞ become null."""
+    marks = (",", ":") if indent is None else None
+    plain = _plain(content)
+    return json.dumps(plain, indent=indent, separators=marks, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

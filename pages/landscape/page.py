@@ -38,7 +38,6 @@ from pages.shared.controls import (
 from pages.shared.header import headline_in_a_line, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
-from pages.shared.saved import name_control
 from pages.shared.session import current, export_selection
 from pages.shared.subgroups import SUBGROUPS_TAB, chosen_subgroup, is_searched, search_key
 from pages.shared.vector import show_vector_landscape
@@ -158,8 +157,6 @@ with picture:
         show_picture(scene, search, chosen_one, marked, value, layer, verdict)
 
     if search is not None and chosen_one is not None:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            name_control(view.evaluation, chosen_one.saved)
         region_panel(
             view,
             errors,

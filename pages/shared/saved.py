@@ -19,6 +19,8 @@ from lore_core.regions.subgroups.verdict import generated_name
 from pages.shared.header import show_error
 from pages.shared.session import name_in_link
 
+#: In the session, the definition of the subgroup that is looked at.
+CHOSEN = "_subgroup"
 _SAVED, _PARAMETER = "_saved_subgroups", "subgroups"
 #: Letters that names and definitions take in the link at most.
 _MAX_LETTERS = 800
@@ -35,8 +37,9 @@ def saved() -> dict[str, SavedSubgroup]:
     return known
 
 
-def keep_in_link(chosen: SavedSubgroup | None = None) -> None:
+def keep_in_link() -> None:
     """Write names and definitions into the link, that of the chosen one first."""
+    chosen: SavedSubgroup | None = st.session_state.get(CHOSEN)
     own = [] if chosen is None or chosen.id in saved() else [chosen]
     name_in_link(_PARAMETER, link_text([*own, *saved().values()], _MAX_LETTERS) or None)
 

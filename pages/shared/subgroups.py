@@ -30,7 +30,7 @@ from pages.shared.header import plain, sentence
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
 from pages.shared.rows import show_examples
-from pages.shared.saved import definition_of, keep_in_link, name_control, saved
+from pages.shared.saved import CHOSEN, definition_of, name_control, saved
 from pages.shared.session import name_in_link
 
 #: Compared with what the search behind the headline is compared with.
@@ -40,7 +40,7 @@ SUBGROUPS_TAB = "Subgroups"
 MAX_ROWS_AT_ONCE = 300_000
 #: Rows shown with a subgroup in a list.
 _EXAMPLES = 6
-_PARAMETER, _CHOSEN = "subgroup", "_subgroup"
+_PARAMETER = "subgroup"
 #: Colours of subgroups, as Streamlit and as maps know them; red and blue say what is wrong.
 _MARKS = {
     "violet": "#7b4ea3",
@@ -87,7 +87,7 @@ class Chosen:
 
 def choose_subgroup(dataset: Dataset, subgroup: Subgroup | SavedSubgroup) -> None:
     """Choose a subgroup of the rows of a dataset."""
-    st.session_state[_CHOSEN] = definition_of(dataset, subgroup)
+    st.session_state[CHOSEN] = definition_of(dataset, subgroup)
     name_in_link(_PARAMETER, subgroup.id)
     st.session_state["below"] = SUBGROUPS_TAB
     st.session_state.pop("_region", None)
@@ -95,7 +95,7 @@ def choose_subgroup(dataset: Dataset, subgroup: Subgroup | SavedSubgroup) -> Non
 
 def chosen_subgroup(view: View, search: SubgroupSearch, into: DeltaGenerator) -> Chosen | None:
     """Return the subgroup that session or link names, or say ``into`` why it cannot be shown."""
-    known: SavedSubgroup | None = st.session_state.get(_CHOSEN)
+    known: SavedSubgroup | None = st.session_state.get(CHOSEN)
     named = st.query_params.get(_PARAMETER, "" if known is None else known.id)
     if not named:
         return None
@@ -115,15 +115,14 @@ def chosen_subgroup(view: View, search: SubgroupSearch, into: DeltaGenerator) ->
         into.info(sentence(str(error)), icon=":material/info:")
         forget_subgroup()
         return None
-    st.session_state[_CHOSEN] = one
+    st.session_state[CHOSEN] = one
     name_in_link(_PARAMETER, named)
-    keep_in_link(one)
     return chosen
 
 
 def forget_subgroup() -> None:
     """Choose none."""
-    st.session_state.pop(_CHOSEN, None)
+    st.session_state.pop(CHOSEN, None)
     name_in_link(_PARAMETER, None)
 
 

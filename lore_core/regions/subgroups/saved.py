@@ -272,13 +272,9 @@ def link_text(subgroups: Iterable[SavedSubgroup], max_letters: int) -> str:
     for item in subgroups:
         conditions = [list(vars(part).values()) for part in item.conditions]
         longer = [*listed, [item.id, item.name, conditions]]
-        if len(_compact(longer)) <= max_letters:
+        if len(as_json(longer, indent=None)) <= max_letters:
             listed = longer
-    return _compact(listed) if listed else ""
-
-
-def _compact(content: Any) -> str:
-    return as_json(content, indent=None)
+    return as_json(listed, indent=None) if listed else ""
 
 
 def read_link_text(text: str) -> list[SavedSubgroup]:
