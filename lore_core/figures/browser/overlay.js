@@ -34,15 +34,7 @@ function drawOverlay(canvas, view, what) {
     pen.stroke();
   };
   for (const { color, at } of what.dots ?? []) {
-    pen.fillStyle = color;
-    pen.strokeStyle = look.halo;
-    pen.lineWidth = 1;
-    for (const place of at) {
-      pen.beginPath();
-      pen.arc(...view.toPixel(...view.flat(place)), 2.6, 0, 2 * Math.PI);
-      pen.fill();
-      pen.stroke();
-    }
+    for (const place of at) ring(place, 3.5, color, 1.6);
   }
   for (const at of what.rings) ring(at, 5, look.line, 1.4);
   for (const part of what.selection) {
