@@ -216,6 +216,11 @@ def view_command(*lines: str, several_maps: bool = False, sums: bool = False) ->
     return lambda command: click.command(epilog=examples(*lines))(with_view(command))
 
 
+def subgroups_option(about: str) -> Command:
+    """Give a command a file of subgroups, and say ``about`` what it is for."""
+    return click.option("--file", metavar="FILE", help=f"{about} (lore subgroups --save)")
+
+
 def draws_option(what: str = "intervals and p-values", fewest: str = "") -> Command:
     """Give a command the number of simulations behind ``what``."""
     text = f"Simulations behind {what}{fewest} (default: what takes some seconds; 0: none)."

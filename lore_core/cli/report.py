@@ -12,6 +12,7 @@ from lore_core.cli.options import (
     cost_options,
     draws_option,
     number_option,
+    subgroups_option,
     view_command,
 )
 from lore_core.cli.output import Progress, say
@@ -47,6 +48,7 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
     metavar="SHA256",
     help="Refuse other data than those of this digest (in config.json).",
 )
+@subgroups_option("Names and notes for the subgroups found, from this file.")
 @click.option(
     "-o",
     "--out",
@@ -66,6 +68,7 @@ def report(
     simulation_seed: int | None,
     images: bool,
     expect_data: str | None,
+    file: str | None,
     out: str,
 ) -> None:
     """Write everything to a directory or a ZIP file.
@@ -80,6 +83,7 @@ def report(
     """
     from lore_core.cli.source import open_source
     from lore_core.data.dataset_files import content_digest
+    from lore_core.regions import load_subgroups
     from lore_core.report.archive import check_output_path, write_bundle
     from lore_core.report.files import report_files, require_packages
     from lore_core.report.findings import ReportSettings, Source
@@ -87,6 +91,7 @@ def report(
 
     require_packages()
     check_output_path(out)
+    saved = [] if file is None else load_subgroups(file)
     with Progress() as progress:
         view = open_source(given, progress)
         if not isinstance(view, View):
@@ -113,7 +118,9 @@ def report(
         options = [f"--column={item}" for item in given.columns]
         options += ["--calibration-share", repr(given.calibration_share), "--seed", str(given.seed)]
         source = Source(given.data, tuple(options))
-        files = report_files(view, settings, images=images, source=source, progress=progress)
+        files = report_files(
+            view, settings, images=images, source=source, progress=progress, saved=saved
+        )
     place = write_bundle(files, out)
     size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
     say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -9,13 +10,22 @@ import click
 import lore_core as lore
 from lore_core import comparison, figures, inference, metrics as measures, regions, view as views
 from lore_core.cli import source
-from lore_core.cli.options import ViewOptions, number_option, view_command
-from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
+from lore_core.cli.options import ViewOptions, number_option, subgroups_option, view_command
+from lore_core.cli.output import (
+    Output,
+    Progress,
+    Table,
+    interval_texts,
+    output_path,
+    results,
+    text_table,
+)
 from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
+from lore_core.regions.subgroups.saved import describe_measured
 
 against_option = click.option(
     "--against",
@@ -31,22 +41,47 @@ against_option = click.option(
     "lore subgroups demo",
     'lore subgroups model_cal.npz model_test.npz --map tsne --against "same confidence" '
     "-o subgroups.csv",
+    "lore subgroups january.csv --save subgroups.json",
+    "lore subgroups february.csv --file subgroups.json",
 )
 @against_option
+@click.option("--save", metavar="FILE", help="Also write their definitions: .json, for --file.")
+@subgroups_option("Measure the subgroups saved in this file instead of searching.")
 @results()
-def subgroups(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
+def subgroups(
+    given: ViewOptions, *, against: Any, save: str | None, file: str | None, progress: Progress
+) -> Output:
     """Find the subgroups where the confidence is wrong.
 
     Rows that columns name, alone and in pairs, and regions of the map, together: found on one half
     of the rows, tested on the other. Each with its gap on held-out rows and, of a region, what its
     rows are made of.
+
+    --save writes what defines them, the dashboard too, with names and notes; --file measures those
+    on these rows, which are all held out where they are not the ones that were searched. A region
+    is known by its rows: it is measured only on the data it was found on.
     """
+    path = None if save is None else output_path(save, (".json",), "--save")
+    if file is not None:
+        return _measured(given, regions.load_subgroups(file), progress)
     view = source.open_view(given, progress)
     search = views.where.subgroups_of(view, against=against, progress=progress)
     table = described(view, search, views.methods.gains_of(view) if search.subgroups else None)
     listed = {"subgroups": table.to_dict(orient="records")}
     content = {**view.settings(), **search.to_dict(), **listed}
+    if path is not None:
+        regions.save_subgroups(path, regions.saved_subgroups(search, view.evaluation))
     return Output(content, table, [subgroups_text(table), search.sentence])
+
+
+def _measured(given: ViewOptions, saved: list[regions.SavedSubgroup], progress: Progress) -> Output:
+    view = source.open_view(replace(given, maps=("none",)), progress)
+    table = regions.measure_subgroups(view.evaluation, saved, target=view.target)
+    sentence = describe_measured(table)
+    content = {**view.settings(), "subgroups": table.to_dict(orient="records")}
+    columns = table[["id", "name", "sentence"]].itertuples(index=False, name=None)
+    lines = [f"{key}  {name}\n          {text}" for key, name, text in columns]
+    return Output(content, table, ["\n".join(lines), sentence])
 
 
 def described(

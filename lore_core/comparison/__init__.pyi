@@ -7,6 +7,7 @@ from .conclusions import (
     conclude_recalibration as conclude_recalibration,
     conclude_retraining as conclude_retraining,
     retraining_in_subgroup as retraining_in_subgroup,
+    subgroup_gaps as subgroup_gaps,
 )
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,

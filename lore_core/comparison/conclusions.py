@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -33,7 +32,7 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey, Metric
 from lore_core.recalibration import NoRecalibration
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
-from lore_core.regions.subgroups.verdict import name_of_subgroup
+from lore_core.regions.subgroups.verdict import rows_of_subgroup
 
 
 @dataclass(frozen=True)
@@ -330,32 +329,44 @@ def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
     )
 
 
+def subgroup_gaps(result: Comparison, subgroup: Subgroup) -> pd.DataFrame:
+    """Return the gap on a subgroup's held-out rows under each method, by its label.
+
+    ``gap, low, high`` (95 %, Wilson) and ``change``: 1 where it is significantly nearer to zero
+    than under the first method, −1 where it is further off; see
+    :func:`~lore_core.comparison.effects.closer_to_zero`.
+    """
+    first, rows = next(iter(result.datasets.values())), subgroup.held_out
+    weights = chosen_weights(first.weights, rows)
+    accuracy, low, high = share_interval(first.outcome[rows], weights)
+    confidence = np.array(
+        [np.average(item.confidence[rows], weights=weights) for item in result.datasets.values()]
+    )
+    columns = {"gap": confidence - accuracy, "low": confidence - high, "high": confidence - low}
+    change = closer_to_zero(low, high, confidence[0], confidence)
+    return pd.DataFrame({**columns, "change": change}, index=list(result.datasets))
+
+
 def _in_subgroup(
     result: Comparison, first: str, best: str | None, harmless: list[str], subgroup: Subgroup
 ) -> str:
     """Say what the best method does to a subgroup, and which brings it nearest to zero."""
-    rows, n = subgroup.held_out, len(subgroup.held_out)
-    weights = chosen_weights(result.datasets[first].weights, rows)
-    mean = partial(np.average, weights=weights)
-    accuracy, low, high = share_interval(result.datasets[first].outcome[rows], weights)
-    confidence = {
-        name: float(mean(item.confidence[rows])) for name, item in result.datasets.items()
-    }
+    gaps, n = subgroup_gaps(result, subgroup), len(subgroup.held_out)
+    low, high = (gaps["gap"][first] - gaps[end][first] for end in ("high", "low"))
 
     def gap(name: str) -> float:
-        return confidence[name] - accuracy
+        return float(gaps["gap"][name])
 
     def with_interval(name: str) -> str:
-        return gap_words(gap(name), confidence[name] - high, confidence[name] - low)
+        return gap_words(*gaps.loc[name, ["gap", "low", "high"]])
 
     def is_closer(name: str, than: str) -> bool:
-        return bool(closer_to_zero(low, high, confidence[than], confidence[name]) > 0)
+        return bool(closer_to_zero(low, high, gap(than), gap(name)) > 0)
 
-    name = name_of_subgroup(subgroup)
-    on = f"On {n:,} held-out {name[:1].lower()}{name[1:]}"
+    on = f"On {n:,} held-out {rows_of_subgroup(subgroup)}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
     if best is None and not is_closer(nearest, first):
-        worse = len(harmless) < len(confidence) - 1
+        worse = len(harmless) < len(gaps) - 1
         cost = f" without a significantly worse {result.ranked_by.name}" if worse else ""
         return f"{on} the gap is {with_interval(first)}; no method significantly narrows it{cost}."
     who, by_whom = ("it", best) if best is not None else (f"“{nearest}”", nearest)

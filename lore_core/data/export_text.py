@@ -47,9 +47,11 @@ def _as_text(value: object) -> object:
     return plain
 
 
-def as_json(content: Any) -> str:
-    """Write plain and numpy values as JSON; NaN and infinity become null."""
-    return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+def as_json(content: Any, *, indent: int | None = 2) -> str:
+    """Write plain and numpy values as JSON, compact without ``indent``; NaN, ∞ become null."""
+    marks = (",", ":") if indent is None else None
+    plain = _plain(content)
+    return json.dumps(plain, indent=indent, separators=marks, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

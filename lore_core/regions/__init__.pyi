@@ -38,6 +38,14 @@ from .subgroups.find import (
     find_subgroups as find_subgroups,
 )
 from .subgroups.overall import Overall as Overall, overall_gap as overall_gap
+from .subgroups.saved import (
+    SavedSubgroup as SavedSubgroup,
+    identified as identified,
+    load_subgroups as load_subgroups,
+    measure_subgroups as measure_subgroups,
+    save_subgroups as save_subgroups,
+    saved_subgroups as saved_subgroups,
+)
 from .subgroups.verdict import (
     Verdict as Verdict,
     conclude as conclude,

@@ -1,5 +1,6 @@
 """Enrichment: the values that are over-represented in a set of rows, with intervals."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +16,14 @@ from lore_core.data.validation import InputError, check_lengths
 from lore_core.inference.significance import holm
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.regions.subgroups.slices import Condition, conditions_of
-from lore_core.regions.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
+from lore_core.regions.variables.attributes import (
+    PAIR,
+    PREDICTED,
+    RIGHT,
+    TRUE,
+    Predicate,
+    attributes,
+)
 from lore_core.regions.variables.cutting import Attribute
 
 #: What words of texts are called among the columns.
@@ -31,6 +39,8 @@ _FEWEST_ROWS = 5
 #: What a sentence names: values of so many columns, of this adjusted p-value at most, so many times
 #: as frequent inside as outside, and held by this share of the set.
 _MOST_NAMED, _SIGNIFICANCE, _MIN_LIFT, _MIN_SHARE = 3, 0.05, 1.25, 0.1
+#: The least lift of words: many are looked at, and one is always somewhat more frequent.
+_MIN_WORD_LIFT = 3.0
 #: Smaller p-values are only put in order.
 _SMALLEST = 1e-250
 
@@ -61,18 +71,20 @@ def composition(
     """
     n = len(dataset)
     around = np.ones(n, dtype=bool) if among is None else _mask(among, "among", n)
-    members = _mask(inside, "inside", n) & around
+    return _enriched(attributes(dataset) if coded is None else coded, inside, around)[0]
+
+
+def _enriched(
+    coded: Sequence[Attribute], inside: ArrayLike, around: Mask
+) -> tuple[pd.DataFrame, list[tuple[Attribute, Condition]]]:
+    """Return :func:`composition`, and the column and its part behind each of its rows."""
+    members = _mask(inside, "inside", len(around)) & around
     n_inside, n_outside = int(members.sum()), int((around & ~members).sum())
-    names: list[tuple[str, str]] = []
-    ranged: list[bool] = []
+    parts: list[tuple[Attribute, Condition]] = []
     counts = [np.empty((2, 0), dtype=np.int64)]
-    if not (n_inside and n_outside):
-        coded = ()
-    for attribute in attributes(dataset) if coded is None else coded:
+    for attribute in coded if n_inside and n_outside else ():
         values, count = _counts(attribute, members, around)
-        name = WORDS if attribute.words else attribute.name
-        names += [(name, value) for value in values]
-        ranged += [attribute.numeric] * len(values)
+        parts += [(attribute, value) for value in values]
         counts.append(count)
     within, total = np.concatenate(counts, axis=1)
     log_p = _log_p_values(within, total, n_inside, n_outside)
@@ -82,13 +94,13 @@ def composition(
         lift = share_in / share_out
     over = np.flatnonzero(share_in > share_out)
     order = over[np.lexsort((-share_in[over], log_p[over]))]
-    of_number = pd.Series([names[k][0] if ranged[k] else k for k in order], dtype=object)
-    order = order[~of_number.duplicated().to_numpy(dtype=bool)]
+    of_number = [parts[k][0].name if parts[k][0].numeric else k for k in order]
+    order = order[~pd.Series(of_number, dtype=object).duplicated().to_numpy(dtype=bool)]
     low, high = ratio_interval(within[order], n_inside, (total - within)[order], n_outside)
     frame = pd.DataFrame(
         {
-            "attribute": [names[k][0] for k in order],
-            "value": [names[k][1] for k in order],
+            "attribute": [WORDS if parts[k][0].words else parts[k][0].name for k in order],
+            "value": [_name(*parts[k]) for k in order],
             "rows_inside": within[order],
             "rows": total[order],
             "share_inside": share_in[order],
@@ -100,11 +112,49 @@ def composition(
             "p_adjusted": adjusted[order],
         }
     )
-    frame.attrs[LOOKED_AT] = len(names)
-    return frame
+    frame.attrs[LOOKED_AT] = len(parts)
+    return frame, [parts[k] for k in order]
 
 
-def _counts(attribute: Attribute, members: Mask, around: Mask) -> tuple[list[str], Ints]:
+def region_label(inside: Mask, coded: Sequence[Attribute]) -> tuple[Predicate, ...]:
+    """Return what more than half of some rows hold, significantly more often than the others.
+
+    ``inside`` (n,): the rows. ``coded``: columns of all n rows. First a value, or two of one column
+    together: of the predicted class, else of another column, else words; then what images measure,
+    if it is low or high. Features only where there is nothing else. Empty where nothing sets the
+    rows apart; see :func:`composition` for the test.
+    """
+    frame, parts = _enriched(coded, inside, np.ones(len(inside), dtype=bool))
+    least = np.where(frame["attribute"] == WORDS, _MIN_WORD_LIFT, _MIN_LIFT)
+    clear = np.flatnonzero((frame["p_adjusted"] <= _SIGNIFICANCE) & (frame["lift"] >= least))
+    mostly = [k for k in clear if frame["share_inside"][k] > 0.5]
+    kinds: dict[int, list[tuple[Predicate, ...]]] = {kind: [] for kind in range(5)}
+    for k in mostly:
+        attribute, condition = parts[k]
+        part = condition.predicate([attribute])
+        is_end = -math.inf in (part.low, part.high) or math.inf in (part.low, part.high)
+        if attribute.origin != "image" or (is_end and frame["rows"][k] <= len(inside) / 2):
+            kinds[_kind(attribute)].append((part,))
+    for name in dict.fromkeys(parts[k][0].name for k in clear):
+        two = [k for k in clear if parts[k][0].name == name][:2]
+        is_named = not (parts[two[0]][0].numeric or parts[two[0]][0].words)
+        alone = any(parts[k][0].name == name for k in mostly)
+        if is_named and not alone and frame["share_inside"][two].sum() > 0.5:
+            pair = tuple(parts[k][1].predicate([parts[k][0]]) for k in two)
+            kinds[_kind(parts[two[0]][0])].append(pair)
+    named = next((kinds[kind][0] for kind in range(3) if kinds[kind]), ())
+    shown = (*named, *(kinds[3][0] if kinds[3] else ()))
+    return shown or tuple(part for (part,) in kinds[4][:2])
+
+
+def _kind(attribute: Attribute) -> int:
+    """Return how soon a column names a region: the smallest first."""
+    if attribute.name == PREDICTED:
+        return 0
+    return {"text": 2, "image": 3, "feature": 4}.get(attribute.origin, 1)
+
+
+def _counts(attribute: Attribute, members: Mask, around: Mask) -> tuple[list[Condition], Ints]:
     """Values (of a number: ranges) to look at, and their rows inside and in all, (2, values)."""
     conditions = conditions_of(attribute, 0)
     if attribute.numeric:
@@ -119,8 +169,8 @@ def _counts(attribute: Attribute, members: Mask, around: Mask) -> tuple[list[str
     enough = (total >= _FEWEST_ROWS) & (total < around.sum())
     if attribute.name == PAIR:
         enough &= np.array([attribute.values[k] != RIGHT for k in first])
-    names = [_name(attribute, conditions[k]) for k in np.flatnonzero(enough)]
-    return names, np.stack([within[enough], total[enough]])
+    looked_at = [conditions[k] for k in np.flatnonzero(enough)]
+    return looked_at, np.stack([within[enough], total[enough]])
 
 
 def _name(attribute: Attribute, condition: Condition) -> str:

@@ -16,6 +16,8 @@ from lore_core.data.errors import require
 from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
+from lore_core.regions import SavedSubgroup, saved_subgroups
+from lore_core.regions.subgroups.saved import subgroups_json
 from lore_core.report.archive import FORMAT, check_output_path, typed, write_bundle
 from lore_core.report.findings import Comparing, Findings, ReportSettings, Source, examine
 from lore_core.report.tables import ABOUT_TABLES, table_files, tables
@@ -250,11 +252,12 @@ def report_files(
     source: Source | None = None,
     progress: Progress | None = None,
     comparing: Comparing | None = None,
+    saved: Sequence[SavedSubgroup] = (),
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
     ``view``: what to look at; without a map global metrics only, of sums what they say. ``images,
-    source, progress``: see :func:`write_report`. ``comparing``: see
+    source, progress``: see :func:`write_report`. ``comparing, saved``: see
     :func:`~lore_core.report.findings.examine`. Returns them by path in the bundle.
     """
     require_packages()
@@ -271,7 +274,7 @@ def report_files(
 
     if isinstance(view, SumsView):
         return sums_report_files(view, settings.n_draws, images=images, progress=progress)
-    findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing)
+    findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing, saved)
     still = landscape_chart(findings)
     charts = report_charts(findings, still)
     landscape = None
@@ -292,6 +295,9 @@ def report_files(
     for name, frame in tables(findings).items():
         files |= table_files(name, frame)
         contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({len(frame):,} lines)"
+    found = saved_subgroups(findings.search, view.evaluation)
+    files["subgroups.json"] = subgroups_json(found).encode()
+    contents["subgroups.json"] = "the subgroups, for lore subgroups --file and the dashboard"
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
     digest = content_digest(view.dataset)

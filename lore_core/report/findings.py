@@ -1,6 +1,6 @@
 """Findings: everything a report says, computed, without pictures, files and page words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -21,7 +21,7 @@ from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.recalibration import offered_recalibrators, standard_recalibrators
-from lore_core.regions import SubgroupSearch, Verdict
+from lore_core.regions import SavedSubgroup, SubgroupSearch, Verdict, identified
 from lore_core.view import View
 from lore_core.view.inference import (
     chance_band_of,
@@ -97,6 +97,7 @@ class Findings:
     view: View  #: What is looked at
     settings: ReportSettings  #: What was asked besides
     comparing: Comparing | None = None  #: What fits and measures; None: it is done here
+    saved: Sequence[SavedSubgroup] = ()  #: Subgroups with the names and notes that users gave
     drawn_on: Embedding | None = None  #: The 2-D map of the pictures, all rows
     summary: Summary = field(init=False)
     verdict: Verdict = field(init=False)  #: The headline, and what it rests on
@@ -150,13 +151,16 @@ def examine(
     settings: ReportSettings,
     progress: Progress | None = None,
     comparing: Comparing | None = None,
+    saved: Sequence[SavedSubgroup] = (),
 ) -> Findings:
     """Compute every part of a report; a part these data do not allow is left out and said so.
 
     ``comparing``: in place of :func:`~lore_core.view.methods.comparison_of`, to the same result.
-    Raises InputError if a setting names something the data do not have.
+    ``saved``: subgroups whose names and notes are taken. Raises InputError if a setting names
+    something the data do not have.
     """
-    findings = Findings(view, settings, comparing, grouping=_grouping(view, settings))
+    grouping = _grouping(view, settings)
+    findings = Findings(view, settings, comparing, saved=saved, grouping=grouping)
     _ = view.target_rows  # raises for an unknown class
     if settings.methods == ():
         raise InputError("'methods' must name at least one recalibrator; got none.")
@@ -224,7 +228,8 @@ def _curve(findings: Findings, progress: Progress | None) -> None:
 
 
 def _subgroups(findings: Findings, progress: Progress | None) -> None:
-    findings.search = subgroups_of(findings.view, progress=progress)
+    search = subgroups_of(findings.view, progress=progress)
+    findings.search = identified(search, findings.view.evaluation, findings.saved)
     findings.verdict = verdict_of(findings.view, findings.search)
     found = None if findings.verdict.level == "good" else remaining_of(findings.view, progress)
     if found is not None:

@@ -20,6 +20,7 @@ from lore_core.metrics.catalogue import GLOBAL_TILES, REPORT_TABLE, TILES, WORST
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, describe_composition, telling_rows
 from lore_core.regions.field import rows_outline
+from lore_core.regions.subgroups.verdict import generated_name
 from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
@@ -150,6 +151,8 @@ def _subgroups(findings: Findings) -> Markup:
             words
             | {
                 "sign": subgroup.sign,
+                "made_name": generated_name(subgroup) if subgroup.name else "",
+                "note": subgroup.note,
                 "within": None if subgroup.within is None else subgroup.within + 1,
                 "made_of": made_of.get(number, ""),
                 "examples": _examples(findings, subgroup),

@@ -31,6 +31,7 @@ from lore_core.regions.field import Field, Outline, error_field, rows_outline, s
 from lore_core.regions.rows import RowEvidence, row_evidence, rows_like
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Against, Overall, overall_gap
+from lore_core.regions.subgroups.saved import SavedSubgroup
 from lore_core.regions.subgroups.verdict import (
     Verdict,
     conclude,
@@ -40,6 +41,8 @@ from lore_core.regions.subgroups.verdict import (
 from lore_core.regions.variables.attributes import (
     attribute,
     columns,
+    image_attributes,
+    rows_holding,
     says_the_truth,
     telling_attributes,
 )
@@ -229,12 +232,12 @@ def outlines_of(
     return drawn
 
 
-def calibration_rows_of(view: View, subgroup: Subgroup) -> Mask:
+def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
     """Mask a subgroup's calibration rows, (n_cal,); of a region by the nearest evaluation row."""
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    if not subgroup.is_region:
-        return subgroup.holds(view.calibration)
+    if subgroup.conditions:
+        return rows_holding(subgroup.conditions, view.calibration)
     inside = np.isin(np.arange(len(view.evaluation)), subgroup.rows)
     return rows_like(view.points(), inside, view.points(CALIBRATION))
 
@@ -276,7 +279,7 @@ def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
 def telling_of(view: View) -> list[Attribute]:
     """Columns and words of the evaluation rows that may describe a set of rows."""
     known = telling_attributes(view.evaluation, target=view.target)
-    return [*known, *word_attributes(view.evaluation)]
+    return [*known, *image_attributes(view.evaluation), *word_attributes(view.evaluation)]
 
 
 def along_of(view: View, name: str, n_parts: int) -> Along:

@@ -10,6 +10,7 @@ from lore_core.comparison import conclude_groups
 from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.figures import group_figure, reliability_figure
 from lore_core.metrics.catalogue import ECE, MCE, MIN_CELL_ROWS, MIN_GROUP_SIZE, WORST_CELL
+from lore_core.regions import Subgroup
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
@@ -19,22 +20,49 @@ from pages.shared.controls import in_session, linked, map_control, one_of, view_
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, drawn_first, pair_controls, pair_of_maps
+from pages.shared.subgroups import MAX_ROWS_AT_ONCE, title_of
+
+_SUBGROUPS = "significant subgroups"
 
 
-def _group_names(view: View, container: DeltaGenerator) -> tuple[np.ndarray, str]:
-    """Let the reader choose group columns; several give their intersections."""
-    columns = group_columns(view.dataset)
+def _subgroup_names(view: View, found: list[Subgroup]) -> tuple[np.ndarray, np.ndarray]:
+    """Name the subgroup of every row, and say which rows had no part in finding it."""
+    names = np.full(len(view.evaluation), "elsewhere", dtype=object)
+    held_out = np.ones(len(names), dtype=bool)
+    for number, item in reversed(list(enumerate(found))):
+        if item.within is None:
+            names[item.rows] = title_of(item, number)
+            held_out[item.rows] = np.isin(item.rows, item.held_out)
+    return names, held_out
+
+
+def _group_names(
+    view: View, found: list[Subgroup], container: DeltaGenerator
+) -> tuple[np.ndarray, str, np.ndarray]:
+    """Let the reader choose group columns, of which several give their intersections.
+
+    Returns each row's group, what groups are by, and which rows are measured.
+    """
+    columns = [*group_columns(view.dataset), *([_SUBGROUPS] if found else [])]
     chosen = container.multiselect(
         "Groups by",
         columns,
         default=columns[:1],
         **in_session("groups"),
-        help="Several columns give their intersections.",
+        help="Several columns give their intersections. Of subgroups only rows count that had no "
+        "part in finding them.",
     )
     if not chosen:
         st.info("Choose at least one group column.", icon=":material/groups:")
         st.stop()
-    return group_names(view.evaluation, chosen), " × ".join(chosen)
+    by, measured = " × ".join(chosen), np.ones(len(view.evaluation), dtype=bool)
+    known = [name for name in chosen if name != _SUBGROUPS]
+    names = group_names(view.evaluation, known) if known else None
+    if _SUBGROUPS in chosen:
+        own, measured = _subgroup_names(view, found)
+        names = own if names is None else names + " × " + own
+    assert names is not None
+    return names, by, measured
 
 
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
@@ -129,7 +157,9 @@ settings = question(
     "method, LoRe included, saw them when it was fitted.",
 )
 view = view_controls(settings)
-if view.dataset.groups is None:
+search = compute.subgroups(view) if len(view.evaluation) <= MAX_ROWS_AT_ONCE else None
+found = [] if search is None else search.subgroups
+if view.dataset.groups is None and not found:
     end_page(
         "pages/data/page.py",
         "load data with groups",
@@ -140,9 +170,9 @@ if view.dataset.groups is None:
 top = st.container(key="main_answer")
 picture = st.container(key="main_picture")
 toolbar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
-names, by = _group_names(view, toolbar.container(width=300))
+names, by, measured = _group_names(view, found, toolbar.container(width=300))
 metric = one_of("Show", ["gap", ECE.name, MCE.name], **linked("group_metric"), into=toolbar)
-sizes = pd.Series(names).value_counts()
+sizes = pd.Series(names[measured]).value_counts()
 largest = int(sizes.max())
 min_group_size = toolbar.container(width=200).slider(
     "Smallest group counted",
@@ -156,14 +186,15 @@ result = compared(view, None, toolbar)
 drawn = toolbar.multiselect(
     "Drawn", list(result.datasets), default=drawn_first(result), width=300, key=f"drawn_{by}"
 )
-reports = compute.group_reports(view, result, by, names)
+key = (by, tuple((item.id, item.name) for item in found))
+reports = compute.group_reports(view, result, key, names, measured)
 conclude(top, conclude_groups(reports, min_group_size))
-comparison = compute.worst_groups(view, result, by, names, min(min_group_size, largest))
+comparison = compute.worst_groups(view, result, key, names, measured, min(min_group_size, largest))
 with picture:
     chart = group_figure(
         {name: reports[name] for name in reports if name in drawn} or reports,
         metric=metric.lower(),
-        rows=f"{by}, {len(view.evaluation):,} evaluation rows",
+        rows=f"{by}, {int(measured.sum()):,} evaluation rows",
     )
     show_chart(chart, "group_chart", caption=f"{chart.how_to_read}{plain(_few_rows(sizes))}")
 tabs = st.tabs(
@@ -172,7 +203,8 @@ tabs = st.tabs(
 if tabs[0].open:
     with tabs[0]:
         worst = str(comparison["furthest_group"].iloc[0])
-        _one_group(view, result, reports, by, names, sizes, worst)
+        shown = np.where(measured, names, "")
+        _one_group(view, result, reports, by, shown, sizes, worst)
 if tabs[1].open:
     with tabs[1]:
         _worst_table(comparison, min(min_group_size, largest))

@@ -17,12 +17,7 @@ from pages.landscape.lists import list_worst
 from pages.landscape.map_rows import wait_until_drawn
 from pages.landscape.picture import KEY, color_choices, colors_of, is_live, show_asked, show_picture
 from pages.landscape.region import ASKED, ROWS_TAB, forget_region, marked_rows, region_panel
-from pages.landscape.subgroups import (
-    against_control,
-    held_out_note,
-    list_subgroups,
-    search_subgroups,
-)
+from pages.landscape.subgroups import against_control, chosen_note, list_subgroups, search_subgroups
 from pages.shared import compute
 from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import (
@@ -38,14 +33,7 @@ from pages.shared.header import headline_in_a_line, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
 from pages.shared.session import current, export_selection
-from pages.shared.subgroups import (
-    SUBGROUPS_TAB,
-    chosen_subgroup,
-    is_searched,
-    search_key,
-    take_seen,
-    title_of,
-)
+from pages.shared.subgroups import SUBGROUPS_TAB, chosen_subgroup, is_searched, search_key
 from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
@@ -79,7 +67,6 @@ if whole:
     drawn_on, on_map = map_control(view, shared.popover)
     show_vector_landscape(view, on_map, drawn_on)
     end_page("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
-take_seen(view)
 
 table = compute.reliability(view)
 errors = compute.errors(view)
@@ -154,30 +141,29 @@ if verdict.level != "good":
     )
 if search is not None:
     key = search_key(view, search)
-    chosen_one = chosen_subgroup(key, len(search.subgroups))
+    chosen_one = chosen_subgroup(view, search, answer)
     if beyond:
         scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
-marked = marked_rows(scene, search, chosen_one, words)
+marked = marked_rows(scene, chosen_one, words)
 export_selection(None if marked is None else marked.rows)
 colors = None if by in _ERRORS else colors_of(scene, by)
 with picture:
     value = _ERRORS.get(by, "signed")
-    show_picture(scene, search, chosen_one, marked, value, layer, colors)
+    show_picture(scene, search, chosen_one, marked, value, layer, verdict, colors)
 with details:
     if search is not None and chosen_one is not None:
-        subgroup, inside = search.subgroups[chosen_one], search.mask(chosen_one)
         region_panel(
             view,
             errors,
-            inside,
-            among=np.ones_like(inside),
-            fitted_on=calibration_rows_of(view, subgroup),
-            key=(*key, chosen_one),
-            title=plain(title_of(subgroup, chosen_one)),
-            note=plain(held_out_note(subgroup, search)),
-            titled=[part.column for part in subgroup.conditions],
+            chosen_one.mask,
+            among=np.ones_like(chosen_one.mask),
+            fitted_on=calibration_rows_of(view, chosen_one.saved),
+            key=(*key, chosen_one.saved.id),
+            title=plain(chosen_one.title),
+            note=plain(chosen_note(chosen_one, search)),
+            titled=[part.column for part in chosen_one.saved.conditions],
         )
     elif layer != "3-D" or on_map.n_components == 3:
         show_asked(scene, words)

@@ -11,7 +11,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
 from lore_core.figures.pictures.landscape import row_colors
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
-from lore_core.regions import Field
+from lore_core.regions import Field, Verdict
 from lore_core.regions.rows import columns_of
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
@@ -31,7 +31,15 @@ from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
-from pages.shared.subgroups import choose_subgroup, color_limit, live_scene, search_key
+from pages.shared.subgroups import (
+    Chosen,
+    Outlines,
+    choose_subgroup,
+    color_limit,
+    headline_dots,
+    live_scene,
+    search_key,
+)
 
 KEY = "landscape"
 #: What is known of every row, and what its outcome is called.
@@ -80,13 +88,14 @@ def color_choices(dataset: Dataset) -> list[str]:
 def show_picture(
     scene: Scene,
     search: SubgroupSearch | None,
-    chosen: int | None,
+    chosen: Chosen | None,
     marked: Marked | None,
     value: Value,
     layer: Literal["field", "rows", "both", "3-D"],
+    verdict: Verdict,
     colors: RowColors | None = None,
 ) -> None:
-    """Draw the landscape, with the subgroups found, and the chosen one, from 0.
+    """Draw the landscape, with the subgroups found, and the chosen one.
 
     ``colors``: of the rows, instead of their errors; without the field then.
     """
@@ -108,6 +117,7 @@ def show_picture(
         show_chart(surface_figure(field, camera=camera, **common), "landscape_height")
         return
     selection = drawn_region(scene.axes, scene.on)
+    outlined: Outlines = []
     common |= {
         "colors": colors,
         "worst": scene.table(scene.worst),
@@ -117,15 +127,18 @@ def show_picture(
     if field is None:
         draw = partial(landscape_3d_figure, scene.drawn(), scene.points, **common)
     else:
-        found = [] if search is None else compute.outlines(view.dataset, scene.on, key, search)
-        names = {name for name, _ in found} if chosen is None else {str(chosen + 1)}
+        if search is not None:
+            outlined = compute.outlines(view.dataset, scene.on, key, search)
+        if chosen is not None:
+            names = () if chosen.number is None else (str(chosen.number + 1),)
+            outlined = [item for item in outlined if item[0] in names]
         draw = partial(
             landscape_figure,
             None if layer == "rows" else field,
             scene.points,
             points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
             region=selection,
-            found=[item for item in found if item[0] in names],
+            found=outlined,
             **common,
         )
     chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
@@ -136,8 +149,9 @@ def show_picture(
         search,
         layer="rows" if layer == "3-D" else layer,
         selection=selection,
-        chosen=chosen,
+        chosen=None if chosen is None else chosen.number,
         highlighted=None if marked is None else marked.to_draw,
+        dots=headline_dots(scene, verdict, search, outlined),
     )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:
@@ -181,7 +195,7 @@ def _show_map(
 
     def take_place(number: float) -> None:
         if search is not None:
-            choose_subgroup(search_key(view, search), int(number))
+            choose_subgroup(view.evaluation, search.subgroups[int(number)])
 
     live_landscape(
         live,

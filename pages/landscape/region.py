@@ -21,12 +21,12 @@ from lore_core.data.dataset import CALIBRATION, TOP_LABEL
 from lore_core.data.number_text import POINTS, Unit, decimal, p_words, unbroken
 from lore_core.data.weights import chosen_weights
 from lore_core.figures import reliability_figure
+from lore_core.figures.pictures.picture import shortened
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
 from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
-from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
@@ -35,7 +35,7 @@ from pages.shared.charts import csv_button, show_chart
 from pages.shared.header import plain
 from pages.shared.rows import pick_row, show_rows
 from pages.shared.session import name_in_link
-from pages.shared.subgroups import forget_subgroup
+from pages.shared.subgroups import Chosen, forget_subgroup
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
@@ -45,6 +45,8 @@ ASKED = "find"
 _LISTED = 200
 #: Values listed in the composition; its toolbar saves them.
 _COMPOSITION_ROWS = 9
+#: Letters of a subgroup's name in a legend.
+_MAX_LETTERS = 40
 #: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
 _INSIDE_BINS = 10
 #: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
@@ -277,12 +279,10 @@ class Marked:
         return None if self.is_drawn else self.rows
 
 
-def marked_rows(
-    scene: Scene, search: SubgroupSearch | None, chosen: int | None, words: str
-) -> Marked | None:
+def marked_rows(scene: Scene, chosen: Chosen | None, words: str) -> Marked | None:
     """Return what is looked at: a subgroup, else what was drawn or asked for in words."""
-    if search is not None and chosen is not None:
-        return Marked(search.mask(chosen) & scene.rows, f"subgroup {chosen + 1}")
+    if chosen is not None:
+        return Marked(chosen.mask & scene.rows, shortened(chosen.title, _MAX_LETTERS))
     region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
     if region or words:
         rows = _asked_of(dataset, region or words, scene.points) & scene.rows

@@ -1,22 +1,25 @@
 """Significant subgroups: listed, explained, outlined, and chosen for a closer look."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import streamlit as st
 
 from lore_core import Embedding, describe_composition
 from lore_core.data.dataset import TOP_LABEL
+from lore_core.regions import SavedSubgroup, measure_subgroups, saved_subgroups
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
-from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
+from lore_core.regions.subgroups.saved import subgroups_json
+from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of, generated_name
 from lore_core.view import View, where
 from pages.shared import compute
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked, one_of
 from pages.shared.header import plain
 from pages.shared.rows import show_examples
-from pages.shared.subgroups import AUTOMATIC, choose_subgroup, examples_of
+from pages.shared.saved import load_control, name_control, saved
+from pages.shared.subgroups import AUTOMATIC, Chosen, choose_subgroup, examples_of, marks_of
 
 _EXAMPLES = 6
 _AGAINST: dict[str, Against] = {
@@ -59,12 +62,11 @@ def list_subgroups(
     on_map: Embedding,
     search: SubgroupSearch,
     key: tuple[Hashable, ...],
-    chosen: int | None,
+    chosen: Chosen | None,
 ) -> None:
     """Say in words where the confidence is wrong, the most important subgroup first."""
     if not search.subgroups:
         st.success(search.sentence, icon=":material/check_circle:")
-        return
     outlined = {str(number + 1) for number in range(len(search.subgroups))}
     if view.points(on=on_map).shape[1] == 2:
         outlined = {name for name, _ in compute.outlines(view.dataset, on_map, key, search)}
@@ -73,16 +75,70 @@ def list_subgroups(
         into = st.container() if subgroup.within is None else st.columns([0.04, 0.96])[1]
         scattered = str(number + 1) not in outlined
         with into:
-            _show(view, search, number, key, is_chosen=number == chosen, is_scattered=scattered)
-    st.caption(search.sentence)
-    csv_button("Subgroups as CSV", search.frame, "subgroups", key="subgroups_csv")
+            _show(view, search, number, key, chosen=chosen, is_scattered=scattered)
+    found = {subgroup.id for subgroup in search.subgroups}
+    others = [item for item in saved().values() if item.id not in found]
+    measured = measure_subgroups(view.evaluation, others, target=view.target)
+    for item, text in zip(others, measured["sentence"], strict=True):
+        lines = [f"**{plain(item.words)}**, not found by this search", plain(text)]
+        _frame(view, item, chosen, lines, can_be_seen=not text.startswith("Not measured"))
+    if search.subgroups:
+        st.caption(search.sentence)
+    with st.container(horizontal=True):
+        if search.subgroups:
+            csv_button("Subgroups as CSV", search.frame, "subgroups", key="subgroups_csv")
+        if search.subgroups or others:
+            st.download_button(
+                "Subgroups as a file",
+                lambda: subgroups_json([*saved_subgroups(search, view.evaluation), *others]),
+                "lore-lens-subgroups.json",
+                "application/json",
+                icon=":material/download:",
+                on_click="ignore",
+                key="subgroups_file",
+                help="Definitions, names and notes: for “Load subgroups”, for other data too, "
+                "`lore subgroups --file` and `lore_core.regions.load_subgroups`.",
+            )
+        load_control()
 
 
-def held_out_note(subgroup: Subgroup, search: SubgroupSearch) -> str:
-    """Say what a subgroup's own gap is worth."""
+def _frame(
+    view: View,
+    item: Subgroup | SavedSubgroup,
+    chosen: Chosen | None,
+    lines: Sequence[str],
+    *,
+    can_be_seen: bool = True,
+) -> None:
+    """Show lines on a subgroup, and what the reader can do with it."""
+    with st.container(border=True):
+        text, buttons = st.columns([5, 1.2], vertical_alignment="center")
+        note = [f"*{plain(item.note)}*"] if item.note else []
+        text.markdown("  \n".join([*lines, *note]))
+        with buttons:
+            st.button(
+                "Inspect",
+                icon=":material/search:",
+                key=f"inspect_{item.id}",
+                width="stretch",
+                disabled=not can_be_seen or (chosen is not None and chosen.saved.id == item.id),
+                on_click=choose_subgroup,
+                args=(view.evaluation, item),
+            )
+            name_control(view.evaluation, item)
+        if isinstance(item, Subgroup):
+            rows = examples_of(view, item, _EXAMPLES)
+            show_examples(view.evaluation, rows, view.target_rows.confidence)
+
+
+def chosen_note(chosen: Chosen, search: SubgroupSearch) -> str:
+    """Say what the gap of the chosen subgroup is worth."""
+    if chosen.number is None:
+        return "This search did not find it: these rows are those that its definition names."
+    evidence = evidence_of(search.subgroups[chosen.number], search)
     return (
         "Half of these rows were chosen by their outcomes, which exaggerates the gap above. "
-        f"Unbiased: {evidence_of(subgroup, search)[0].lower()}{evidence_of(subgroup, search)[1:]}"
+        f"Unbiased: {evidence[0].lower()}{evidence[1:]}"
     )
 
 
@@ -92,11 +148,12 @@ def _show(
     number: int,
     key: tuple[Hashable, ...],
     *,
-    is_chosen: bool,
+    chosen: Chosen | None,
     is_scattered: bool,
 ) -> None:
-    dataset, target, subgroup = view.evaluation, view.target_rows, search.subgroups[number]
-    sentences = [evidence_of(subgroup, search, top_label=view.target == TOP_LABEL)]
+    dataset, subgroup = view.evaluation, search.subgroups[number]
+    sentences = [f"{generated_name(subgroup)}."] if subgroup.name else []
+    sentences.append(evidence_of(subgroup, search, top_label=view.target == TOP_LABEL))
     if subgroup.is_region:
         everything = np.ones(len(dataset), dtype=bool)
         composed = compute.region_composition(view, (*key, number), search.mask(number), everything)
@@ -107,21 +164,6 @@ def _show(
         sentences.append(f"A worse part of subgroup {subgroup.within + 1}.")
     if is_scattered:
         sentences.append("Its rows lie scattered on this map, so it has no outline.")
-    with st.container(border=True):
-        text, button = st.columns([6, 1.2], vertical_alignment="center")
-        color = "red" if subgroup.sign > 0 else "blue"
-        sentence = describe_subgroup(subgroup)
-        text.markdown(
-            f":{color}-badge[**{number + 1}**] **{plain(sentence)}**  \n"
-            f"{plain(' '.join(sentences))}"
-        )
-        button.button(
-            "Inspect",
-            icon=":material/search:",
-            key=f"place_{number}",
-            width="stretch",
-            disabled=is_chosen,
-            on_click=choose_subgroup,
-            args=(key, number),
-        )
-        show_examples(dataset, examples_of(view, subgroup, _EXAMPLES), target.confidence)
+    badge = f":{marks_of(search.subgroups)[number]}-badge[**{number + 1}**]"
+    lines = [f"{badge} **{plain(describe_subgroup(subgroup))}**", plain(" ".join(sentences))]
+    _frame(view, subgroup, chosen, lines)

@@ -25,7 +25,7 @@ from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
 from pages.shared.session import current
-from pages.shared.subgroups import SEEN, is_searched, show_card, small_map
+from pages.shared.subgroups import choose_subgroup, is_searched, show_card, small_map
 from pages.shared.tasks import await_result, is_ready
 from pages.shared.vector import show_vector_overview
 from pages.shared.whole import whole_metrics
@@ -39,10 +39,8 @@ _TESTING = "Testing what a global recalibration method would leave …"
 
 
 def _see(number: int) -> None:
-    st.switch_page(
-        "pages/landscape/page.py",
-        query_params={**st.query_params.to_dict(), SEEN: str(int(number) + 1)},
-    )
+    choose_subgroup(view.evaluation, compute.subgroups(view).subgroups[int(number)])
+    st.switch_page("pages/landscape/page.py", query_params=st.query_params.to_dict())
 
 
 def _list_subgroups(view: View, search: SubgroupSearch) -> None:

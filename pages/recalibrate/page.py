@@ -20,7 +20,7 @@ from pages.recalibrate.before_after import (
     compare_maps,
     compare_reliability,
 )
-from pages.recalibrate.table import metrics_table, short_table, worst_parts_table
+from pages.recalibrate.table import metrics_table, short_table, subgroups_table, worst_parts_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
@@ -232,7 +232,15 @@ with ship:
 pair = None
 if measure_map is not None and len(methods) > 1 and planar_maps(dataset):
     pair = compare_maps(view, result, measured_on)
-names = ["Reliability", "LCE distribution", "Bandwidths", "All metrics", "Worst cells", "Fit"]
+names = [
+    "Reliability",
+    "Subgroups",
+    "LCE distribution",
+    "Bandwidths",
+    "All metrics",
+    "Worst cells",
+    "Fit",
+]
 tabs = st.tabs(names, **linked("recalibrate_tab"))
 if tabs[0].open:
     with tabs[0]:
@@ -240,14 +248,17 @@ if tabs[0].open:
             compare_reliability(view, result, pair)
         else:
             _reliability(view, result)
-if tabs[1].open and pair is not None:
+if tabs[1].open:
     with tabs[1]:
-        compare_distributions(view, result, pair, measured_on)
-if tabs[2].open and measure_map is not None:
+        subgroups_table(result, [] if search is None else search.subgroups)
+if tabs[2].open and pair is not None:
     with tabs[2]:
-        _curves(view, result, measure_map, measured_on)
-if tabs[3].open:
+        compare_distributions(view, result, pair, measured_on)
+if tabs[3].open and measure_map is not None:
     with tabs[3]:
+        _curves(view, result, measure_map, measured_on)
+if tabs[4].open:
+    with tabs[4]:
         pending = request is not None and simulated is None
         metrics_table(result, grouping(dataset), measured_on, pending=pending)
         with st.container(horizontal=True):
@@ -260,11 +271,11 @@ if tabs[3].open:
                 ),
                 "recalibrated",
             )
-if tabs[4].open:
-    with tabs[4]:
-        worst_parts_table(result)
 if tabs[5].open:
     with tabs[5]:
+        worst_parts_table(result)
+if tabs[6].open:
+    with tabs[6]:
         _fitted_on(view, result, measured_on)
         _settings_chosen(result)
 next_step("pages/fairness/page.py", "does it help every group? Fairness")

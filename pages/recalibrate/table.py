@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
-from lore_core.comparison.conclusions import nothing_done
+from lore_core.comparison.conclusions import nothing_done, subgroup_gaps
 from lore_core.comparison.effects import about_predictions
 from lore_core.comparison.tables import beyond_chance
-from lore_core.data.number_text import unbroken
+from lore_core.data.number_text import POINTS, unbroken
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import (
     ECE,
@@ -20,6 +22,7 @@ from lore_core.metrics.catalogue import (
     words_of,
 )
 from lore_core.metrics.metric import Metric
+from lore_core.regions import Subgroup
 from lore_core.view.methods import Grouping
 from pages.shared.cells import (
     TINTS,
@@ -31,6 +34,7 @@ from pages.shared.cells import (
 )
 from pages.shared.controls import in_session
 from pages.shared.header import plain
+from pages.shared.subgroups import title_of
 
 
 def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
@@ -133,6 +137,37 @@ def _notes(
     if grouping is not None and WORST_CELL.name in result.table:
         text.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
     return [*text, predictions]
+
+
+def subgroups_table(result: Comparison, found: Sequence[Subgroup]) -> None:
+    """Show the gap of each subgroup under every method, on rows that had no part in finding it."""
+    if not found:
+        st.caption("No subgroup is significantly miscalibrated.")
+        return
+    methods = list(dict.fromkeys([next(iter(result.datasets)), *result.ranking]))
+    gaps = [subgroup_gaps(result, item).loc[methods] for item in found]
+    names = pd.Index([title_of(item, k) for k, item in enumerate(found)], name="subgroup")
+    shown = [result.names.get(name, name) for name in methods]
+    text = pd.DataFrame(
+        [
+            [POINTS.estimate_text(*row, signed=True) for row in one[["gap", "low", "high"]].values]
+            for one in gaps
+        ],
+        columns=shown,
+        index=names,
+    )
+    colors = {1: TINTS["better"], -1: TINTS["worse"], 0: ""}
+    tints = pd.DataFrame([one["change"].map(colors).tolist() for one in gaps], names, shown)
+    text.insert(0, "held-out rows", [len(item.held_out) for item in found])
+    st.dataframe(
+        text.style.apply(lambda _: tints, axis=None, subset=shown),
+        height="content",
+        column_config={"subgroup": st.column_config.TextColumn(pinned=True, width=260)},
+    )
+    st.caption(
+        "Gap in points with its 95 % CI, on held-out rows. Green: significantly nearer to zero "
+        f"than {plain(nothing_done(methods[0]))}; amber: significantly further off."
+    )
 
 
 def worst_parts_table(result: Comparison) -> None:

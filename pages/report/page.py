@@ -3,6 +3,7 @@
 import io
 import math
 import zipfile
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -11,6 +12,7 @@ from lore_core import Comparison
 from lore_core.dashboard.worker_pool import Request
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures.export import why_no_static_images
+from lore_core.regions import SavedSubgroup
 from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.archive import zipped
 from lore_core.view import View
@@ -21,6 +23,7 @@ from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
+from pages.shared.saved import saved
 from pages.shared.session import current
 from pages.shared.store import Loaded, store
 from pages.shared.tasks import is_busy, start_job, wait_for
@@ -56,7 +59,12 @@ def _source(loaded: Loaded) -> Source:
 
 
 def _make(
-    view: View, settings: ReportSettings, images: bool, source: Source, progress: Progress
+    view: View,
+    settings: ReportSettings,
+    images: bool,
+    source: Source,
+    named: Sequence[SavedSubgroup],
+    progress: Progress,
 ) -> bytes:
     def compared(
         methods: list[str], grouping: Grouping | None, progress: Progress | None
@@ -73,7 +81,13 @@ def _make(
 
     return zipped(
         report_files(
-            view, settings, images=images, source=source, progress=progress, comparing=compared
+            view,
+            settings,
+            images=images,
+            source=source,
+            progress=progress,
+            comparing=compared,
+            saved=named,
         )
     )
 
@@ -154,11 +168,19 @@ if missing is not None:
     images = True  # asked for all the same: the report says why they are not there
 chosen = _settings(view, unsure, wrong)
 _contents(view, chosen, images and missing is None)
-key, reports = ("report", view.key(), chosen, images), store().reports
+named = tuple(saved().values())
+names = tuple((item.id, item.name, item.note) for item in named)
+key, reports = ("report", view.key(), chosen, images, names), store().reports
 content = reports.get(key)
 request = Request(
     _make,
-    {"view": view, "settings": chosen, "images": images, "source": _source(current())},
+    {
+        "view": view,
+        "settings": chosen,
+        "images": images,
+        "source": _source(current()),
+        "named": named,
+    },
     key,
     "The report",
     _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images,

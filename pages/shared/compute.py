@@ -20,12 +20,14 @@ from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
+from lore_core.regions.subgroups.saved import identified, saved_subgroups
 from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
+from pages.shared.saved import saved
 from pages.shared.tasks import await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
@@ -130,9 +132,20 @@ on_grid = _cached(64, False, "target")(where.grid_of)
 
 
 @_cached(12, "Searching subgroups …", *SEARCHED)
-def subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
-    """Subgroups of the evaluation rows; ``against``: what they are worse than."""
+def _subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
     return where.subgroups_of(view, halves=_halves(view, against=against))
+
+
+def subgroups(view: View, **how: Against) -> SubgroupSearch:
+    """Subgroups of the evaluation rows, named by the reader; ``against``: what they are worse than.
+
+    A region has the id that it has in the first search at the first γ, if it is found there.
+    """
+    search: SubgroupSearch = _subgroups(view, **how)
+    known = list(saved().values())
+    if any(subgroup.is_region for subgroup in search.subgroups):
+        known += saved_subgroups(_subgroups(view.with_(gamma=View.gamma)), view.evaluation)
+    return identified(search, view.evaluation, known)
 
 
 @_cached(64, "Drawing the landscape …", *_LOCAL)
@@ -257,18 +270,29 @@ def method_curve_requests(
 
 @_cached(32, "Comparing groups …", *_FITTED)
 def worst_groups(
-    view: View, result: Comparison, by: str, _names: np.ndarray, min_group_size: int
+    view: View,
+    result: Comparison,
+    by: Hashable,
+    _names: np.ndarray,
+    _measured: np.ndarray,
+    min_group_size: int,
 ) -> pd.DataFrame:
     """Group furthest off and worst cells of every method; ``by`` names the grouping."""
-    return compare_groups(result.datasets, _names, **view.bins, min_group_size=min_group_size)
+    names, datasets = _names[_measured], _rows_of(result, _measured)
+    return compare_groups(datasets, names, **view.bins, min_group_size=min_group_size)
+
+
+def _rows_of(result: Comparison, rows: np.ndarray) -> dict[str, Dataset]:
+    """Return some rows under every method."""
+    return result.datasets if rows.all() else {k: v.rows(rows) for k, v in result.datasets.items()}
 
 
 @_cached(32, "Measuring groups …", *_FITTED)
 def group_reports(
-    view: View, result: Comparison, by: str, _names: np.ndarray
+    view: View, result: Comparison, by: Hashable, _names: np.ndarray, _measured: np.ndarray
 ) -> dict[str, pd.DataFrame]:
-    """Each group's numbers under every method."""
-    return methods.group_reports_of(view, result.datasets, _names)
+    """Each group's numbers under every method, of the rows measured."""
+    return methods.group_reports_of(view, _rows_of(result, _measured), _names[_measured])
 
 
 @_cached(64, False, *_FITTED)

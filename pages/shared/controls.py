@@ -43,7 +43,7 @@ _FALLBACKS = ("PCA 2-D", "All features")
 _LINKED, _PAGE, _MADE = "_linked", "_page", "_made"
 _VIEW = "_view_shown"
 #: Settings and picks as they were noted last; changes that can be undone; picks in the link.
-_NOTED, _MAX_CHANGES, _LINKED_PICKS = "_noted", 50, ("region", "place")
+_NOTED, _MAX_CHANGES, _LINKED_PICKS = "_noted", 50, ("region", "subgroup")
 
 
 def linked(key: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ _EXPORTED = "_exported"
 #: The mapping with which files were last read, or could not be.
 READ_MAPPING = "_read_mapping"
 #: What a reader picked on the data that are shown; it means nothing on others.
-PICKS = ("_picked_row", "_region", "_place")
+PICKS = ("_picked_row", "_region", "_subgroup")
 
 
 #: Settings and picks that were changed, as they were before each change.

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Embedding
+from lore_core import Dataset, Embedding, InputError
+from lore_core.data.arrays import Mask
+from lore_core.data.errors import short
 from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
 from lore_core.figures import landscape_figure, shared_limit
-from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.browser.landscape import LiveLandscape, MapDots
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.regions import Field, telling_rows
+from lore_core.regions import Field, Outline, SavedSubgroup, Verdict, drawn_rows, telling_rows
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
-from lore_core.regions.subgroups.verdict import leaning, name_of_subgroup
+from lore_core.regions.subgroups.verdict import generated_name, leaning, name_of_subgroup
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import linked
-from pages.shared.header import plain
+from pages.shared.header import plain, sentence
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
 from pages.shared.rows import show_examples
+from pages.shared.saved import CHOSEN, definition_of, name_control, saved
 from pages.shared.session import name_in_link
 
 #: Compared with what the search behind the headline is compared with.
@@ -36,11 +40,19 @@ SUBGROUPS_TAB = "Subgroups"
 MAX_ROWS_AT_ONCE = 300_000
 #: Rows shown with a subgroup in a list.
 _EXAMPLES = 6
-#: Names a subgroup of the headline's search in a link to the Landscape.
-SEEN = "see"
-#: Names a subgroup of the search that the Landscape shows.
-_PARAMETER = "place"
-_CHOSEN = "_place"
+_PARAMETER = "subgroup"
+#: Colours of subgroups, as Streamlit and as maps know them; red and blue say what is wrong.
+_MARKS = {
+    "violet": "#7b4ea3",
+    "green": "#00855f",
+    "orange": "#c2500a",
+    "yellow": "#8a6d00",
+    "gray": "#5f6b7a",
+}
+#: Names of subgroups on a map, and where they lie.
+Outlines = Sequence[tuple[str, Outline]]
+#: Rows of a subgroup without an outline that are drawn on a map.
+_MAX_DOTS = 1000
 
 
 def is_searched(view: View) -> bool:
@@ -58,37 +70,70 @@ def search_key(view: View, search: SubgroupSearch) -> tuple[Hashable, ...]:
     return (*view.key(*compute.SEARCHED), search.against)
 
 
-def choose_subgroup(key: tuple[Hashable, ...], number: int) -> None:
-    """Choose a subgroup of a search, by its number from 0."""
-    st.session_state[_CHOSEN] = (key, number)
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The subgroup that is looked at."""
+
+    saved: SavedSubgroup
+    mask: Mask  #: Its evaluation rows
+    number: int | None  #: In the search, from 0; None where this did not find it
+
+    @property
+    def title(self) -> str:
+        """Its number and name."""
+        number = "" if self.number is None else f"{self.number + 1} · "
+        return f"{number}{self.saved.words}"
+
+
+def choose_subgroup(dataset: Dataset, subgroup: Subgroup | SavedSubgroup) -> None:
+    """Choose a subgroup of the rows of a dataset."""
+    st.session_state[CHOSEN] = definition_of(dataset, subgroup)
+    name_in_link(_PARAMETER, subgroup.id)
     st.session_state["below"] = SUBGROUPS_TAB
     st.session_state.pop("_region", None)
 
 
-def take_seen(view: View) -> None:
-    """Choose the subgroup that a link names by :data:`SEEN`, before the controls are drawn."""
-    named = st.query_params.pop(SEEN, "")
-    if named.isdecimal():
-        # The search behind the headline, whatever was chosen on the Landscape before.
-        st.session_state["against"] = AUTOMATIC
-        choose_subgroup(search_key(view, compute.subgroups(view)), int(named) - 1)
-
-
-def chosen_subgroup(key: tuple[Hashable, ...], n_places: int) -> int | None:
-    """Return the number of the chosen subgroup of this search, from 0, and keep it in the link."""
-    named = st.query_params.get(_PARAMETER, "")
-    if _CHOSEN not in st.session_state and named.isdecimal():
-        st.session_state[_CHOSEN] = (key, int(named) - 1)
-    chosen = st.session_state.get(_CHOSEN)
-    is_here = chosen is not None and chosen[0] == key and 0 <= chosen[1] < n_places
-    name_in_link(_PARAMETER, str(chosen[1] + 1) if is_here else None)
-    return chosen[1] if is_here else None
+def chosen_subgroup(view: View, search: SubgroupSearch, into: DeltaGenerator) -> Chosen | None:
+    """Return the subgroup that session or link names, or say ``into`` why it cannot be shown."""
+    known: SavedSubgroup | None = st.session_state.get(CHOSEN)
+    named = st.query_params.get(_PARAMETER, "" if known is None else known.id)
+    if not named:
+        return None
+    rows, numbers = view.evaluation, {item.id: k for k, item in enumerate(search.subgroups)}
+    places = [search.subgroups] if named in numbers else [compute.subgroups(view).subgroups]
+    places += [list(saved().values()), [] if known is None else [known]]
+    found = next((item for place in places for item in place if item.id == named), None)
+    try:
+        if found is None or not (found.conditions or len(found.rows)):
+            raise InputError(
+                f"the link names a subgroup, {short(named, 8)}, that was not found among these "
+                "rows, and does not define it: load a file that holds it."
+            )
+        one = definition_of(rows, found)
+        chosen = Chosen(one, one.mask(rows), numbers.get(named))
+    except InputError as error:
+        into.info(sentence(str(error)), icon=":material/info:")
+        forget_subgroup()
+        return None
+    st.session_state[CHOSEN] = one
+    name_in_link(_PARAMETER, named)
+    return chosen
 
 
 def forget_subgroup() -> None:
     """Choose none."""
-    st.session_state.pop(_CHOSEN, None)
+    st.session_state.pop(CHOSEN, None)
     name_in_link(_PARAMETER, None)
+
+
+def marks_of(subgroups: Sequence[Subgroup]) -> list[str]:
+    """Return a colour for each subgroup, by its id: each another one as long as there are any."""
+    names, marks = list(_MARKS), list[str]()
+    for subgroup in subgroups:
+        first = int(subgroup.id[:8], 16) % len(names)
+        order = names[first:] + names[:first]
+        marks.append(min(order, key=marks.count))
+    return marks
 
 
 def title_of(subgroup: Subgroup, number: int) -> str:
@@ -122,22 +167,26 @@ def examples_of(view: View, subgroup: Subgroup, n_rows: int) -> NDArray[np.int64
 
 def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: bool) -> None:
     """Show a subgroup in short: its name, gap, size and some of its rows."""
-    subgroup = search.subgroups[number]
-    color = "red" if subgroup.sign > 0 else "blue"
+    subgroup, color = search.subgroups[number], marks_of(search.subgroups)[number]
     part = "" if subgroup.within is None else f" (within {subgroup.within + 1})"
     name = f":{color}-badge[{number + 1}] **{plain(name_of_subgroup(subgroup))}**{part}"
     with st.container(gap=None):
+        head = st.container(horizontal=True, vertical_alignment="center", gap="small")
         if links_to_map:
             # (A button that switches pages may not carry the settings in the link along.)
-            st.page_link(
+            head.page_link(
                 "pages/landscape/page.py",
                 label=name,
-                query_params={SEEN: str(number + 1)},
+                query_params={_PARAMETER: subgroup.id},
                 help="See it on the map",
             )
         else:
-            st.markdown(name)
-        st.caption(unbroken(gap_line(subgroup, search.n_rows)))
+            head.markdown(name, width="content")
+        with head:
+            name_control(view.evaluation, subgroup)
+        lines = [generated_name(subgroup)] if subgroup.name else []
+        lines += [unbroken(gap_line(subgroup, search.n_rows)), subgroup.note]
+        st.caption("  \n".join(map(plain, filter(None, lines))))
         rows = examples_of(view, subgroup, _EXAMPLES)
         show_examples(view.evaluation, rows, view.target_rows.confidence)
 
@@ -156,9 +205,11 @@ def live_scene(
     **more: Any,
 ) -> LiveLandscape:
     """Return what a map in the browser shows of a scene, stronger where subgroups were found."""
-    dataset, inside, vivid = scene.view.dataset, None, None
+    dataset, inside, vivid, colors = scene.view.dataset, None, None, {}
     if search is not None:
         inside = search.inside()
+        marks = enumerate(marks_of(search.subgroups), start=1)
+        colors = {str(number): _MARKS[mark] for number, mark in marks}
         if scene.only is None and field is not None:
             key = (*search_key(scene.view, search), "all")
             vivid = compute.region_outline(dataset, scene.on, key, inside)
@@ -170,6 +221,7 @@ def live_scene(
         vivid=vivid,
         inside=inside,
         titles={} if search is None else titles_of(search),
+        colors=colors,
         gamma=scene.view.gamma,
         **more,
     )
@@ -186,7 +238,24 @@ def small_map(
     if search is not None:
         found = compute.outlines(view.dataset, plane[1], search_key(view, search), search)
     scene, field, chart = _drawn(view, plane, found=found)
-    live_landscape(live_scene(scene, chart, field, search), key, place=on_subgroup)
+    dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
+    live_landscape(live_scene(scene, chart, field, search, dots=dots), key, place=on_subgroup)
+
+
+def headline_dots(
+    scene: Scene, verdict: Verdict, search: SubgroupSearch | None, outlined: Outlines
+) -> tuple[MapDots, ...]:
+    """Return rows of the headline's subgroup to draw on a map where it has no outline."""
+    top, found = verdict.subgroup, [] if search is None else search.subgroups
+    marks = {item.id: (str(k + 1), marks_of(found)[k]) for k, item in enumerate(found)}
+    if top is None:
+        return ()
+    name, mark = marks.get(top.id, ("", "gray"))
+    if any(name == known for known, _ in outlined):
+        return ()
+    inside = np.isin(np.arange(len(scene.points)), top.rows)
+    rows = drawn_rows(inside, top.rows[:0], _MAX_DOTS)
+    return (MapDots(_MARKS[mark], scene.points[rows]),)
 
 
 def small_charts(view: View, gammas: Iterable[float], height: int) -> None:

@@ -193,6 +193,20 @@ class TestPlaces:
             made_of = lore.composition(dataset.evaluation, search.mask(number), coded=coded)
             assert item["made_of"] == (lore.describe_composition(made_of) * place.is_region)
 
+    def test_saved_subgroups_are_measured_again(self, run, run_json, file, dataset, tmp_path):
+        saved = tmp_path / "subgroups.json"
+        found = run_json("subgroups", file, "--map", "none", "--against", "zero", "--save", saved)
+        assert found["subgroups"]
+        known = lore.regions.load_subgroups(saved)
+        assert [item.id for item in known] == [item["id"] for item in found["subgroups"]]
+        again = run_json("subgroups", file, "--file", saved)["subgroups"]
+        table = lore.regions.measure_subgroups(dataset.evaluation, known)
+        assert [item["gap"] for item in again] == table["gap"].tolist()
+        assert all(item["found_here"] for item in again)
+        text = run("subgroups", file, "--file", saved)
+        assert all(sentence in text for sentence in table["sentence"])
+        assert "No subgroup was measured on rows that had no part in finding it" in text
+
 
 class TestCompare:
     METHODS = ("--method", "No recalibration", "--method", "LoRe")

@@ -2,11 +2,14 @@ import numpy as np
 import pytest
 
 import lore_core as lore
+from lore_core import regions
+from lore_core.regions.subgroups.saved import subgroups_json
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of, name_of_subgroup
+from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View
 from lore_core.view.where import calibration_rows_of
 from pages.shared import subgroups as shared
-from pages.shared.subgroups import gap_line
+from pages.shared.subgroups import gap_line, title_of
 
 
 @pytest.fixture(scope="module")
@@ -70,20 +73,22 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
 
 
 def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
-    page = open_page("overview", planted, against="zero")
-    page.app.query_params["see"] = "2"
+    page = open_page("overview", planted)
+    (second,) = [item.proto for item in page.app.get("page_link") if "badge[2]" in item.proto.label]
+    key = search.subgroups[1].id
+    assert f"subgroup={key}" in second.query_string
+    page.app.query_params["subgroup"] = key
     page.go("landscape")
     assert f"**2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
-    assert page.app.session_state["against"] == "automatic"
-    assert page.app.query_params["place"] in ("2", ["2"])
+    assert page.app.query_params["subgroup"] in (key, [key])
     page.click("clear_region")
     assert "**2 ·" not in page.text
-    assert "place" not in page.app.query_params
+    assert "subgroup" not in page.app.query_params
 
 
 def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     page = open_page("landscape", planted)
-    page.click("place_0")
+    page.click(f"inspect_{search.subgroups[0].id}")
     rows = planted.evaluation
     subgroup = search.subgroups[0]
     report = lore.region_report(rows.confidence, rows.outcome, search.mask(0))
@@ -97,9 +102,76 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
 
 
 def test_a_link_names_a_place(open_page, planted, search):
-    page = open_page("landscape", planted, place=2)
+    page = open_page("landscape", planted, subgroup=search.subgroups[1].id)
     assert f"**2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
-    assert "**99 ·" not in open_page("landscape", planted, place=99).text
+    page = open_page("landscape", planted, subgroup="99999999")
+    assert "names a subgroup, 99999999, that was not found among these rows" in page.text
+    assert "subgroup" not in page.app.query_params
+
+
+def test_a_given_name_is_shown_everywhere_and_comes_with_the_link(open_page, planted, search):
+    first = search.subgroups[0]
+    page = open_page("landscape", planted)
+    page.set(f"name_{first.id}", "Odd ones").set(f"note_{first.id}", "Ask the labellers.")
+    assert "rows of “Odd ones”" in page.plain
+    assert f"{name_of_subgroup(first)}." in page.plain
+    assert "*Ask the labellers.*" in page.plain
+    link = dict(page.app.query_params)
+    assert "rows of “Odd ones”" in open_page("landscape", planted, **link).plain
+    page.go("recalibrate")
+    assert "held-out rows of “Odd ones”" in page.plain
+
+
+def test_a_file_brings_subgroups_that_the_search_does_not_find(open_page, planted):
+    (column, *_) = planted.groups.columns
+    value = str(np.asarray(planted.evaluation.groups[column])[0])
+    mine = regions.SavedSubgroup((Predicate(column, value),), name="Mine")
+    other = regions.SavedSubgroup((Predicate("nowhere", "x"),), name="Elsewhere")
+    page = open_page("landscape", planted)
+    page.upload(("s.json", subgroups_json([mine, other]).encode()))
+    table = regions.measure_subgroups(planted.evaluation, [mine])
+    if mine.id not in {item.id for item in lore.find_subgroups(planted.evaluation).subgroups}:
+        assert "**Mine**, not found by this search" in page.plain
+        assert table["sentence"][0] in page.plain
+    assert "must have a column 'nowhere'; it has none" in page.plain
+    page.click(f"inspect_{mine.id}")
+    inside = mine.mask(planted.evaluation)
+    rows = planted.evaluation
+    assert lore.region_report(rows.confidence, rows.outcome, inside).sentence in page.plain
+    page = open_page("landscape", planted).upload(("s.json", b"{}"))
+    assert "'lore-lens-subgroups' as its format" in page.app.error[0].value
+
+
+def test_a_scattered_headline_is_drawn_as_dots(open_page):
+    rng = np.random.default_rng(0)
+    n = 2000
+    odd, z = np.arange(n) % 4 == 0, rng.normal(size=(n, 2))
+    right = rng.random(n) < np.where(odd, 0.5, 0.8)
+    p = np.column_stack([np.full(n, 0.8), np.full(n, 0.2)])
+    kind = np.where(odd, "odd", "even")
+    split = np.where(rng.random(n) < 0.5, "calibration", "evaluation")
+    rows = lore.Dataset(p, np.where(right, 0, 1), features=z, groups={"kind": kind}, split=split)
+    for name, of in (("landscape", "landscape"), ("overview", "overview_map")):
+        page = open_page(name, rows)
+        (dots,) = page.sent(of)["dots"]
+        assert len(dots["at"]) == int((rows.evaluation.groups["kind"] == "odd").sum())
+        assert page.sent(of)["regions"] == []
+
+
+def test_subgroups_before_and_after_and_as_groups(open_page, planted, search):
+    page = open_page("recalibrate", planted, recalibrate_tab="Subgroups")
+    table = page.table("held-out rows", "No recalibration")
+    assert list(table["held-out rows"]) == [len(item.held_out) for item in search.subgroups]
+    rows = planted.evaluation
+    for text, item in zip(table["No recalibration"], search.subgroups, strict=True):
+        gap = (rows.confidence - rows.outcome)[item.held_out].mean() * 100
+        assert float(text.split()[0].replace("−", "-")) == pytest.approx(gap, abs=0.06)
+    page = open_page("fairness", planted, fairness_tab="Worst group of each method")
+    page.set("groups", ["significant subgroups"])
+    worst = page.table("furthest_group", "furthest_rows")
+    held = {title_of(item, k): len(item.held_out) for k, item in enumerate(search.subgroups)}
+    name, n = worst.iloc[0][["furthest_group", "furthest_rows"]]
+    assert held[name] == n
 
 
 def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):
@@ -145,6 +217,6 @@ def test_a_calibrated_model_has_none(open_page, picture):
 def test_many_rows_are_searched_on_demand(open_page, planted, search, monkeypatch):
     monkeypatch.setattr(shared, "MAX_ROWS_AT_ONCE", 100)
     page = open_page("overview", planted)
-    assert name_of_subgroup(search.subgroups[0])[1:] not in page.plain
+    assert gap_line(search.subgroups[0], search.n_rows) not in page.plain
     page.set("look", True)
-    assert name_of_subgroup(search.subgroups[0])[1:] in page.plain
+    assert gap_line(search.subgroups[0], search.n_rows) in page.plain

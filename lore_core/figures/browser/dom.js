@@ -110,7 +110,7 @@ function drawScale(node, scale, colors) {
 
 /** Label nodes of places (buttons) and names, the places first. */
 function labelNodes(scene, choose) {
-  const places = scene.regions.map(({ name, title, at, number }) => {
+  const places = scene.regions.map(({ name, title, at, number, color }) => {
     const chosen = scene.chosen === number;
     const words = title || `Place ${name}`;
     const node = element(
@@ -118,6 +118,7 @@ function labelNodes(scene, choose) {
       { class: "place", type: "button", title: words, "aria-label": words, "aria-pressed": chosen },
       name,
     );
+    if (color) node.style.background = color;
     node.onclick = () => choose(number);
     return { at, node, number, always: true };
   });

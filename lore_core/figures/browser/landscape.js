@@ -102,7 +102,7 @@ function mount(root, { mode, send }) {
       ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
     }));
     drawOverlay(parts.overlay, view, {
-      look, shape: scene.shape, regions, rings, selection, drawn,
+      look, shape: scene.shape, regions, rings, dots: scene.dots, selection, drawn,
       isFaint: places === scene.regions && field !== exact,
       pointed: pointed >= 0 ? placeOf(pointed) : null,
       picked: rows && scene.row !== null ? placeOf(scene.row) : null,

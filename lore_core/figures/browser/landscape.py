@@ -125,6 +125,14 @@ class SecondField:
     field: Field  #: The error on the right
 
 
+@dataclass(frozen=True, eq=False)
+class MapDots:
+    """Rows that stand out as dots of one colour."""
+
+    color: str
+    at: Floats  #: (m, d); places on the map
+
+
 @dataclass(frozen=True, kw_only=True)
 class LiveLandscape:
     """What a browser draws, and what the reader has done to it."""
@@ -144,6 +152,8 @@ class LiveLandscape:
     only: bool = False  #: Whether no other rows are shown
     #: What each outlined region is called in words, by its name.
     titles: Mapping[str, str] = attribute(default_factory=dict)
+    colors: Mapping[str, str] = attribute(default_factory=dict)  #: Of their names on the map
+    dots: tuple[MapDots, ...] = ()
     selection: Selection = attribute(default_factory=Selection)  #: What the reader has drawn
     chosen: int | None = None  #: Number of the chosen region, from 0
     #: (n,); rows that stand out where nothing is selected.
@@ -198,11 +208,15 @@ class LiveLandscape:
                 {
                     "name": region.name,
                     "title": self.titles.get(region.name, ""),
+                    "color": self.colors.get(region.name),
                     "number": int(region.name) - 1,
                     "at": region.at,
                     "lines": np.round(region.lines, 6).ravel().tolist(),
                 }
                 for region in picture.regions
+            ],
+            "dots": [
+                {"color": dots.color, "at": np.round(dots.at, 5).tolist()} for dots in self.dots
             ],
             "names": [{"name": item.name, "at": item.at} for item in picture.labels],
             "looks": {mode: _look(mode) for mode in MODES},

@@ -55,6 +55,7 @@ class Rows:
     outcome: Floats
     attributes: Sequence[Attribute]  #: Columns whose values may name a subgroup
     weights: Floats | None = None  #: What each row counts for; None: all alike
+    describing: Sequence[Attribute] = ()  #: Columns that only describe what is found
 
     def __len__(self) -> int:
         return len(self.confidence)

@@ -1,6 +1,7 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights
+from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.candidates import (
     PART_OF,
     SAME,
@@ -33,8 +35,8 @@ from lore_core.regions.subgroups.candidates import (
     try_on,
 )
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Against, Average, mean_gap_p
-from lore_core.regions.subgroups.slices import is_wider_slice, region_label, words_of
-from lore_core.regions.variables.attributes import Predicate, telling_attributes
+from lore_core.regions.subgroups.slices import is_wider_slice, subgroup_id, words_of
+from lore_core.regions.variables.attributes import Predicate, image_attributes, telling_attributes
 from lore_core.regions.variables.words import word_attributes
 
 #: Candidates of each half that are tried on the other one.
@@ -55,7 +57,8 @@ _WORSE_THAN: dict[Against, str] = {
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
 }
-_DESCRIBED = ("subgroup", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
+_DESCRIBED = ("subgroup", "id", "name", "kind", "where", "leans", "rows")
+_MEANS = ("confidence", "accuracy", "gap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +74,18 @@ class Subgroup:
     accuracy: float
     held: Held  #: The evidence: what its rows say that had no part in finding it
     held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
-    #: Of a region, one or two names of a column that most of its rows hold; may be empty.
+    #: Of a region, what most of its rows hold: :func:`~lore_core.regions.enrichment.region_label`.
     label: tuple[Predicate, ...] = ()
+    centre: tuple[float, ...] = ()  #: Of a region without a label, on the map
     within: int | None = None  #: Number of the subgroup it is a worse part of
+    name: str = ""  #: Given by the user
+    note: str = ""
+    known_id: str = ""  #: Of a region that was found before, with other rows at its edge
+
+    @cached_property
+    def id(self) -> str:
+        """Eight hexadecimal digits of the definition: the same on every page and in files."""
+        return self.known_id or subgroup_id(self.conditions, self.rows)
 
     @property
     def n_rows(self) -> int:
@@ -89,10 +101,6 @@ class Subgroup:
     def is_region(self) -> bool:
         """Whether it is an outline on the map and not a slice in words."""
         return not self.conditions
-
-    def holds(self, dataset: Dataset) -> Mask:
-        """Return which rows of any dataset are meant, (n,); not for a region of a map."""
-        return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in self.conditions]))
 
     @property
     def is_fixed_by_all_rows(self) -> bool:
@@ -169,19 +177,19 @@ class SubgroupSearch:
             [
                 {
                     "subgroup": number,
+                    "id": item.id,
+                    "name": item.name,
                     "kind": "region" if item.is_region else "slice",
                     "where": " and ".join(map(str, item.conditions)),
                     "leans": "overconfident" if item.sign > 0 else "underconfident",
                     "rows": item.n_rows,
-                    "confidence": item.confidence,
-                    "accuracy": item.accuracy,
-                    "gap": item.gap,
+                    **{name: getattr(item, name) for name in _MEANS},
                     **{f"held_out_{name}": value for name, value in vars(item.held).items()},
                     "within": item.within,
                 }
                 for number, item in enumerate(self.subgroups, start=1)
             ],
-            columns=[*_DESCRIBED, *(f"held_out_{item.name}" for item in fields(Held)), "within"],
+            columns=[*_DESCRIBED, *_MEANS, *(f"held_out_{x.name}" for x in fields(Held)), "within"],
         )
 
 
@@ -277,7 +285,9 @@ class Halves:
             item for item in tried if item.confirmed(alpha * self._part(item), self.min_gap)
         ]
         return SubgroupSearch(
-            subgroups=_listed(confirmed, self.rows, self.rows.average(slice(None), self.against)),
+            subgroups=_listed(
+                confirmed, self.rows, self.rows.average(slice(None), self.against), points
+            ),
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
@@ -309,7 +319,8 @@ def halves_of(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     known = telling_attributes(dataset, target=target, n_parts=_PARTS)
-    rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(target_rows.weights))
+    searched, weights = [*known, *word_attributes(dataset)], as_weights(target_rows.weights)
+    rows = Rows(c, a, searched, weights, image_attributes(dataset))
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     halves = [
         (SearchedHalf(rows, searched, against, min_rows, min_gap), held_out)
@@ -334,7 +345,9 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
 Listed = list[tuple[Candidate, Subgroup]]
 
 
-def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgroup]:
+def _listed(
+    confirmed: list[Tried], rows: Rows, average: Average, points: Floats | None
+) -> list[Subgroup]:
     """Order subgroups by interest; of those that share rows the first, and its worse parts."""
 
     def worth(item: Tried) -> float:
@@ -348,6 +361,10 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgro
         chosen = np.flatnonzero(candidate.inside)
         if same or (around is None and _is_borrowed(candidate, rows, listed)):
             continue
+        label, centre = (), ()
+        if not candidate.conditions and points is not None:
+            label = region_label(candidate.inside, [*rows.attributes, *rows.describing])
+            centre = () if label else tuple(np.median(points[chosen], axis=0).tolist())
         subgroup = Subgroup(
             rows=chosen,
             sign=candidate.sign,
@@ -356,7 +373,8 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Subgro
             accuracy=rows.mean(rows.outcome, chosen),
             held=held,
             held_out=item.rows,
-            label=() if candidate.conditions else region_label(candidate.inside, rows.attributes),
+            label=label,
+            centre=centre,
             within=around,
         )
         listed.append((candidate, subgroup))

@@ -1,7 +1,8 @@
-"""Sets of rows in words: slices by one column or two, lists of words, labels of regions."""
+"""Sets of rows in words: slices by one column or two, lists of words."""
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -9,15 +10,9 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.regions.subgroups.overall import Average
-from lore_core.regions.variables.attributes import PREDICTED, Predicate
+from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import Attribute
 
-#: So many times as frequent inside as outside, or a name says nothing of the region.
-_MIN_LIFT = 1.25
-#: The same of words: many are looked at, and one is always somewhat more frequent.
-_MIN_WORD_LIFT = 3.0
-#: Names of one column that may be joined by "or".
-_MOST_NAMES = 2
 #: So much of a list's rows lie in the one around it.
 _INSIDE = 0.9
 #: The longer list has so much of the shorter one's evidence,
@@ -62,6 +57,18 @@ class Condition:
 
 
 Slice = tuple[Condition, ...]
+
+
+def subgroup_id(conditions: Iterable[Predicate], rows: Iterable[int]) -> str:
+    """Return the id of a slice, by its conditions in any order, or of a region, by its rows."""
+    parts = sorted(
+        repr((part.column, sorted(part.words), part.least, part.low, part.high))
+        if part.words or part.low is not None
+        else repr((part.column, part.value))
+        for part in conditions
+    )
+    content = repr(parts or sorted(map(int, rows))).encode()
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
 
 
 def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
@@ -129,36 +136,3 @@ def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> boo
         return False
     likely = sign * float(added.mean) + max(float(added.error), float(added.scatter))
     return likely >= _AS_WRONG * bound
-
-
-def region_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predicate, ...]:
-    """Return one name, or two of one column, that more than half of some rows hold.
-
-    ``inside`` (n,): the rows. ``attributes``: of all n rows; numbers are left out. The predicted
-    class goes first, words of texts last. Empty where nothing sets the rows apart.
-    """
-    names = [item for item in attributes if not (item.numeric or item.words)]
-    names.sort(key=lambda item: item.name != PREDICTED)
-    for item in names:
-        within = np.bincount(item.codes[inside], minlength=len(item.values))
-        order = np.argsort(-within, kind="stable")
-        for most in range(1, _MOST_NAMES + 1):
-            first = order[:most]
-            n_inside = within[first].sum()
-            share = n_inside / max(inside.sum(), 1)
-            outside = (np.isin(item.codes, first).sum() - n_inside) / max((~inside).sum(), 1)
-            if share > 0.5 and share >= _MIN_LIFT * outside:
-                return tuple(Predicate(item.name, item.values[k]) for k in first)
-    return _words_label(inside, [item for item in attributes if item.words])
-
-
-def _words_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predicate, ...]:
-    """Return the words that set the rows apart most, if more than half of them hold these."""
-    best, label = 0.0, None
-    for item in attributes:
-        share, outside = item.codes[inside].mean(), item.codes[~inside].mean()
-        if share > 0.5 and share >= _MIN_WORD_LIFT * outside and share - outside > best:
-            best, label = share - outside, item
-    if label is None:
-        return ()
-    return (Predicate(label.name, label.values[1], words=label.words, least=label.least),)

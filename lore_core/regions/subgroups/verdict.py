@@ -1,5 +1,7 @@
 """Subgroups in plain words, and the one sentence all numbers come to: the verdict."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,9 +20,21 @@ from lore_core.data.number_text import (
 )
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
-from lore_core.regions.variables.attributes import PREDICTED
+from lore_core.regions.variables.attributes import (
+    BRIGHTNESS,
+    CONTRAST,
+    ONE_COLOR,
+    PREDICTED,
+    Predicate,
+)
 from lore_core.regions.variables.words import quoted
 
+#: What images are called whose measure is low, and high.
+_IMAGE_WORDS = {
+    BRIGHTNESS: ("dark", "light"),
+    CONTRAST: ("low-contrast", "high-contrast"),
+    ONE_COLOR: ("many-coloured", "one-colour"),
+}
 _ALIKE = "rows of the same confidence"
 #: A real average gap or calibration error below this, in shares, is stated and called small.
 SMALL = 0.02
@@ -148,23 +162,67 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
 
 
 def name_of_subgroup(subgroup: Subgroup) -> str:
-    """Name a subgroup as a heading does: ``"Rows predicted Shirt"``."""
-    name = _rows_named(subgroup)
-    return name[:1].upper() + name[1:]
+    """Name a subgroup as a heading does: as the user did, else ``"Rows predicted Shirt"``."""
+    return subgroup.name or generated_name(subgroup)
 
 
-def _rows_named(subgroup: Subgroup) -> str:
-    if subgroup.is_region:
-        label = " or ".join(part.value for part in subgroup.label)
-        if not label:
-            return "rows in one region of the map"
-        column = subgroup.label[0].column
-        if subgroup.label[0].words:
-            return f"rows in one region of the map (mostly {subgroup.label[0]})"
-        what = "predicted" if column == PREDICTED else column
-        return f"rows in one region of the map (mostly {what} {label})"
-    predicted = [part.value for part in subgroup.conditions if part.column == PREDICTED]
-    others = [str(part) for part in subgroup.conditions if part.column != PREDICTED]
+def generated_name(subgroup: Subgroup) -> str:
+    """Name a subgroup by its definition: ``"Rows predicted Shirt"``."""
+    return capitalized(_rows_by_definition(subgroup))
+
+
+def capitalized(text: str) -> str:
+    """Return words as a heading has them."""
+    return text[:1].upper() + text[1:]
+
+
+def rows_of_subgroup(subgroup: Subgroup) -> str:
+    """Name its rows in a sentence: ``"rows predicted Shirt"``, ``"rows of “Night images”"``."""
+    return f"rows of “{subgroup.name}”" if subgroup.name else _rows_by_definition(subgroup)
+
+
+def _rows_by_definition(subgroup: Subgroup) -> str:
+    if not subgroup.is_region:
+        return rows_with_conditions(subgroup.conditions)
+    words = [_image_words(part) for part in subgroup.label]
+    image = next(filter(None, words), "")
+    named = [part for part, adjective in zip(subgroup.label, words, strict=True) if not adjective]
+    most = f"mostly {image} images" if image else "rows mostly"
+    if named:
+        return f"{most} {_region_words(named)}"
+    if image:
+        return most
+    if len(subgroup.centre) in (2, 3):
+        at = ", ".join(f"{value:.3g}".replace("-", "−") for value in subgroup.centre)
+        return f"rows around ({at}) on the map"
+    return "rows in one region of the map"
+
+
+def _image_words(part: Predicate) -> str:
+    """Return an adjective for a low or a high measure of images, else ""."""
+    low, high = _IMAGE_WORDS.get(part.column, ("", ""))
+    return low if part.low == -math.inf else high if part.high == math.inf else ""
+
+
+def _region_words(label: list[Predicate]) -> str:
+    """Say what most rows hold: names of one column are joined by "or"."""
+    by: dict[str, list[Predicate]] = {}
+    for part in label:
+        by.setdefault(part.column, []).append(part)
+    texts = []
+    for column, parts in by.items():
+        values = " or ".join(part.value for part in parts)
+        if column == PREDICTED:
+            texts.append(f"predicted {values}")
+        else:
+            texts.append(f"with {parts[0] if parts[0].words else f'{column} {values}'}")
+    return " and ".join(texts)
+
+
+def rows_with_conditions(conditions: Sequence[Predicate]) -> str:
+    """Name the rows of a slice: ``"rows predicted Shirt with age ≥ 60"``."""
+    predicted = [part.value for part in conditions if part.column == PREDICTED]
+    others = [str(part) for part in conditions if part.column != PREDICTED]
     text = "rows"
     if predicted:
         text += f" predicted {predicted[0]}"
@@ -180,7 +238,7 @@ def describe_subgroup(subgroup: Subgroup) -> str:
     low, high = sorted(sign * end for end in (held.gap_low, held.gap_high))
     return (
         f"{leaning(sign)} by {with_points(sign * held.gap)} on {subgroup.n_rows:,} "
-        f"{_rows_named(subgroup)} (held-out, {interval_95(low, high)})"
+        f"{rows_of_subgroup(subgroup)} (held-out, {interval_95(low, high)})"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from lore_core.regions.variables.words import words_held
 
 PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
 BRIGHTNESS = "image brightness"
+CONTRAST, ONE_COLOR = "image contrast", "share of one colour in the image"
 #: Value of :data:`PAIR` where both classes are one.
 RIGHT = "right"
 #: More feature columns without names than this are an embedding, whose axes mean nothing.
@@ -233,6 +235,28 @@ def _brightness(pictures: NDArray[np.uint8], has_image: Mask | None) -> Floats:
     return np.asarray(mean)
 
 
+def image_attributes(dataset: Dataset, *, n_parts: int = 6) -> list[Attribute]:
+    """Code contrast, and of colour images the share of one colour, which describe rows found.
+
+    Contrast: standard deviation of the grey levels, 0 to 0.5. One colour: share of the pixels in
+    the most frequent of 64 (four levels of each channel).
+    """
+    if dataset.images is None:
+        return []
+    pixels = dataset.images.reshape(*dataset.images.shape[:1], -1, *dataset.images.shape[3:])
+    grey = pixels if pixels.ndim == 2 else pixels.mean(axis=2, dtype=np.float32)
+    measured = {CONTRAST: grey.std(axis=1, dtype=np.float64) / 255}
+    if pixels.ndim == 3:
+        code = (pixels[..., :3] >> 6) @ np.array([16, 4, 1], dtype=np.uint8)
+        most = [np.bincount(image, minlength=64).max() for image in code]
+        measured[ONE_COLOR] = np.array(most) / code.shape[1]
+    there = True if dataset.has_image is None else dataset.has_image
+    return [
+        cut(name, np.where(there, values, np.nan), origin="image", n_parts=n_parts)
+        for name, values in measured.items()
+    ]
+
+
 def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
     features = dataset.features
     if features is None:
@@ -287,3 +311,8 @@ class Predicate:
         numbers = numbers_of(series[~missing])
         inside[~missing] = (numbers >= self.low) & ((numbers < self.high) | math.isinf(self.high))
         return inside
+
+
+def rows_holding(conditions: Sequence[Predicate], dataset: Dataset) -> Mask:
+    """Return for which rows all conditions are true, (n,); there must be one."""
+    return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in conditions]))

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 import lore_core as lore
+from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.candidates import Held, Tried
 from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.overall import overall_gap
-from lore_core.regions.subgroups.slices import region_label
 from lore_core.regions.subgroups.verdict import conclude, describe_subgroup, detectable_gap
-from lore_core.regions.variables.attributes import Predicate
+from lore_core.regions.variables.attributes import Predicate, rows_holding
 from lore_core.regions.variables.cutting import cut
 
 
@@ -71,7 +71,9 @@ def test_planted_ranges_blobs_and_pairs_are_found():
     assert part.column == "age"
     assert 23 <= float(part.value.removeprefix("< ")) == part.high <= 33
     for rows in (data, data.rows(np.arange(0, len(data), 7))):
-        np.testing.assert_array_equal(subgroup.holds(rows), rows.metadata["age"] < part.high)
+        np.testing.assert_array_equal(
+            rows_holding(subgroup.conditions, rows), rows.metadata["age"] < part.high
+        )
     data = _data(2, 6000, gap=lambda site, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
     subgroup = _verdict(data)[1].subgroups[0]
     planted = np.abs(data.features - 1).sum(axis=1) < 0.7

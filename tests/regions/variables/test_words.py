@@ -13,6 +13,7 @@ from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.overall import Average
 from lore_core.regions.subgroups.slices import is_wider_slice
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
+from lore_core.regions.variables.attributes import rows_holding
 from lore_core.regions.variables.words import word_attributes
 
 
@@ -61,7 +62,9 @@ def test_the_planted_topic_is_found_and_named(log):
     subgroup = search.subgroups[0]
     (said,) = subgroup.conditions
     assert {*said.words} <= {*TOPICS["travel"]}
-    np.testing.assert_array_equal(np.flatnonzero(subgroup.holds(rows)), subgroup.rows)
+    np.testing.assert_array_equal(
+        np.flatnonzero(rows_holding(subgroup.conditions, rows)), subgroup.rows
+    )
     sentence = describe_subgroup(subgroup)
     assert re.search("rows with (any|two or more) of “", sentence)
     assert "in question (held-out" in sentence
