@@ -129,8 +129,10 @@ key: tuple[Hashable, ...] = ()
 # What is significant is drawn stronger, whichever list is open.
 with tabs[0]:
     searched = is_searched(view)
+    listing, foot = st.container(), st.container()
     if searched:
-        against_control()
+        with foot:
+            against_control()
         search = search_subgroups(view)
 verdict = compute.verdict(view, searched)
 with headline:
@@ -168,7 +170,7 @@ with details:
     elif layer != "3-D" or on_map.n_components == 3:
         show_asked(scene, words)
 if tabs[0].open and search is not None:
-    with tabs[0]:
+    with listing:
         list_subgroups(view, on_map, search, key, chosen_one)
 if tabs[1].open:
     with tabs[1]:

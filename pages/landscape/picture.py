@@ -153,9 +153,8 @@ def show_picture(
         highlighted=None if marked is None else marked.to_draw,
         dots=headline_dots(scene, verdict, search, outlined),
     )
-    chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
-    if not selection:
-        st.caption(_HINT if is_flat else _HINT_IN_SPACE)
+    hint = _HINT if is_flat else _HINT_IN_SPACE
+    chart_line(chart, KEY, caption=hint, as_seen=lambda: draw(seen=seen()))
 
 
 def _show_map(

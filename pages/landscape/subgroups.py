@@ -21,7 +21,8 @@ from pages.shared.rows import show_examples
 from pages.shared.saved import load_control, name_control, saved
 from pages.shared.subgroups import AUTOMATIC, Chosen, choose_subgroup, examples_of, marks_of
 
-_EXAMPLES = 6
+#: Rows of a card; cards that are listed at once.
+_EXAMPLES, _LISTED = 6, 4
 _AGAINST: dict[str, Against] = {
     "nothing wrong": "zero",
     "the average": "average",
@@ -70,11 +71,13 @@ def list_subgroups(
     outlined = {str(number + 1) for number in range(len(search.subgroups))}
     if view.points(on=on_map).shape[1] == 2:
         outlined = {name for name, _ in compute.outlines(view.dataset, on_map, key, search)}
-    for number, subgroup in enumerate(search.subgroups):
-        # A worse part of another subgroup stands under it.
-        into = st.container() if subgroup.within is None else st.columns([0.04, 0.96])[1]
+    columns, n_more = st.columns(2, gap="medium"), len(search.subgroups) - _LISTED
+    for number in range(len(search.subgroups)):
+        if number == _LISTED:
+            more = st.expander(f"{n_more} more subgroup{'s' * (n_more > 1)}")
+            columns = more.columns(2, gap="medium")
         scattered = str(number + 1) not in outlined
-        with into:
+        with columns[number % 2]:
             _show(view, search, number, key, chosen=chosen, is_scattered=scattered)
     found = {subgroup.id for subgroup in search.subgroups}
     others = [item for item in saved().values() if item.id not in found]
@@ -112,23 +115,21 @@ def _frame(
 ) -> None:
     """Show lines on a subgroup, and what the reader can do with it."""
     with st.container(border=True):
-        text, buttons = st.columns([5, 1.2], vertical_alignment="center")
         note = [f"*{plain(item.note)}*"] if item.note else []
-        text.markdown("  \n".join([*lines, *note]))
-        with buttons:
+        st.markdown("  \n".join([*lines, *note]))
+        if isinstance(item, Subgroup):
+            rows = examples_of(view, item, _EXAMPLES)
+            show_examples(view.evaluation, rows, view.target_rows.confidence)
+        with st.container(horizontal=True, gap="small"):
             st.button(
                 "Inspect",
                 icon=":material/search:",
                 key=f"inspect_{item.id}",
-                width="stretch",
                 disabled=not can_be_seen or (chosen is not None and chosen.saved.id == item.id),
                 on_click=choose_subgroup,
                 args=(view.evaluation, item),
             )
             name_control(view.evaluation, item)
-        if isinstance(item, Subgroup):
-            rows = examples_of(view, item, _EXAMPLES)
-            show_examples(view.evaluation, rows, view.target_rows.confidence)
 
 
 def chosen_note(chosen: Chosen, search: SubgroupSearch) -> str:
