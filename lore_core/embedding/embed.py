@@ -13,9 +13,18 @@ from lore_core.data.arrays import Floats
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import learned_maps
-from lore_core.embedding.maps import IdentityMap, LinearMap, NeighbourMap, fit_pca
 from lore_core.embedding.names import METHOD_NAMES, METHODS, MapName, is_method
-from lore_core.embedding.result import SCALES, Embedding, Map, Scale, scale_factors
+from lore_core.embedding.result import (
+    SCALES,
+    Embedding,
+    IdentityMap,
+    LinearMap,
+    Map,
+    NeighbourMap,
+    Scale,
+    fit_pca,
+    scale_factors,
+)
 
 if TYPE_CHECKING:  # it needs pandas, which a process that applies a saved map may not have
     from lore_core.data.dataset import Dataset

@@ -14,7 +14,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.errors import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer, check_positive
-from lore_core.embedding.maps import Place
+from lore_core.embedding.result import Place
 
 TSNE_OPTIONS: dict[str, Any] = {"perplexity": 30.0, "n_iter": 500, "exaggeration": 1.0}
 

@@ -123,8 +123,9 @@ def reward_curves(
     curves: dict[str, RewardCurve] = {}
     before = reached(next(iter(confidences)))
     for name in confidences:
-        curve = _curve(grid[order], reached(name), before, a, w)
-        curves[name] = RewardCurve(grid, *curve[:, np.argsort(order)], len(a))
+        curve = _curve(grid[order], reached(name), before, a, w)[:, np.argsort(order)]
+        reward, answered, gain, low, high = curve
+        curves[name] = RewardCurve(grid, reward, answered, gain, low, high, len(a))
     return curves
 
 

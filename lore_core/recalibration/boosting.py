@@ -26,7 +26,7 @@ from lore_core.recalibration.logistic_regression import (
     fitted_regression,
     regression_log_odds,
 )
-from lore_core.recalibration.other_classes import OtherClasses
+from lore_core.recalibration.temperature_scaling import OtherClasses
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
@@ -51,7 +52,7 @@ def fitted_curve(
     weights: Floats | None,
     *,
     strength: float = 0.0,
-    bounds: list[tuple[float | None, float | None]] | None = None,
+    bounds: Sequence[tuple[float | None, float | None]] | None = None,
 ) -> Floats:
     """Fit log-odds ``ends`` (n, q) · c to soft targets; ``strength``: of a pull to (1, …, 0)."""
     from scipy.optimize import minimize

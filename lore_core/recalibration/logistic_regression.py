@@ -18,7 +18,7 @@ from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.recalibration.affine_problem import best_candidate
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.logistic_curves import smoothed_targets, soft_loss
-from lore_core.recalibration.other_classes import OtherClasses
+from lore_core.recalibration.temperature_scaling import OtherClasses
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -67,7 +67,7 @@ class LogisticRecalibration(Recalibrator):
     -----
     Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) + λ/2 (Σ w²
     + Σ (β_k − β)²), with β free; the strongest λ gives Platt scaling. The other classes share the
-    rest as :class:`~lore_core.recalibration.other_classes.OtherClasses` says. It corrects errors
+    rest as :class:`~.temperature_scaling.OtherClasses` says. It corrects errors
     along features and of classes, not local ones.
 
     A row of weight 2 is not two rows, see :class:`~lore_core.PlattScaling` and

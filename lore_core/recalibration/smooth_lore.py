@@ -30,7 +30,7 @@ from lore_core.recalibration.affine_softmax import kept_on_top
 from lore_core.recalibration.base import NoRecalibration, Recalibrator
 from lore_core.recalibration.cells import Counts, Outcomes, RowWeights
 from lore_core.recalibration.dataset_rows import coordinates_of
-from lore_core.recalibration.other_classes import OtherClasses
+from lore_core.recalibration.temperature_scaling import OtherClasses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +150,7 @@ class SmoothLoRe(Recalibrator):
     (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`), and the average is put on a
     line (:func:`~lore_core.recalibration.smooth_tuning.global_line`). The other classes share the
     rest as after matrix scaling, softened by
-    :class:`~lore_core.recalibration.other_classes.OtherClasses`.
+    :class:`~.temperature_scaling.OtherClasses`.
 
     A row of weight 2 is not two rows: of two equal rows each would correct the other. Penalties and
     pseudo-rows are of rows of weight 1 on average.

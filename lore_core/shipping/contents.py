@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from lore_core.data.errors import counted
 from lore_core.data.rules import words_of
 from lore_core.data.validation import InputError
-from lore_core.embedding.maps import LinearMap, NeighbourMap
-from lore_core.embedding.result import Embedding
+from lore_core.embedding.result import Embedding, LinearMap, NeighbourMap
 from lore_core.recalibration.base import Recalibrator, load_recalibrator
 from lore_core.recalibration.cells import rounded
 from lore_core.recalibration.group_wise import GroupWise

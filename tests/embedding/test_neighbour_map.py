@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from lore_core.embedding import embed
-from lore_core.embedding.maps import N_NEIGHBOURS, LinearMap, NeighbourMap
+from lore_core.embedding.result import N_NEIGHBOURS, LinearMap, NeighbourMap
 
 
 def placed_by_hand(points, places, row):

@@ -13,7 +13,7 @@ from lore_core.dashboard import disk_cache
 from lore_core.dashboard.disk_cache import MAX_AGE_SECONDS, DiskCache
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, MapName, make_map
-from lore_core.embedding.maps import LinearMap, NeighbourMap
+from lore_core.embedding.result import LinearMap, NeighbourMap
 from lore_core.reading import Check
 from pages.shared import store as store_module
 from pages.shared.store import DEMO, Cache, Loaded, Store

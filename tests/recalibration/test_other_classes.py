@@ -4,7 +4,7 @@ from synthetic import overconfident
 
 from lore_core import Dataset
 from lore_core.recalibration.dataset_rows import rows_of
-from lore_core.recalibration.other_classes import OtherClasses
+from lore_core.recalibration.temperature_scaling import OtherClasses
 
 
 def shares_by_hand(p, predicted, temperature, offset):

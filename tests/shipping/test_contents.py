@@ -9,7 +9,7 @@ from synthetic import found_in
 
 import lore_core as lore
 from lore_core.embedding import learned_maps
-from lore_core.embedding.maps import NeighbourMap
+from lore_core.embedding.result import NeighbourMap
 from lore_core.recalibration import BoostingRecalibration
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.shipping import describe
