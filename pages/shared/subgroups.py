@@ -100,9 +100,11 @@ def chosen_subgroup(view: View, search: SubgroupSearch, into: DeltaGenerator) ->
     if not named:
         return None
     rows, numbers = view.evaluation, {item.id: k for k, item in enumerate(search.subgroups)}
-    places = [search.subgroups] if named in numbers else [compute.subgroups(view).subgroups]
-    places += [list(saved().values()), [] if known is None else [known]]
-    found = next((item for place in places for item in place if item.id == named), None)
+    listed: list[Subgroup | SavedSubgroup] = [*search.subgroups]
+    if named not in numbers:
+        listed = [*compute.subgroups(view).subgroups, *saved().values()]
+        listed += [] if known is None else [known]
+    found = next((item for item in listed if item.id == named), None)
     try:
         if found is None or not (found.conditions or len(found.rows)):
             raise InputError(
