@@ -28,6 +28,7 @@ from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
 from pages.shared.subgroups import (
+    ABOUT_DOTS,
     Chosen,
     Outlines,
     choose_subgroup,
@@ -97,6 +98,7 @@ def show_picture(
             found=outlined,
             **common,
         )
+    dots = headline_dots(scene, verdict, search, outlined)
     chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
     _show_map(
         scene,
@@ -107,9 +109,11 @@ def show_picture(
         selection=selection,
         chosen=None if chosen is None else chosen.number,
         highlighted=None if marked is None else marked.to_draw,
-        dots=headline_dots(scene, verdict, search, outlined),
+        dots=dots,
     )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
+    if dots and is_flat:
+        st.caption(ABOUT_DOTS)
     if not selection:
         st.caption(_HINT if is_flat else _HINT_IN_SPACE)
 

@@ -52,7 +52,11 @@ _MARKS = {
 #: Names of subgroups on a map, and where they lie.
 Outlines = Sequence[tuple[str, Outline]]
 #: Rows of a subgroup without an outline that are drawn on a map.
-_MAX_DOTS = 1000
+_MAX_DOTS = 400
+ABOUT_DOTS = (
+    f"Coloured rings mark rows of the headline's subgroup ({_MAX_DOTS} at most), which lie "
+    "scattered on this map."
+)
 
 
 def is_searched(view: View) -> bool:
@@ -242,6 +246,8 @@ def small_map(
     scene, field, chart = _drawn(view, plane, found=found)
     dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
     live_landscape(live_scene(scene, chart, field, search, dots=dots), key, place=on_subgroup)
+    if dots:
+        st.caption(ABOUT_DOTS)
 
 
 def headline_dots(

@@ -34,7 +34,7 @@ function drawOverlay(canvas, view, what) {
     pen.stroke();
   };
   for (const { color, at } of what.dots ?? []) {
-    for (const place of at) ring(place, 3.5, color, 1.6);
+    for (const place of at) ring(place, view.width < 500 ? 1.8 : 3.5, color, view.width < 500 ? 1 : 1.6);
   }
   for (const at of what.rings) ring(at, 5, look.line, 1.4);
   for (const part of what.selection) {
