@@ -112,7 +112,7 @@ def show_picture(
         dots=dots,
     )
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
-    if dots and is_flat:
+    if dots:
         st.caption(ABOUT_DOTS)
     if not selection:
         st.caption(_HINT if is_flat else _HINT_IN_SPACE)
