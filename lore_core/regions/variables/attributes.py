@@ -29,6 +29,8 @@ from lore_core.regions.variables.words import words_held
 PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
 BRIGHTNESS = "image brightness"
 CONTRAST, ONE_COLOR = "image contrast", "share of one colour in the image"
+#: About so many pixels of an image are looked at.
+_PIXELS = 200
 #: Value of :data:`PAIR` where both classes are one.
 RIGHT = "right"
 #: More feature columns without names than this are an embedding, whose axes mean nothing.
@@ -254,10 +256,13 @@ def image_attributes(dataset: Dataset, *, n_parts: int = 6) -> list[Attribute]:
 
 def _measured(images: NDArray[np.uint8]) -> dict[str, Floats]:
     pixels = images.reshape(len(images), -1, *images.shape[3:])
-    grey = pixels if pixels.ndim == 2 else pixels.mean(axis=2)
-    measured: dict[str, Floats] = {CONTRAST: grey.std(axis=1) / 255}
-    if pixels.ndim == 3:
-        code = (pixels[..., :3] >> 6) @ np.array([16, 4, 1], dtype=np.uint8)
+    pixels = pixels[:, :: max(1, pixels.shape[1] // _PIXELS)]
+    channels = [pixels] if pixels.ndim == 2 else [pixels[..., k] for k in range(3)]
+    grey = sum(channel.astype(np.float32) for channel in channels) / len(channels)
+    measured: dict[str, Floats] = {CONTRAST: grey.std(axis=1).astype(np.float64) / 255}
+    if len(channels) > 1:
+        red, green, blue = (channel >> 6 for channel in channels)
+        code = red * 16 + green * 4 + blue
         most = [np.bincount(image, minlength=64).max() for image in code]
         measured[ONE_COLOR] = np.array(most) / code.shape[1]
     return measured
