@@ -258,8 +258,8 @@ def _measured(images: NDArray[np.uint8]) -> dict[str, Floats]:
     pixels = images.reshape(len(images), -1, *images.shape[3:])
     pixels = pixels[:, :: max(1, pixels.shape[1] // _PIXELS)]
     channels = [pixels] if pixels.ndim == 2 else [pixels[..., k] for k in range(3)]
-    grey = sum(channel.astype(np.float32) for channel in channels) / len(channels)
-    measured: dict[str, Floats] = {CONTRAST: grey.std(axis=1).astype(np.float64) / 255}
+    grey = np.sum(channels, axis=0, dtype=np.float64) / len(channels)
+    measured: dict[str, Floats] = {CONTRAST: grey.std(axis=1) / 255}
     if len(channels) > 1:
         red, green, blue = (channel >> 6 for channel in channels)
         code = red * 16 + green * 4 + blue
