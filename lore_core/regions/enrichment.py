@@ -139,7 +139,7 @@ def region_label(inside: Mask, coded: Sequence[Attribute]) -> tuple[Predicate, .
         two = [k for k in clear if parts[k][0].name == name][:2]
         is_named = not (parts[two[0]][0].numeric or parts[two[0]][0].words)
         alone = any(parts[k][0].name == name for k in mostly)
-        if is_named and not alone and frame["share_inside"][two].sum() > 0.5:
+        if is_named and not alone and sum(frame["share_inside"][k] for k in two) > 0.5:
             pair = tuple(parts[k][1].predicate([parts[k][0]]) for k in two)
             kinds[_kind(parts[two[0]][0])].append(pair)
     named = next((kinds[kind][0] for kind in range(3) if kinds[kind]), ())

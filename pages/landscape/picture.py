@@ -32,6 +32,7 @@ from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
 from pages.shared.subgroups import (
+    ABOUT_DOTS,
     Chosen,
     Outlines,
     choose_subgroup,
@@ -141,6 +142,7 @@ def show_picture(
             found=outlined,
             **common,
         )
+    dots = headline_dots(scene, verdict, search, outlined)
     chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
     _show_map(
         scene,
@@ -151,10 +153,11 @@ def show_picture(
         selection=selection,
         chosen=None if chosen is None else chosen.number,
         highlighted=None if marked is None else marked.to_draw,
-        dots=headline_dots(scene, verdict, search, outlined),
+        dots=dots,
     )
     hint = _HINT if is_flat else _HINT_IN_SPACE
-    chart_line(chart, KEY, caption=hint, as_seen=lambda: draw(seen=seen()))
+    about = f"{ABOUT_DOTS} {hint}" if dots else hint
+    chart_line(chart, KEY, caption=about, as_seen=lambda: draw(seen=seen()))
 
 
 def _show_map(

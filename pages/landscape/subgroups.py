@@ -82,9 +82,9 @@ def list_subgroups(
     found = {subgroup.id for subgroup in search.subgroups}
     others = [item for item in saved().values() if item.id not in found]
     measured = measure_subgroups(view.evaluation, others, target=view.target)
-    for item, text in zip(others, measured["sentence"], strict=True):
+    for item, text, n in zip(others, measured["sentence"], measured["rows"], strict=True):
         lines = [f"**{plain(item.words)}**, not found by this search", plain(text)]
-        _frame(view, item, chosen, lines, can_be_seen=not text.startswith("Not measured"))
+        _frame(view, item, chosen, lines, can_be_seen=n > 0)
     if search.subgroups:
         st.caption(search.sentence)
     with st.container(horizontal=True):

@@ -160,7 +160,7 @@ def subgroups_table(result: Comparison, found: Sequence[Subgroup]) -> None:
     tints = pd.DataFrame([one["change"].map(colors).tolist() for one in gaps], names, shown)
     text.insert(0, "held-out rows", [len(item.held_out) for item in found])
     st.dataframe(
-        text.style.apply(lambda _: tints, axis=None, subset=shown),
+        text.style.apply(lambda _: tints, axis=None, subset=pd.Index(shown)),
         height="content",
         column_config={"subgroup": st.column_config.TextColumn(pinned=True, width=260)},
     )

@@ -52,7 +52,11 @@ _MARKS = {
 #: Names of subgroups on a map, and where they lie.
 Outlines = Sequence[tuple[str, Outline]]
 #: Rows of a subgroup without an outline that are drawn on a map.
-_MAX_DOTS = 1000
+_MAX_DOTS = 400
+ABOUT_DOTS = (
+    f"Coloured rings mark rows of the headline's subgroup ({_MAX_DOTS} at most), which lie "
+    "scattered on this map."
+)
 
 
 def is_searched(view: View) -> bool:
@@ -100,9 +104,11 @@ def chosen_subgroup(view: View, search: SubgroupSearch, into: DeltaGenerator) ->
     if not named:
         return None
     rows, numbers = view.evaluation, {item.id: k for k, item in enumerate(search.subgroups)}
-    places = [search.subgroups] if named in numbers else [compute.subgroups(view).subgroups]
-    places += [list(saved().values()), [] if known is None else [known]]
-    found = next((item for place in places for item in place if item.id == named), None)
+    listed: list[Subgroup | SavedSubgroup] = [*search.subgroups]
+    if named not in numbers:
+        listed = [*compute.subgroups(view).subgroups, *saved().values()]
+        listed += [] if known is None else [known]
+    found = next((item for item in listed if item.id == named), None)
     try:
         if found is None or not (found.conditions or len(found.rows)):
             raise InputError(
@@ -240,6 +246,8 @@ def small_map(
     scene, field, chart = _drawn(view, plane, found=found)
     dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
     live_landscape(live_scene(scene, chart, field, search, dots=dots), key, place=on_subgroup)
+    if dots:
+        st.caption(ABOUT_DOTS)
 
 
 def headline_dots(

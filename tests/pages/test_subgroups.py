@@ -151,10 +151,15 @@ def test_a_scattered_headline_is_drawn_as_dots(open_page):
     kind = np.where(odd, "odd", "even")
     split = np.where(rng.random(n) < 0.5, "calibration", "evaluation")
     rows = lore.Dataset(p, np.where(right, 0, 1), features=z, groups={"kind": kind}, split=split)
+    embedded = lore.embed(z, "pca", 2, random_state=0)
+    points = embedded.coordinates[rows.in_split("evaluation")]
     for name, of in (("landscape", "landscape"), ("overview", "overview_map")):
         page = open_page(name, rows)
         (dots,) = page.sent(of)["dots"]
-        assert len(dots["at"]) == int((rows.evaluation.groups["kind"] == "odd").sum())
+        inside = np.asarray(rows.evaluation.groups["kind"]) == "odd"
+        assert len(dots["at"]) == min(int(inside.sum()), 400)
+        assert {tuple(at) for at in dots["at"]} <= {tuple(z.round(5)) for z in points[inside]}
+        assert "Coloured rings mark rows of the headline's subgroup" in page.plain
         assert page.sent(of)["regions"] == []
 
 

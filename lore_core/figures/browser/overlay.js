@@ -33,8 +33,9 @@ function drawOverlay(canvas, view, what) {
     pen.arc(...view.toPixel(...view.flat(place)), radius, 0, 2 * Math.PI);
     pen.stroke();
   };
+  const [radius, width] = view.width < 500 ? [1.8, 1] : [3.5, 1.6];
   for (const { color, at } of what.dots ?? []) {
-    for (const place of at) ring(place, 3.5, color, 1.6);
+    for (const place of at) ring(place, radius, color, width);
   }
   for (const at of what.rings) ring(at, 5, look.line, 1.4);
   for (const part of what.selection) {

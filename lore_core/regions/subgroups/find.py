@@ -361,7 +361,8 @@ def _listed(
         chosen = np.flatnonzero(candidate.inside)
         if same or (around is None and _is_borrowed(candidate, rows, listed)):
             continue
-        label, centre = (), ()
+        label: tuple[Predicate, ...] = ()
+        centre: tuple[float, ...] = ()
         if not candidate.conditions and points is not None:
             label = region_label(candidate.inside, [*rows.attributes, *rows.describing])
             centre = () if label else tuple(np.median(points[chosen], axis=0).tolist())

@@ -172,9 +172,10 @@ def measure_subgroups(
         except InputError as error:
             inside, sentence = np.zeros(len(dataset), dtype=bool), f"Not measured: {error}"
         else:
-            sentence = region_report(c, a, inside, weights=w).sentence + _when_found(item, is_here)
+            sentence = f"None of these {len(inside):,} rows is in it.{_when_found(item, is_here)}"
         report = region_report(c, a, inside, weights=w)
         if report.n_rows:
+            sentence = f"{report.sentence}{_when_found(item, is_here)}"
             over, under = (float(average.of_rows(inside).p_value(sign)) for sign in (1, -1))
             p = min(2 * min(over, under), 1.0)
             p = p if item.gap is None else over if item.gap > 0 else under

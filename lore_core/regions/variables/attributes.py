@@ -29,6 +29,8 @@ from lore_core.regions.variables.words import words_held
 PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
 BRIGHTNESS = "image brightness"
 CONTRAST, ONE_COLOR = "image contrast", "share of one colour in the image"
+#: About so many pixels of an image are looked at.
+_PIXELS = 200
 #: Value of :data:`PAIR` where both classes are one.
 RIGHT = "right"
 #: More feature columns without names than this are an embedding, whose axes mean nothing.
@@ -243,18 +245,27 @@ def image_attributes(dataset: Dataset, *, n_parts: int = 6) -> list[Attribute]:
     """
     if dataset.images is None:
         return []
-    pixels = dataset.images.reshape(*dataset.images.shape[:1], -1, *dataset.images.shape[3:])
-    grey = pixels if pixels.ndim == 2 else pixels.mean(axis=2, dtype=np.float32)
-    measured = {CONTRAST: grey.std(axis=1, dtype=np.float64) / 255}
-    if pixels.ndim == 3:
-        code = (pixels[..., :3] >> 6) @ np.array([16, 4, 1], dtype=np.uint8)
-        most = [np.bincount(image, minlength=64).max() for image in code]
-        measured[ONE_COLOR] = np.array(most) / code.shape[1]
+    parts = [_measured(part) for part in np.array_split(dataset.images, len(dataset) // 1000 + 1)]
+    measured = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     there = True if dataset.has_image is None else dataset.has_image
     return [
         cut(name, np.where(there, values, np.nan), origin="image", n_parts=n_parts)
         for name, values in measured.items()
     ]
+
+
+def _measured(images: NDArray[np.uint8]) -> dict[str, Floats]:
+    pixels = images.reshape(len(images), -1, *images.shape[3:])
+    pixels = pixels[:, :: max(1, pixels.shape[1] // _PIXELS)]
+    channels = [pixels] if pixels.ndim == 2 else [pixels[..., k] for k in range(3)]
+    grey = np.sum(channels, axis=0, dtype=np.float64) / len(channels)
+    measured: dict[str, Floats] = {CONTRAST: grey.std(axis=1) / 255}
+    if len(channels) > 1:
+        red, green, blue = (channel >> 6 for channel in channels)
+        code = red * 16 + green * 4 + blue
+        most = [np.bincount(image, minlength=64).max() for image in code]
+        measured[ONE_COLOR] = np.array(most) / code.shape[1]
+    return measured
 
 
 def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
