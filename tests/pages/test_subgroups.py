@@ -144,13 +144,14 @@ def test_a_file_brings_subgroups_that_the_search_does_not_find(open_page, plante
 
 def test_a_scattered_headline_is_drawn_as_dots(open_page):
     rng = np.random.default_rng(0)
-    n = 2000
-    odd, z = np.arange(n) % 4 == 0, rng.normal(size=(n, 2))
-    right = rng.random(n) < np.where(odd, 0.5, 0.8)
-    p = np.column_stack([np.full(n, 0.8), np.full(n, 0.2)])
+    n = 5000
+    odd, z = np.arange(n) % 5 == 0, rng.normal(size=(n, 2))
+    right, predicted = rng.random(n) < np.where(odd, 0.45, 0.8), rng.integers(0, 2, n)
+    p = np.where(predicted[:, None] == np.arange(2), 0.8, 0.2)
     kind = np.where(odd, "odd", "even")
     split = np.where(rng.random(n) < 0.5, "calibration", "evaluation")
-    rows = lore.Dataset(p, np.where(right, 0, 1), features=z, groups={"kind": kind}, split=split)
+    labels, groups = np.where(right, predicted, 1 - predicted), {"kind": kind}
+    rows = lore.Dataset(p, labels, features=z, groups=groups, split=split)
     embedded = lore.embed(z, "pca", 2, random_state=0)
     points = embedded.coordinates[rows.in_split("evaluation")]
     for name, of in (("landscape", "landscape"), ("overview", "overview_map")):

@@ -258,7 +258,7 @@ def _measured(images: NDArray[np.uint8]) -> dict[str, Floats]:
     pixels = images.reshape(len(images), -1, *images.shape[3:])
     pixels = pixels[:, :: max(1, pixels.shape[1] // _PIXELS)]
     channels = [pixels] if pixels.ndim == 2 else [pixels[..., k] for k in range(3)]
-    grey = np.sum(channels, axis=0, dtype=np.float64) / len(channels)
+    grey: Floats = np.asarray(np.mean(channels, axis=0, dtype=np.float64))
     measured: dict[str, Floats] = {CONTRAST: grey.std(axis=1) / 255}
     if len(channels) > 1:
         red, green, blue = (channel >> 6 for channel in channels)
