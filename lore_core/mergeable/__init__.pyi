@@ -12,6 +12,7 @@ from .cell_sums.summaries import (
 from .cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .partitions.batches import (
     Batches as Batches,
+    SummedBatches as SummedBatches,
     Watched as Watched,
     movement_frame as movement_frame,
 )
@@ -22,6 +23,6 @@ from .partitions.files import (
     read_whole as read_whole,
     rows_in as rows_in,
 )
-from .partitions.plan import Plan as Plan, make_plan as make_plan
+from .partitions.plan import Plan as Plan, make_plan as make_plan, plan_of_rows as plan_of_rows
 from .partitions.run import Run as Run, sum_files as sum_files
 from .partitions.sample import Sample as Sample, sample_rows as sample_rows

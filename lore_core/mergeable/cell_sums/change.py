@@ -14,7 +14,7 @@ from lore_core.mergeable.cell_sums.local_values import Weight, turned
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 
 #: Rows that are compared share a confidence bin and a cell 2^−this wide, by dimensions of the map.
-_STRATUM = {1: 3, 2: 2, 3: 1}
+STRATUM_BITS = {1: 3, 2: 2, 3: 1}
 #: Places are so many times as wide as that: 2 to the power of these.
 _SCALES = (0, 1, 2, 3)
 #: Rows of a place at least, before and after.
@@ -47,6 +47,20 @@ def _strata(sums: LocalErrorSums, level: int) -> tuple[Cells, Floats]:
     return cells, np.stack([rows, right, coarse.mean_confidence_of_cells()])
 
 
+def stratified_change(before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what each stratum adds to a change, its weight, and the variance without one.
+
+    ``before``, ``after`` (3, …): rows, right ones and Σ confidence of each stratum. See
+    :func:`change_between`.
+    """
+    (n_a, right_a, sure_a), (n_b, right_b, sure_b) = before, after
+    n, right = n_a + n_b, right_a + right_b
+    at_least_one = np.maximum(n, 1)
+    weight = n_a * n_b / at_least_one
+    moved = (n_a * (sure_b - right_b) - n_b * (sure_a - right_a)) / at_least_one
+    return moved, weight, weight * right * (n - right) / (at_least_one * np.maximum(n - 1, 1))
+
+
 def change_between(
     before: LocalErrorSums, after: LocalErrorSums, *, n_draws: int = 999, random_state: int = 0
 ) -> Change:
@@ -71,16 +85,15 @@ def change_between(
     """
     before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
-    level = max(before.wide_level(_STRATUM), after.wide_level(_STRATUM))
+    level = max(before.wide_level(STRATUM_BITS), after.wide_level(STRATUM_BITS))
     (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
     _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
     unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))
-    (n_a, right_a, confidence_a), (n_b, right_b, confidence_b) = one[:, here], two[:, there]
+    (n_a, right_a, _), (n_b, right_b, _) = one[:, here], two[:, there]
     n, right = n_a + n_b, right_a + right_b
-    weight = n_a * n_b / n
+    sums = [np.stack([of[0], of[1], of[0] * of[2]]) for of in (one[:, here], two[:, there])]
+    moved, weight, spread = stratified_change(*sums)
     expected = right * n_b / n
-    moved = weight * (confidence_b - confidence_a) - (right_b - expected)
-    spread = n_a * n_b * right * (n - right) / (n**2 * np.maximum(n - 1, 1))
     of_strata = cells.bin_index[here], cells.coordinates[here]
     members, named = _places(*of_strata, (n_a, n_b), before.width_at(level))
     variance = members @ spread
