@@ -24,7 +24,7 @@ from lore_core.data.number_text import (
 )
 from lore_core.data.texts import text_columns, with_text_features
 from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_rows
-from lore_core.mergeable.cell_sums.change import STRATUM_BITS, stratified_change
+from lore_core.mergeable.cell_sums.change import stratified_change
 from lore_core.mergeable.partitions.batches import change_words, in_order
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.regions.subgroups.slices import conditions_of
@@ -108,10 +108,9 @@ class RowBatches(SummedBatches):
 
     @cached_property
     def _stratum(self) -> NDArray[np.int64]:
-        """Confidence bin and narrow cell of the map of each row, as a number (n,)."""
+        """Confidence bin and cell of the map, as wide as its unit, of each row (n,)."""
         target, z = self.rows.target(), self.plan.embedding.transform(self.rows.features)
-        cell = np.floor(z * 2.0 ** STRATUM_BITS[z.shape[1]])
-        keys = np.column_stack([self.plan.bins.assign(target.confidence), cell])
+        keys = np.column_stack([self.plan.bins.assign(target.confidence), np.floor(z)])
         return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel())
 
     def changes(self, before: Mask, after: Mask) -> list[SliceChange]:

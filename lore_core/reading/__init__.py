@@ -3,7 +3,7 @@
 from lore_core.reading.arrow_tables import frame_like
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.databases import SeveralTablesError
-from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read
+from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read, read_batches
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.reading_report import (
     ColumnOverview,
@@ -30,4 +30,5 @@ __all__ = [
     "load",
     "load_runs",
     "read",
+    "read_batches",
 ]

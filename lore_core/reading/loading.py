@@ -112,6 +112,25 @@ def load_runs(
     return datasets
 
 
+def read_batches(
+    sources: Sources, *, mapping: _Given = None, isolate: bool = False
+) -> tuple[Dataset, list[str]]:
+    """Read files of any number as one dataset, and name the batch of each row: its file.
+
+    Calibration rows of a file with a split are left out. Raises InputError as :func:`load`.
+    """
+    raws, given = sources_of(sources), as_mapping(mapping)
+    if len({raw.stem for raw in raws}) < len(raws):
+        raise InputError("two of the files have one name, which names the batch. Rename one.")
+    parsed = parse(Reading, read_batch_files, raws, given, isolate=isolate)
+    rows = np.array([file.rows for file in parsed.report.files])
+    batch = np.repeat([raw.stem for raw in raws], rows)
+    evaluated = np.ones(len(batch), dtype=bool)
+    if parsed.dataset.split is not None:
+        evaluated = parsed.dataset.in_split(EVALUATION)
+    return parsed.dataset.rows(evaluated), batch[evaluated].tolist()
+
+
 def inspect(source: Sources, *, mapping: _Given = None, isolate: bool = False) -> FileOverview:
     """Look at a file before reading it: its columns in plain words and their guessed roles.
 
@@ -240,6 +259,22 @@ def read_files(
     )
     guessed = ColumnMapping(table=given.table, query=given.query)
     return Reading(dataset, report, used, _described(opened, guessed) if overview else None)
+
+
+def read_batch_files(raws: Sequence[RawFile], given: ColumnMapping) -> Reading:
+    """Read the rows of each file after those of the one before it; the report counts them."""
+    parts: list[FileRows] = []
+    for raw in raws:
+        columns = open_columns(raw, given.table, given.query)
+        wanted = _like(given, parts[0].mapping, columns) if parts else given
+        parts.append(read_rows(columns, guess(columns, wanted)))
+    dataset, notes = assemble(parts, name=f"{parts[0].columns.file} and others")
+    used = parts[0].mapping
+    apart = dataclasses.replace(dataset, split=None)  # halves of different days may overlap
+    checks = check_data(apart, given.accept or (), kind=used.probability_kind)
+    files = [FileFacts(p.columns.file, p.columns.format, len(p), p.role) for p in parts]
+    report = report_on(dataset, files=tuple(files), dropped=(), notes=notes, checks=checks)
+    return Reading(dataset, report, used)
 
 
 def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:

@@ -14,7 +14,7 @@ from lore_core.mergeable.cell_sums.local_values import Weight, turned
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 
 #: Rows that are compared share a confidence bin and a cell 2^−this wide, by dimensions of the map.
-STRATUM_BITS = {1: 3, 2: 2, 3: 1}
+_STRATUM = {1: 3, 2: 2, 3: 1}
 #: Places are so many times as wide as that: 2 to the power of these.
 _SCALES = (0, 1, 2, 3)
 #: Rows of a place at least, before and after.
@@ -85,7 +85,7 @@ def change_between(
     """
     before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
-    level = max(before.wide_level(STRATUM_BITS), after.wide_level(STRATUM_BITS))
+    level = max(before.wide_level(_STRATUM), after.wide_level(_STRATUM))
     (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
     _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
     unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))
