@@ -109,6 +109,7 @@ class RowBatches(SummedBatches):
     @cached_property
     def _stratum(self) -> NDArray[np.int64]:
         """Confidence bin and cell of the map, as wide as its unit, of each row (n,)."""
+        assert self.rows.features is not None  # where there were none, there are zeros
         target, z = self.rows.target(), self.plan.embedding.transform(self.rows.features)
         keys = np.column_stack([self.plan.bins.assign(target.confidence), np.floor(z)])
         return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel())
