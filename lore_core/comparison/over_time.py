@@ -131,30 +131,17 @@ class RowBatches(SummedBatches):
         one, two = sums(before), sums(after)
         moved, weight, spread = (part.sum(axis=1) for part in stratified_change(one, two))
         (n_a, right_a, sure_a), (n_b, right_b, sure_b) = one.sum(axis=2), two.sum(axis=2)
-        tested = np.minimum(n_a, n_b) >= _FEWEST_ROWS
-        tested &= spread >= _LEAST_VARIANCE
-        count = max(int(tested.sum()), 1)
-        found = []
-        for k in np.flatnonzero(tested):
-            error = float(np.sqrt(spread[k]))
-            size = max(abs(moved[k]) - 0.5, 0.0) / error
-            half = stats.norm.isf(0.025 / count) * error / weight[k]
-            change = float(moved[k] / weight[k])
-            found.append(
-                SliceChange(
-                    names[k],
-                    int(n_a[k]),
-                    int(n_b[k]),
-                    float((sure_a[k] - right_a[k]) / n_a[k]),
-                    float((sure_b[k] - right_b[k]) / n_b[k]),
-                    change,
-                    change - half,
-                    change + half,
-                    float(np.copysign(size, moved[k])),
-                    min(1.0, float(2 * count * stats.norm.sf(size))),
-                )
-            )
-        return sorted(found, key=lambda item: -abs(item.z))
+        tested = (np.minimum(n_a, n_b) >= _FEWEST_ROWS) & (spread >= _LEAST_VARIANCE)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error, change = np.sqrt(spread), moved / weight
+            z = np.sign(moved) * np.maximum(np.abs(moved) - 0.5, 0) / error
+            half = stats.norm.isf(0.025 / max(tested.sum(), 1)) * error / weight
+            gaps = (sure_a - right_a) / n_a, (sure_b - right_b) / n_b
+        p = np.minimum(2 * tested.sum() * stats.norm.sf(np.abs(z)), 1.0)
+        columns = (n_a.astype(int), n_b.astype(int), *gaps, change, change - half, change + half)
+        order = sorted(np.flatnonzero(tested), key=lambda k: -abs(z[k]))
+        table = [column.tolist() for column in (*columns, z, p)]
+        return [SliceChange(names[k], *(column[k] for column in table)) for k in order]
 
     def changes_of(self, number: int) -> list[SliceChange]:
         """Compare slices of a batch, by its number from 1 on, with all batches before it."""

@@ -44,11 +44,11 @@ def choose() -> tuple[list[Any], str] | None:
                 if st.button(label, icon=f":material/{icon}:"):
                     session.load_demo(name)
                     st.rerun()
+    st.caption(_what_is_kept())
     return given
 
 
-def what_is_kept() -> str:
-    """Say where what is loaded stays, and how long."""
+def _what_is_kept() -> str:
     if disk_cache() is None:
         return (
             "What you load stays in the memory of this server, where its link finds it for "
@@ -76,7 +76,7 @@ def _upload() -> tuple[list[Any], str] | None:
         on_change=session.dismiss_failure,
         help="One file, or two: names ending in _cal and _test become calibration and evaluation "
         "rows. Further files of images, texts or metadata are joined by an id column (id, row_id) "
-        f"that both have, else row by row. {what_is_kept()}",
+        "that both have, else row by row.",
     )
     if not files:
         return None
