@@ -42,6 +42,9 @@ def suggest(files: list[Any], source: str) -> None:
 
 def show_columns(files: list[Any], source: str) -> None:
     """Show the first rows and the roles of their columns, and read again with edited ones."""
+    if not files:
+        st.caption("Give a file above: its first rows are shown here, under the roles of columns.")
+        return
     _query_box(files, source)
     overview = _overview(files)
     if overview is None:

@@ -126,16 +126,18 @@ with load:
             sources.resplit(current())
 if failed is not None and failed.files:
     given = failed.files, failed.source
-names = ["What was read", "Checks", "Feature maps"] if is_loaded() else []
-if given is not None:
-    names.insert(0 if failed is not None else 1, "Columns and roles")
-tabs = st.tabs([*names, "What a file should hold"], **linked("data_tab"))
-for name, tab in zip([*names, "What a file should hold"], tabs, strict=True):
+names = ["Columns and roles", "What a file should hold"]
+if is_loaded():
+    names[1:1] = ["Checks", "Feature maps"]
+    # What was given and is not shown comes first: it can be read with other roles.
+    is_shown = failed is None and (given is None or given[1] == current().source)
+    names.insert(0 if is_shown else 1, "What was read")
+for name, tab in zip(names, st.tabs(names, **linked("data_tab")), strict=True):
     if not tab.open:
         continue
     with tab:
-        if name == "Columns and roles" and given is not None:
-            mapping.show_columns(*given)
+        if name == "Columns and roles":
+            mapping.show_columns(*given or ([], ""))
         elif name == "What was read":
             _what_was_read(current())
         elif name == "Checks":

@@ -22,7 +22,7 @@ lore watch kept days/day-11.parquet    # one more, the day after"""
 
 def choose(*, explain: bool) -> tuple[SummedBatches, files.State] | None:
     """Draw the sources; return the batches and their files; ``explain``: say what is wanted."""
-    kinds = [_UPLOAD, _PATH, _SAMPLE] if files.is_local() else [_UPLOAD, _SAMPLE]
+    kinds = [_PATH, _UPLOAD, _SAMPLE] if files.is_local() else [_UPLOAD, _SAMPLE]
     kind = one_of("Batches from", kinds, label_visibility="collapsed", **in_session("watch_from"))
     if kind == _SAMPLE:
         st.caption("Ten days of made-up forecasts; from the seventh on one kind of rows is worse.")

@@ -86,7 +86,7 @@ def test_the_sample_is_one_click_and_names_the_planted_change(watch):
 def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at, tmp_path, suffix):
     folder = written_as(demo.batches(3, 700, changed=3, overconfidence=0.4), tmp_path, suffix)
     files = [(path.name, path.read_bytes()) for path in folder.iterdir()]
-    watch.upload(*files[::-1])
+    watch.set("watch_from", "Upload").upload(*files[::-1])
     assert watch.errors == []
     said = headline(watch)
     assert said.startswith("Since day-03 overconfident by")
@@ -97,7 +97,9 @@ def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at
 
 
 def test_a_table_that_is_no_batch_is_one_sentence(watch, tmp_path):
-    watch.upload(("a.csv", b"label,p_0,p_1\n0,0.5,0.5\n"), ("b.csv", b"label,x\n0,1\n"))
+    watch.set("watch_from", "Upload").upload(
+        ("a.csv", b"label,p_0,p_1\n0,0.5,0.5\n"), ("b.csv", b"label,x\n0,1\n")
+    )
     (sentence,) = watch.errors
     assert "no probabilities" in sentence
 
@@ -108,7 +110,7 @@ def test_batches_without_features_are_compared_by_columns(watch, tmp_path):
     for path in folder.iterdir():
         table = pd.read_csv(path).drop(columns=["f_0", "f_1", "f_2"])
         files.append((path.name, table.to_csv(index=False).encode()))
-    watch.upload(*files)
+    watch.set("watch_from", "Upload").upload(*files)
     assert watch.errors == []
     assert "rows with weather rain" in headline(watch)
     assert "no landscape of the change" in watch.text
