@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from lore_core.comparison import conclude_batches
+from lore_core.comparison import Conclusion, conclude_batches
 from lore_core.data.number_text import batches_words, percent, rows_words, unbroken
 from lore_core.figures import movement_figure
 from lore_core.mergeable import SummedBatches, Watched, movement_frame
@@ -21,6 +21,12 @@ from pages.watch.source import choose
 _SHOWN = "_watch_shown"
 
 
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _conclusion(states: str, _batches: SummedBatches, _watched: list[Watched]) -> Conclusion:
+    del states  # what the cache goes by
+    return conclude_batches(_batches, _watched, LEVEL)
+
+
 def show(batches: SummedBatches, state: State) -> None:
     """Show batches: what changed since when, on the map and over time, then every number."""
     top, picture = st.container(key="main_answer"), st.container(key="main_picture")
@@ -32,7 +38,7 @@ def show(batches: SummedBatches, state: State) -> None:
     if len(look.watched()) < len(look.names):
         await_result(look.request, top)
     watched = look.watched()
-    conclude(top, conclude_batches(batches, watched, LEVEL))
+    conclude(top, _conclusion(look.steps[-1].up_to, batches, watched))
     later = look.names[:0:-1]
     marked = [of.name for of in watched if of.is_marked(LEVEL)]
     start = later.index(marked[0]) if marked else 0
