@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -100,7 +99,7 @@ def load_data(
         return lore.demo.digits()
     if data == ("demo-text",):
         return lore.demo.sentences()
-    mapping = column_mapping(columns)
+    mapping = lore.reading.parse_options(columns)
     paths = [as_path(item) for item in data]
     if len(data) > 2 or any(not path.exists() for path in paths):
         files = mergeable.parquet_files(data)
@@ -110,20 +109,6 @@ def load_data(
             if all(path.exists() for path in files):
                 raise InputError(_NOT_ISOLATED)
     return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, isolate=isolate)
-
-
-def column_mapping(columns: tuple[str, ...]) -> lore.reading.ColumnMapping:
-    """Parse ``--column``: ``"ROLE=NAME"`` for columns whose role is not guessed."""
-    from lore_core.reading.mapping import SEVERAL, as_mapping
-
-    mapping: dict[str, Any] = {}
-    for item in columns:
-        role, equals, name = item.partition("=")
-        if not equals:
-            raise InputError(f"'--column' must be ROLE=NAME, as in label=y; got {item!r}.")
-        several = role in SEVERAL and "," in name
-        mapping[role] = tuple(part.strip() for part in name.split(",")) if several else name
-    return as_mapping(mapping)
 
 
 def map_name(typed: str, n_features: int) -> lore.embedding.MapName:
@@ -257,7 +242,7 @@ def plan_of(
         return former
     return mergeable.make_plan(
         parts,
-        mapping=column_mapping(given.columns),
+        mapping=lore.reading.parse_options(given.columns),
         target=given.target,
         feature_map=asked,
         n_bins=given.n_bins,
@@ -326,7 +311,7 @@ def sample_of(
         sample = mergeable.sample_rows(
             mergeable.partitions_of(_halves(files)[0] or files),
             n_rows,
-            mapping=column_mapping(columns),
+            mapping=lore.reading.parse_options(columns),
             split=CALIBRATION,
             random_state=seed,
             progress=progress,

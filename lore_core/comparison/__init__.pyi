@@ -6,6 +6,7 @@ from .conclusions import (
     conclude_groups as conclude_groups,
     conclude_recalibration as conclude_recalibration,
     conclude_retraining as conclude_retraining,
+    conclude_runs as conclude_runs,
     retraining_in_subgroup as retraining_in_subgroup,
     subgroup_gaps as subgroup_gaps,
 )
@@ -18,6 +19,11 @@ from .difference import (
 from .effects import compare_rewards as compare_rewards
 from .groups import compare_groups as compare_groups, group_report as group_report
 from .methods import Comparison as Comparison, compare as compare
+from .over_time import (
+    RowBatches as RowBatches,
+    SliceChange as SliceChange,
+    conclude_batches as conclude_batches,
+)
 from .retraining import (
     GainEstimate as GainEstimate,
     estimate_gains as estimate_gains,

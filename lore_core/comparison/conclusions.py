@@ -11,6 +11,7 @@ from scipy import stats
 
 from lore_core.comparison.effects import closer_to_zero
 from lore_core.comparison.methods import Comparison
+from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.number_text import (
     HUNDREDTHS,
     decimal,
@@ -25,7 +26,7 @@ from lore_core.data.weights import chosen_weights
 from lore_core.inference.simulation import NullBand
 from lore_core.inference.whole_vector import VectorBand
 from lore_core.metrics.bandwidth import BandwidthCurve, VectorCurve
-from lore_core.metrics.catalogue import MLCE_SUPPORTED
+from lore_core.metrics.catalogue import CATALOGUE, MLCE_SUPPORTED
 from lore_core.metrics.gains import MIN_OF_EACH, MIN_ROWS, LossParts, RewardParts
 from lore_core.metrics.global_metrics import counted_groups, share_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
@@ -100,6 +101,39 @@ def conclude_bandwidths(
         f"The {name} exceeds the null band at {clear.sum()} of {known.sum()} bandwidths, most at "
         f"γ = {curve.gamma[most]:.3g}: {shown}, where {model} stays {stays}.",
         is_significant=True,
+    )
+
+
+def conclude_runs(result: RunsComparison, metric: str) -> Conclusion:
+    """Say which method has the lowest mean of a metric, or which cannot be told apart from it.
+
+    A method is called best where the intervals of its paired difference over runs to all others
+    leave out 0, each at 1 − 5 % / their number (Bonferroni, as the best was picked by looking).
+    """
+    known, means = CATALOGUE[metric], result.table[metric].dropna().sort_values(kind="stable")
+    if means.empty:
+        return Conclusion(f"The {known.words} was not measured on any run.")
+    best, *others = map(str, means.index)
+    value = f"mean {known.words} {known.text(means.iloc[0])} {known.unit.name}".strip()
+    if not others or result.n_runs < 2:
+        what = "run has no spread" if result.n_runs < 2 else "method alone cannot be compared"
+        return Conclusion(f"One {what}: no method can be called best (“{best}”: {value}).")
+    found = result.difference(best, level=1 - 0.05 / len(others))
+    mean, low, high = (part.loc[others, metric] for part in (found.mean, found.low, found.high))
+    ends = known.interval_text(low.iloc[0], high.iloc[0])
+    over = f"95 % CI {ends}, paired over {result.n_runs:,} runs" if ends else "no interval"
+    apart = f"{known.text(mean.iloc[0])} {known.unit.name}".strip()
+    tied = [name for name in others if not low[name] > 0]
+    more = "; so are all others, significantly" if len(others) > 1 else ""
+    if not tied:
+        return Conclusion(
+            f"“{best}” is best by {known.words} ({value}): “{others[0]}” is higher by {apart} "
+            f"({over}){more}.",
+            is_significant=True,
+        )
+    return Conclusion(
+        f"No method is significantly best by {known.words}: “{best}” ({value}) cannot be told "
+        f"apart from {quoted(tied)}. “{others[0]}” is higher by {apart} ({over})."
     )
 
 

@@ -1,7 +1,8 @@
 """Demo data: real classifiers with a known fault, and rows with a planted error."""
 
+from lore_core.demo.planted_change import batches
 from lore_core.demo.planted_error import Synthetic, synthetic
 from lore_core.demo.scanned_digits import digits
 from lore_core.demo.sentences import sentences
 
-__all__ = ["Synthetic", "digits", "sentences", "synthetic"]
+__all__ = ["Synthetic", "batches", "digits", "sentences", "synthetic"]

@@ -21,6 +21,7 @@ from .pictures.dot_plots import (
     runs_figure as runs_figure,
 )
 from .pictures.landscape import (
+    change_figure as change_figure,
     landscape_3d_figure as landscape_3d_figure,
     landscape_figure as landscape_figure,
     sums_landscape_figure as sums_landscape_figure,

@@ -12,6 +12,7 @@ from .cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .partitions.batches import (
     Batches as Batches,
     Change as Change,
+    SummedBatches as SummedBatches,
     Watched as Watched,
     change_between as change_between,
     movement_frame as movement_frame,
@@ -22,6 +23,7 @@ from .partitions.plan import (
     make_plan as make_plan,
     parquet_files as parquet_files,
     partitions_of as partitions_of,
+    plan_of_rows as plan_of_rows,
     read_whole as read_whole,
     rows_in as rows_in,
 )

@@ -3,8 +3,8 @@
 from lore_core.reading.arrow_tables import frame_like
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.databases import SeveralTablesError
-from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read
-from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
+from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read, read_batches
+from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping, parse_options
 from lore_core.reading.reading_report import (
     ColumnOverview,
     FileFacts,
@@ -29,5 +29,7 @@ __all__ = [
     "inspect",
     "load",
     "load_runs",
+    "parse_options",
     "read",
+    "read_batches",
 ]

@@ -41,6 +41,7 @@ from lore_core.reading.reading_report import (
     Reading,
     ReadingReport,
 )
+from lore_core.reading.suggestions import Suggestion
 
 if sys.platform == "linux":
     import fcntl
@@ -74,7 +75,10 @@ _ANSWER = archive_files.Kind(
         *dataset_files.FORMS,
         *map(
             archive_files.form_of,
-            (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport),
+            (
+                *(Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview),
+                *(Reading, ReadingReport, Suggestion),
+            ),
         ),
     ),
     has_checksum=False,

@@ -14,10 +14,11 @@ from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
-from lore_core.reading.file_rows import FileRows, pictures, read_rows
+from lore_core.reading.file_rows import FileRows, read_rows
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import Images, image_files, read_images, with_thumbnails
 from lore_core.reading.isolation import parse
+from lore_core.reading.joining import images_alone, join, with_predictions
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
@@ -29,6 +30,7 @@ from lore_core.reading.reading_report import (
     report_on,
 )
 from lore_core.reading.roles import guess
+from lore_core.reading.suggestions import suggest
 
 _Given = ColumnMapping | Mapping[str, Any] | None
 
@@ -43,8 +45,9 @@ def load(
     source : path, file-like, data frame, a sequence of these, or a directory
         One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
         .duckdb``) or data frame (pandas, Polars, Arrow, DuckDB); or two, ``*_cal`` and ``*_test``
-        for calibration and evaluation. A further ``.npz`` of images alone goes with the file of as
-        many rows. A directory holds one file, one pair, or a saved Hugging Face dataset.
+        for calibration and evaluation. Further files without predictions (images, texts, metadata)
+        are joined by an id column that both have, else to the file of as many rows. A directory
+        holds one file, one pair, or a saved Hugging Face dataset.
     mapping : ColumnMapping or dict, optional
         Which column plays which role; what it leaves open is guessed.
     name : str, optional
@@ -111,10 +114,30 @@ def load_runs(
     return datasets
 
 
+def read_batches(
+    sources: Sources, *, mapping: _Given = None, isolate: bool = False
+) -> tuple[Dataset, list[str]]:
+    """Read files of any number as one dataset, and name the batch of each row: its file.
+
+    Calibration rows of a file with a split are left out. Raises InputError as :func:`load`.
+    """
+    raws, given = sources_of(sources), as_mapping(mapping)
+    if len({raw.stem for raw in raws}) < len(raws):
+        raise InputError("two of the files have one name, which names the batch. Rename one.")
+    parsed = parse(Reading, read_batch_files, raws, given, isolate=isolate)
+    rows = np.array([file.rows for file in parsed.report.files])
+    batch = np.repeat([raw.stem for raw in raws], rows)
+    evaluated = np.ones(len(batch), dtype=bool)
+    if parsed.dataset.split is not None:
+        evaluated = parsed.dataset.in_split(EVALUATION)
+    return parsed.dataset.rows(evaluated), batch[evaluated].tolist()
+
+
 def inspect(source: Sources, *, mapping: _Given = None, isolate: bool = False) -> FileOverview:
     """Look at a file before reading it: its columns in plain words and their guessed roles.
 
-    Of several files the first with more than images. Open roles stay None; only a damaged or
+    Of several files the first that cannot be read, else the first with predictions; where one
+    cannot be read with ``mapping``, with mappings that do. Open roles stay None; only a damaged or
     unreadable file raises InputError. ``isolate``: as in :func:`load`.
     """
     raws, given = sources_of(source), as_mapping(mapping)
@@ -180,10 +203,14 @@ def _with_text(found: Reading) -> Reading:
 
 
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
-    """Describe the first file that holds more than images."""
+    """Describe the first file with predictions, or of those the first that cannot be read."""
     opened = [open_columns(raw, given.table, given.query) for raw in raws]
-    described = next((columns for columns in opened if not _images_alone(columns)), opened[0])
-    return overview_of(described, given)
+    files = with_predictions(opened, given) or opened[:1]
+    for columns in files:
+        found = suggest(columns, given)
+        if found:
+            return overview_of(columns, given, found)
+    return overview_of(files[0], given)
 
 
 def read_files(
@@ -191,10 +218,12 @@ def read_files(
 ) -> Reading:
     """Read the files, but neither texts as features nor image files they name."""
     opened = [open_columns(raw, given.table, given.query) for raw in raws]
-    image_files = {columns: images for columns in opened if (images := _images_alone(columns))}
-    files = [columns for columns in opened if columns not in image_files]
+    files = with_predictions(opened, given)
     _check_count(raws, files)
     notes: list[str] = []
+    beside = [columns for columns in opened if columns not in files]
+    for columns in beside:
+        files = join(files, columns, given, notes)
     halves = _halves([columns.file for columns in files], notes)
     runs = [half_of(columns.file).run for columns in files]
     if len(set(runs)) > 1:
@@ -210,16 +239,16 @@ def read_files(
             wanted = _like(wanted, parts[0].mapping, columns)
         parts.append(_in_half(read_rows(columns, guess(columns, wanted)), half, notes))
     used = parts[0].mapping
-    for columns in image_files:
-        parts = _attach(parts, columns, notes)
     # (In the order of the files, unless the names say that the first is for evaluation.)
     if halves[0] == EVALUATION:
         parts.reverse()
     dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
     facts = [FileFacts(p.columns.file, p.columns.format, len(p.is_read), p.role) for p in parts]
-    for columns, images in image_files.items():
-        count = columns.shapes[images][0]
-        facts.append(FileFacts(columns.file, columns.format, count, "images"))
+    for columns in beside:
+        images = images_alone(columns)
+        count = columns.shapes[images or columns.names[0]][0]
+        role = "images" if images else "further columns"
+        facts.append(FileFacts(columns.file, columns.format, count, role))
     checks = check_data(
         dataset,
         given.accept or (),
@@ -234,8 +263,23 @@ def read_files(
         notes=(*notes, *assembling),
         checks=checks,
     )
-    guessed = ColumnMapping(table=given.table, query=given.query)
-    return Reading(dataset, report, used, overview_of(files[0], guessed) if overview else None)
+    return Reading(dataset, report, used, overview_of(files[0], given) if overview else None)
+
+
+def read_batch_files(raws: Sequence[RawFile], given: ColumnMapping) -> Reading:
+    """Read the rows of each file after those of the one before it; the report counts them."""
+    parts: list[FileRows] = []
+    for raw in raws:
+        columns = open_columns(raw, given.table, given.query)
+        wanted = _like(given, parts[0].mapping, columns) if parts else given
+        parts.append(read_rows(columns, guess(columns, wanted)))
+    dataset, notes = assemble(parts, name=f"{parts[0].columns.file} and others")
+    used = parts[0].mapping
+    apart = dataclasses.replace(dataset, split=None)  # halves of different days may overlap
+    checks = check_data(apart, given.accept or (), kind=used.probability_kind)
+    files = [FileFacts(p.columns.file, p.columns.format, len(p), p.role) for p in parts]
+    report = report_on(dataset, files=tuple(files), dropped=(), notes=notes, checks=checks)
+    return Reading(dataset, report, used)
 
 
 def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:
@@ -309,48 +353,3 @@ def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> Colum
     if "probabilities" in follow and given.probability_kind is None:
         follow["probability_kind"] = first.probability_kind
     return dataclasses.replace(given, **follow)
-
-
-def _images_alone(columns: Columns) -> str | None:
-    """Return the image array of an archive without predictions, else None."""
-    if columns.format != "NPZ":
-        return None
-    mapping = guess(columns, ColumnMapping())
-    return None if mapping.probabilities else mapping.images
-
-
-def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[FileRows]:
-    mapping = guess(columns, ColumnMapping())
-    count = columns.shapes[str(mapping.images)][0]
-    fitting = [part for part in parts if len(part.is_read) == count and part.images is None]
-    if len(fitting) > 1:
-        hint = half_of(columns.file, anywhere=True).split
-        fitting = [
-            part
-            for part in fitting
-            if hint and part.split is not None and (part.split == hint).all()
-        ]
-    if len(fitting) != 1:
-        rows = ", ".join(f"'{part.columns.file}' {len(part.is_read):,}" for part in parts)
-        raise InputError(
-            f"'{columns.file}' holds {count:,} images, which must belong to exactly one file of as "
-            f"many rows; rows: {rows}. Name it after its file, or put the images into that file."
-        )
-    (part,) = fitting
-    columns, label = columns.take(part.is_read), mapping.label
-    # Labels stored beside the images prove the order, if both files write them alike.
-    if label and columns.kinds[label] == part.columns.kinds[str(part.mapping.label)]:
-        beside = columns.series(label)
-        differ = np.flatnonzero((beside.astype(str) != part.labels.astype(str)).to_numpy())
-        if len(differ):
-            row = int(differ[0])
-            raise InputError(
-                f"'{columns.file}' is not in the row order of '{part.columns.file}': its label at "
-                f"{columns.where(row)} is {beside.iloc[row]!s}, not "
-                f"{part.labels.iloc[row]!s}. Save both in the same order."
-            )
-    images = pictures(columns, str(mapping.images))
-    notes.append(
-        f"The images of '{columns.file}' were attached to '{part.columns.file}', row by row."
-    )
-    return [dataclasses.replace(p, images=images) if p is part else p for p in parts]

@@ -103,6 +103,15 @@ class ColumnMapping:
                 f"got {self.probability_kind!r}."
             )
 
+    def options(self) -> tuple[str, ...]:
+        """Write what is not guessed as :func:`parse_options` reads it."""
+        values = ((item.name, getattr(self, item.name)) for item in dataclasses.fields(self))
+        return tuple(
+            f"{role}={value if isinstance(value, str) else ','.join(value)}"
+            for role, value in values
+            if value is not None
+        )
+
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return role to the columns named for it, empty roles left out."""
         by_role: dict[str, tuple[str, ...]] = {}
@@ -126,6 +135,18 @@ def as_mapping(mapping: ColumnMapping | Mapping[str, Any] | None) -> ColumnMappi
                 f"'mapping' has no role {name!r}.{_meant(name, fields)} Roles: {listed(fields)}."
             )
     return ColumnMapping(**mapping)
+
+
+def parse_options(options: Sequence[str]) -> ColumnMapping:
+    """Parse ``"ROLE=NAME"``, several names with commas, as ``--column`` and links give them."""
+    mapping: dict[str, Any] = {}
+    for item in options:
+        role, equals, name = item.partition("=")
+        if not equals:
+            raise InputError(f"'--column' must be ROLE=NAME, as in label=y; got {item!r}.")
+        several = role in SEVERAL and "," in name
+        mapping[role] = tuple(part.strip() for part in name.split(",")) if several else name
+    return as_mapping(mapping)
 
 
 def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:

@@ -2,20 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.errors import counted, listed, short
+from lore_core.data.errors import InputError, counted, listed, short
 from lore_core.data.number_text import percent
 from lore_core.data.weights import chosen_weights
 from lore_core.reading.checks import Check
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.roles import can_be_group, guess
+from lore_core.reading.suggestions import Suggestion, question
 
 #: Rows in which distinct numbers are counted.
 _SAMPLE = 10_000
@@ -28,6 +29,8 @@ _WORDS = {
     "other": "not readable as values",
 }
 SMALL_GROUP = 30
+#: Rows of a preview, and most classes that are counted in it.
+_PREVIEW_ROWS, _MAX_CLASSES = 5, 50
 #: In fewer rows all may be right, or certain, by chance.
 _FEWEST = 20
 NO_FEATURES = (
@@ -50,6 +53,7 @@ class ColumnOverview:
     n_distinct: int | None
     n_missing: int
     examples: tuple[str, ...]  #: The first few distinct values
+    first: tuple[str, ...]  #: Values of the first rows
     role: str  #: Guessed field of :class:`ColumnMapping`, or ``"not used"``
     can_be_group: bool  #: Whether the distinct values are few enough to name groups
 
@@ -65,25 +69,21 @@ class FileOverview:
     mapping: ColumnMapping  #: The guess; open roles are None
     class_names: tuple[str, ...] | None  #: As far as the file or its column names tell
     notes: tuple[str, ...]  #: What was done while opening the file
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The overview as a table, one row a column."""
-        return pd.DataFrame(
-            {
-                "column": [column.name for column in self.columns],
-                "holds": [column.kind for column in self.columns],
-                "distinct": pd.array([c.n_distinct for c in self.columns], dtype="Int64"),
-                "missing": [column.n_missing for column in self.columns],
-                "examples": [", ".join(column.examples) for column in self.columns],
-                "role": [column.role for column in self.columns],
-            }
-        )
+    #: Rows of each class, by the name of their split; of all rows together without one.
+    class_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    #: Other mappings that read it, where it cannot be read with this one.
+    suggestions: tuple[Suggestion, ...] = ()
+    question: str = ""  #: Which of them is meant?
 
 
-def overview_of(columns: Columns, given: ColumnMapping) -> FileOverview:
+def overview_of(
+    columns: Columns, given: ColumnMapping, suggestions: tuple[Suggestion, ...] = ()
+) -> FileOverview:
     """Describe an open file under a partial mapping."""
-    mapping = guess(columns, given)
+    try:
+        mapping = guess(columns, given)
+    except InputError:  # it names what is not there
+        mapping = guess(columns, ColumnMapping(table=given.table, query=given.query))
     roles: dict[str, str] = {}
     for role, names in mapping.columns().items():
         for name in names:
@@ -102,14 +102,32 @@ def overview_of(columns: Columns, given: ColumnMapping) -> FileOverview:
         mapping,
         class_names or None,
         columns.notes,
+        _class_counts(columns, suggestions[0].mapping if suggestions else mapping, mapping.split),
+        suggestions,
+        question(suggestions, mapping) if suggestions else "",
     )
+
+
+def _class_counts(
+    columns: Columns, mapping: ColumnMapping, split_name: str | None
+) -> dict[str, dict[str, int]]:
+    label = mapping.label or guess(columns, mapping).label
+    if not label or not columns.flat(label):
+        return {}
+    labels = columns.series(label).astype(str)
+    split = pd.Series("all", index=labels.index)
+    if split_name and columns.shapes[split_name] == columns.shapes[label]:
+        split = columns.series(split_name).astype(str)
+    often = labels.value_counts().index[:_MAX_CLASSES]
+    table = pd.crosstab(labels[labels.isin(often)], split)
+    return {str(name): {str(k): int(n) for k, n in table[name].items()} for name in table}
 
 
 def _column(columns: Columns, name: str, role: str) -> ColumnOverview:
     shape, kind = columns.shapes[name], columns.kinds[name]
     if len(shape) != 1 or kind == "other":
         words = _WORDS[kind] if len(shape) == 1 else _array_words(shape, _WORDS[kind], role)
-        return ColumnOverview(name, words, None, 0, (), role, False)
+        return ColumnOverview(name, words, None, 0, (), (), role, False)
     values = columns.series(name)
     sample = values.iloc[:_SAMPLE] if kind == "number" else values
     distinct = sample.dropna().unique()
@@ -118,13 +136,15 @@ def _column(columns: Columns, name: str, role: str) -> ColumnOverview:
         _WORDS[kind],
         len(distinct),
         int(values.isna().sum()),
-        tuple(
-            short(f"{value:.4g}" if isinstance(value, (float, np.floating)) else value, 24)
-            for value in distinct[:3]
-        ),
+        tuple(_text(value, 24) for value in distinct[:3]),
+        tuple(_text(value, 60) for value in values.iloc[:_PREVIEW_ROWS]),
         role,
         can_be_group(columns, name, values),
     )
+
+
+def _text(value: object, most: int) -> str:
+    return short(f"{value:.4g}" if isinstance(value, (float, np.floating)) else value, most)
 
 
 def _array_words(shape: tuple[int, ...], of: str, role: str) -> str:

@@ -38,7 +38,7 @@ _LABEL = _words(
     "label labels y_true true_label true_labels target targets y true truth ground_truth gt "
     "true_class class_label y_test actual class"
 )
-_CORRECT = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
+CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
 _PREDICTION = _words(
     "prediction predictions predicted pred preds y_pred y_hat yhat predicted_label "
@@ -146,6 +146,11 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     return mapping
 
 
+def columns_called(columns: Columns, words: Iterable[str]) -> str | None:
+    """Return the column of one value a row that is called the first of some names; None: none."""
+    return _Free(columns, ()).named(words)
+
+
 def can_be_group(columns: Columns, name: str, values: pd.Series[Any]) -> bool:
     """Return whether a column's distinct values are few enough to name groups."""
     if len(columns.shapes[name]) != 1 or columns.kinds[name] not in ("text", "bool", "whole"):
@@ -181,7 +186,7 @@ def _images(free: _Free) -> str | None:
 def _label(free: _Free, given: ColumnMapping) -> str | None:
     """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
-    correct = free.named(_CORRECT) if free.named(_CONFIDENCE) else None
+    correct = free.named(CORRECT_NAMES) if free.named(_CONFIDENCE) else None
     if label is None or correct is None:
         return label or correct
     prediction = given.prediction or free.named(_PREDICTION, (1, 2))
@@ -190,7 +195,7 @@ def _label(free: _Free, given: ColumnMapping) -> str | None:
 
 
 def _probabilities(free: _Free, mapping: ColumnMapping) -> tuple[tuple[str, ...], str | None]:
-    if mapping.label and _key(mapping.label) in _CORRECT:
+    if mapping.label and _key(mapping.label) in CORRECT_NAMES:
         confidence = free.named(_CONFIDENCE) or free.named(_EITHER)
         return ((confidence,), "correct") if confidence else ((), None)
     matrix = free.named(_PROBABILITIES, (2,))
@@ -263,7 +268,7 @@ def _kind_of_given(columns: Columns, given: ColumnMapping) -> str:
         return "logits"
     if len(names) > 1 or not columns.flat(names[0]):
         return "probabilities"
-    if given.label and _key(given.label) in _CORRECT:
+    if given.label and _key(given.label) in CORRECT_NAMES:
         return "correct"
     if given.prediction or _key(names[0]) in _CONFIDENCE:
         return "confidence"

@@ -27,6 +27,7 @@ from lore_core.mergeable.cell_sums.cells import Bounded
 from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
 from lore_core.mergeable.cell_sums.summaries import LocalDistribution
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, describe_gaps, scaled_bandwidth
 from lore_core.regions.rows import nearest_rows
 
@@ -349,6 +350,27 @@ class SumsLandscape:
         value, low, high = nodes.signed
         size = nodes.effective_size.value
         return field_at_nodes(grid, value, size, exact=True, bounds=(low, high))
+
+    def change_since(self, earlier: SumsLandscape, *, resolution: int = 200) -> tuple[Field, Mask]:
+        """Return the local error minus that of earlier rows, and at which nodes it is certain.
+
+        Each cell is compared with the earlier rows around its place in its confidence bin; nodes
+        average cells as where all bins are shown. It is certain where the pointwise 95 % interval
+        leaves out 0. InputError if the map is no plane.
+        """
+        bins = self.sums.bins
+        middle = (bins.edges[:-1] + bins.edges[1:]) / 2
+        confidence = middle[self.sums.cells.bin_index]
+        before = earlier.sums.local_values(confidence, self.places, gamma=self.gamma)
+        now = self.values
+        size = np.fmin(now.effective_size.value, np.nan_to_num(before.effective_size.value))
+        change = now.mean_signed.value - before.signed.value
+        error = np.hypot(now.standard_error, before.standard_error)
+        of_change, of_error = (
+            smoothed_field(part, size, self.places, resolution=resolution, weights=self.counts)
+            for part in (change, error)
+        )
+        return of_change, np.abs(of_change.signed) > NORMAL_95 * of_error.signed
 
     @property
     def places(self) -> Floats:

@@ -1,5 +1,7 @@
 """What is read of files: the role of each column, or the answer to a query to a database."""
 
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from pages.data.sources import OVERVIEW, from_start, overview_key, read_and_adop
 from pages.shared.controls import in_session
 from pages.shared.files import once_a_state
 from pages.shared.header import plain
-from pages.shared.session import READ_MAPPING, failure
+from pages.shared.session import READ_MAPPING
 
 _FIELDS = ["label", "probabilities", "prediction", "features", "split", "groups", "metadata"]
 _FIELDS += ["images", "row_id", "text", "weight"]
@@ -25,21 +27,35 @@ _UNUSED = "not used"
 _SEVERAL = ("probabilities", "features", "groups", "metadata")
 
 
+def suggest(files: list[Any], source: str) -> None:
+    """Ask which of the mappings is meant with which a refused file reads; one click reads it."""
+    overview = _overview(files) if files else None
+    if overview is None or not overview.suggestions:
+        return
+    st.markdown(f"**{plain(overview.question)}**")
+    with st.container(horizontal=True):
+        for number, item in enumerate(overview.suggestions):
+            label = f"Read {plain(item.words)}"
+            if st.button(label, type="primary", key=f"suggested_{number}"):
+                read_and_adopt(files, source, item.mapping)
+
+
 def show_columns(files: list[Any], source: str) -> None:
-    """Show the columns of the first file with their roles, and read again with edited ones."""
+    """Show the first rows and the roles of their columns, and read again with edited ones."""
     if not files:
+        st.caption("Give a file above: its first rows are shown here, under the roles of columns.")
         return
     _query_box(files, source)
-    try:
-        overview = _overview(files)
-    except InputError:
+    overview = _overview(files)
+    if overview is None:
         return  # said above, when reading it
-    failed = failure() is not None
-    with st.expander("Columns and their roles", icon=":material/view_column:", expanded=failed):
-        st.caption(
-            f"{plain(overview.file)} ({overview.format}), {overview.n_rows:,} rows. The roles are "
-            "guesses by name; change what is wrong and read again."
-        )
+    st.caption(
+        f"First rows of {plain(overview.file)} ({overview.format}, {overview.n_rows:,} rows), the "
+        "guessed roles above their columns."
+    )
+    st.dataframe(_preview(overview), hide_index=True, height="content")
+    left, right = st.columns([1.6, 1], gap="large")
+    with left:
         edited = st.data_editor(
             _table(overview),
             hide_index=True,
@@ -52,6 +68,7 @@ def show_columns(files: list[Any], source: str) -> None:
                 )
             },
         )
+    with right:
         kind = st.selectbox(
             "The probability columns hold",
             PROBABILITY_KINDS,
@@ -62,14 +79,50 @@ def show_columns(files: list[Any], source: str) -> None:
         )
         if st.button("Read with these roles", type="primary"):
             read_and_adopt(files, source, _mapping(edited, kind, overview))
+        if overview.class_counts:
+            st.caption("Rows of each class")
+            show_balance(overview.class_counts)
 
 
-def _overview(files: list[Any]) -> FileOverview:
-    """Return what the files hold, as it was read with them; look at those that were refused."""
-    key = overview_key(files, st.session_state.get(READ_MAPPING))
-    return once_a_state(
-        OVERVIEW, key, lambda: inspect(from_start(files), mapping=key[-1], isolate=True)
+def show_balance(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Show how many rows each class has, a column a split."""
+    table = pd.DataFrame(counts).fillna(0).astype(int).rename_axis("class").reset_index()
+    st.dataframe(
+        table,
+        hide_index=True,
+        height="content" if len(table) <= 11 else 420,
+        column_config={
+            name: st.column_config.ProgressColumn(
+                f"{name} rows", format="%d", min_value=0, max_value=int(table[name].max()) or 1
+            )
+            for name in counts
+        },
     )
+
+
+def command(columns: Sequence[str], files: str) -> str:
+    """Return the command that reads files with the same mapping."""
+    options = [f"--column {shlex.quote(item)}" for item in columns]
+    return " \\\n  ".join([f"lore metrics {files}", *options])
+
+
+def _preview(overview: FileOverview) -> pd.DataFrame:
+    shown = [item for item in overview.columns if item.first]
+    roles = [_ROLES.get(item.role, _UNUSED) for item in shown]
+    table = pd.DataFrame([item.first for item in shown]).T
+    table.columns = pd.MultiIndex.from_arrays([roles, [item.name for item in shown]])
+    return table
+
+
+def _overview(files: list[Any]) -> FileOverview | None:
+    """Return what the files hold, as it was read with them; None where they are damaged."""
+    key = overview_key(files, st.session_state.get(READ_MAPPING))
+    try:
+        return once_a_state(
+            OVERVIEW, key, lambda: inspect(from_start(files), mapping=key[-1], isolate=True)
+        )
+    except InputError:
+        return None
 
 
 def _table(overview: FileOverview) -> pd.DataFrame:
@@ -87,7 +140,13 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
         chosen[name] = columns if name in _SEVERAL else "".join(columns[:1])
     # A group column is metadata as well.
     chosen["metadata"] = tuple(dict.fromkeys((*chosen["groups"], *chosen["metadata"])))
-    return replace(overview.mapping, **chosen, probability_kind=kind, accept=None)
+    chosen["probability_kind"] = kind
+    guessed = {name: getattr(overview.mapping, name) or () for name in chosen}
+    changed = {name: of for name, of in chosen.items() if (of or ()) != guessed[name]}
+    # What was not changed is guessed again, but for the roles that rest on each other.
+    needed = ("label", "probabilities", "prediction", "probability_kind")
+    kept = {name: of for name, of in chosen.items() if name in changed or name in needed}
+    return replace(st.session_state.get(READ_MAPPING) or ColumnMapping(), **kept, accept=None)
 
 
 def _query_box(files: list[Any], source: str) -> None:

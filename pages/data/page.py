@@ -3,12 +3,15 @@
 import streamlit as st
 
 from lore_core import Dataset
+from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.data.number_text import percent
 from pages.data import mapping, sources
 from pages.shared.charts import next_step
+from pages.shared.controls import linked
 from pages.shared.header import plain, question, sentence
 from pages.shared.maps import MAPS, available_maps, compute_map, duration, seconds
 from pages.shared.session import current, failure, is_loaded
-from pages.shared.store import store
+from pages.shared.store import Loaded, store
 from pages.shared.tasks import is_busy
 
 #: Nothing found; worth a look; accepted by the reader.
@@ -53,40 +56,95 @@ def _card(dataset: Dataset, name: str, busy: bool) -> None:
         )
 
 
+def _headline(loaded: Loaded) -> None:
+    """Say in a line what was loaded, and whether anything in it needs a look."""
+    rows, warnings = loaded.dataset, loaded.warnings
+    p = 0 if rows.features is None else rows.features.shape[1]
+    calibration = 0 if rows.calibration is None else len(rows.calibration)
+    text = (
+        f"{len(rows.evaluation):,} evaluation + {calibration:,} calibration rows of "
+        f"{rows.n_classes:,} classes with {p:,} features; accuracy "
+        f"{percent(rows.evaluation.accuracy)}."
+    )
+    if not warnings:
+        st.success(f"**{plain(text)}**", icon=":material/check_circle:")
+        return
+    more = f" ({len(warnings) - 1} more under Checks)" if len(warnings) > 1 else ""
+    st.warning(f"**{plain(text)}**  \n{plain(warnings[0])}{more}", icon=":material/warning:")
+
+
+def _balance(dataset: Dataset) -> None:
+    counts = {}
+    for name in (EVALUATION, CALIBRATION):
+        labels = dataset.labels[dataset.in_split(name)]
+        rows = [int((labels == k).sum()) for k in range(dataset.n_classes)]
+        counts[name] = dict(zip(dataset.class_names, rows, strict=True))
+    mapping.show_balance(counts)
+
+
+def _what_was_read(loaded: Loaded) -> None:
+    st.markdown("\n".join(f"- {plain(fact)}" for fact in (*loaded.facts, *loaded.notes)))
+    if loaded.columns:
+        files = " ".join(f"'{name}'" for name, *_ in loaded.files) or "FILE"
+        st.caption("The same mapping as a command:")
+        st.code(mapping.command(loaded.columns, files), language="bash")
+
+
+def _checks(loaded: Loaded) -> None:
+    for text in loaded.warnings:
+        st.warning(plain(text), icon=":material/warning:")
+    for check in loaded.checks:
+        st.markdown(f"{_SIGNS[check.level]} **{check.name}** · {sentence(check.found)}")
+    if not (loaded.checks or loaded.warnings):
+        st.caption("These are built in: there is nothing to check.")
+
+
 question(
     "What did I load?",
     "Drop in a classifier's predictions, labels and features; everything else follows from them.",
 )
-# Where nothing is loaded there is nothing but why, and what can be done about it.
-columns = st.columns([1.1, 1], gap="large") if is_loaded() else [st.container()]
-with columns[0]:
-    failed = failure()
+failed = failure()
+with st.container(key="main_answer"):
     if failed is not None:
         sources.explain_failure(failed)
-        mapping.show_columns(failed.files, failed.source)
-    st.subheader("Load" if is_loaded() else "Load something else", anchor=False)
+        mapping.suggest(failed.files, failed.source)
+    elif is_loaded():
+        _headline(current())
+if is_loaded():
+    figure, load = st.columns([1.2, 1], gap="large")
+    with figure.container(key="main_picture"):
+        _balance(current().dataset)
+else:
+    load = st.container()
+with load:
     if not is_loaded():
         sources.offer_data()
     given = sources.choose()
-    if given is not None and failed is None:
-        mapping.show_columns(*given)
-if not is_loaded():
-    st.stop()
-with columns[1]:
-    loaded = current()
-    st.subheader("What was read", anchor=False)
-    st.markdown("\n".join(f"- {plain(fact)}" for fact in loaded.facts))
-    if loaded.notes:
-        st.info("\n\n".join(map(plain, loaded.notes)), icon=":material/info:")
-    if loaded.warnings:
-        st.warning("\n\n".join(map(plain, loaded.warnings)), icon=":material/warning:")
-    if loaded.checks:
-        with st.expander(f"What was checked ({len(loaded.checks)})", icon=":material/checklist:"):
-            for check in loaded.checks:
-                st.markdown(f"{_SIGNS[check.level]} **{check.name}** · {sentence(check.found)}")
-    sources.words_as_features(loaded)
-    if loaded.split_by_app:
-        sources.resplit(loaded)
-st.subheader("Feature maps", anchor=False)
-_list_maps(current().dataset)
-next_step("pages/overview/page.py", "is the model calibrated? Overview")
+    if is_loaded():
+        sources.words_as_features(current())
+        if current().split_by_app:
+            sources.resplit(current())
+if failed is not None and failed.files:
+    given = failed.files, failed.source
+names = ["Columns and roles", "What a file should hold"]
+if is_loaded():
+    names[1:1] = ["Checks", "Feature maps"]
+    # What was given and is not shown comes first: it can be read with other roles.
+    is_shown = failed is None and (given is None or given[1] == current().source)
+    names.insert(0 if is_shown else 1, "What was read")
+for name, tab in zip(names, st.tabs(names, **linked("data_tab")), strict=True):
+    if not tab.open:
+        continue
+    with tab:
+        if name == "Columns and roles":
+            mapping.show_columns(*given or ([], ""))
+        elif name == "What was read":
+            _what_was_read(current())
+        elif name == "Checks":
+            _checks(current())
+        elif name == "Feature maps":
+            _list_maps(current().dataset)
+        else:
+            sources.contract()
+if is_loaded():
+    next_step("pages/overview/page.py", "is the model calibrated? Overview")

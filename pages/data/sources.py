@@ -60,10 +60,9 @@ def _what_is_kept() -> str:
             f"of the server: {plain(failed)}"
         )
     return (
-        "What you load, and the maps and reports you make, are kept on the disk of the machine "
-        f"this runs on for {MAX_AGE_SECONDS / 86_400:.0f} days after their last use, so that the "
-        "link works after a restart. `lore clean` removes them; `lore app --no-cache` keeps "
-        "nothing."
+        "What you load, and the maps and reports you make, stay on this machine's disk for "
+        f"{MAX_AGE_SECONDS / 86_400:.0f} days after their last use. `lore clean` removes them; "
+        "`lore app --no-cache` keeps nothing."
     )
 
 
@@ -75,9 +74,9 @@ def _upload() -> tuple[list[Any], str] | None:
         key="upload",
         on_change=session.dismiss_failure,
         help="One file, or two: names ending in _cal and _test become calibration and evaluation "
-        "rows. An .npz of images alone is attached to the file with as many rows.",
+        "rows. Further files of images, texts or metadata are joined by an id column (id, row_id) "
+        "that both have, else row by row.",
     )
-    _contract()
     if not files:
         return None
     key = tuple(item.file_id for item in files)
@@ -113,10 +112,9 @@ def _path() -> tuple[list[Any], str] | None:
 
 
 def overview_key(files: list[Any], mapping: reading.ColumnMapping | None) -> list[Any]:
-    """Return what tells files in a state of theirs, and what of them is read, from others."""
+    """Return what tells files in a state of theirs, and how they are read, from others."""
     state = [getattr(item, "file_id", None) or (str(item), states_of([item])) for item in files]
-    mapping = mapping or reading.ColumnMapping()
-    return [*state, reading.ColumnMapping(table=mapping.table, query=mapping.query)]
+    return [*state, mapping or reading.ColumnMapping()]
 
 
 def from_start(files: list[Any]) -> Any:
@@ -131,14 +129,15 @@ def read_and_adopt(
     files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
 ) -> None:
     """Read files and make them current, or note why they could not be read."""
-    st.session_state[session.READ_MAPPING] = mapping
     try:
+        mapping = mapping or session.linked_mapping()
+        st.session_state[session.READ_MAPPING] = mapping
         with st.spinner("Reading and checking …"):
             given = from_start(files)
             result = reading.read(given, mapping=mapping, isolate=True, overview=True)
             st.session_state[OVERVIEW] = overview_key(files, mapping), result.overview
             states = states_of(item for item in files if isinstance(item, Path))
-            session.adopt(session.as_loaded(result, source, states))
+            session.adopt(session.as_loaded(result, source, states, mapping))
     except InputError as error:
         session.note_failure(session.Failure(error, files, source))
     st.rerun()  # An error, too, stands above what asked for it.
@@ -177,25 +176,25 @@ def offer_data() -> None:
         st.button("Show the demo", icon=":material/draw:", on_click=session.load_demo)
 
 
-def _contract() -> None:
-    with st.expander("What a file should hold", icon=":material/help:"):
-        st.markdown(
-            "| what | in a table (.csv, .parquet, .feather, .json) | in an .npz |\n"
-            "|---|---|---|\n"
-            "| true class | `label` | `labels` |\n"
-            "| probabilities | `p_<class>`, one column a class; or one `p` = P(y = 1) | `probs` "
-            "(n, K), or `logits` |\n"
-            "| or only | `confidence` and `prediction` | `confidence` and `predictions` |\n"
-            "| or, of answers | `confidence` and `correct` (1 or 0), no class | the same |\n"
-            "| features (for *where*) | `f_0`, `f_1`, … | `features` (n, p) |\n"
-            "| or texts, whose words become features | any column of sentences | the same |\n"
-            "| split (optional) | `split`: calibration / evaluation | `split` |\n"
-            "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"
-            "| images (optional) | `file_name`: files below the table's folder, with Path | "
-            "`images` (n, h, w) uint8 |\n"
-            "| weights of rows (optional) | `sample_weight` | the same |\n\n"
-            "Any other column is kept as metadata and shown beside its row."
-        )
+def contract() -> None:
+    """List what a file should hold."""
+    st.markdown(
+        "| what | in a table (.csv, .parquet, .feather, .json) | in an .npz |\n"
+        "|---|---|---|\n"
+        "| true class | `label` | `labels` |\n"
+        "| probabilities | `p_<class>`, one column a class; or one `p` = P(y = 1) | `probs` "
+        "(n, K), or `logits` |\n"
+        "| or only | `confidence` and `prediction` | `confidence` and `predictions` |\n"
+        "| or, of answers | `confidence` and `correct` (1 or 0), no class | the same |\n"
+        "| features (for *where*) | `f_0`, `f_1`, … | `features` (n, p) |\n"
+        "| or texts, whose words become features | any column of sentences | the same |\n"
+        "| split (optional) | `split`: calibration / evaluation | `split` |\n"
+        "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"
+        "| images (optional) | `file_name`: files below the table's folder, with Path | "
+        "`images` (n, h, w) uint8 |\n"
+        "| weights of rows (optional) | `sample_weight` | the same |\n\n"
+        "Any other column is kept as metadata and shown beside its row."
+    )
 
 
 def resplit(loaded: Loaded) -> None:

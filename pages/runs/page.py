@@ -43,6 +43,31 @@ def _answer(wanted: str | None) -> RunsAnswer | None:
     return None
 
 
+def _choose_runs() -> None:
+    """Choose runs and how they are compared, and begin it."""
+    source = choose(explain=answer is None)
+    request = None if source is None else ask(source)
+    if source is None or request is None:
+        return
+    busy, asked, key = is_busy(), work(source, request), request.key(source)
+    ready = store().runs.get(key) is not None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Show" if ready else "Compare",
+            type="primary",
+            disabled=busy or (ready and wanted == key),
+            icon=":material/play_arrow:",
+            help="Something is being computed already." if busy else None,
+        )
+        if not ready:
+            st.caption(f"about {duration(asked.seconds)}, in the background; it can be cancelled")
+    if pressed:
+        _choose(key)
+        if not ready:
+            start_job(asked)
+        st.rerun()
+
+
 question(
     "Does it hold over many trainings?",
     "Every recalibrator is fitted on each run's calibration rows and measured on its evaluation "
@@ -52,30 +77,10 @@ question(
 # The comparison started last, else the one in the link.
 wanted = st.session_state.get(_SHOWN) or st.query_params.get(_PARAMETER)
 answer = _answer(wanted)
-source = choose(explain=answer is None)
-if source is not None:
-    request = ask(source)
-    busy = is_busy()
-    if request is not None:
-        asked, key = work(source, request), request.key(source)
-        ready = store().runs.get(key) is not None
-        with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button(
-                "Show" if ready else "Compare",
-                type="primary",
-                disabled=busy or (ready and wanted == key),
-                icon=":material/play_arrow:",
-                help="Something is being computed already." if busy else None,
-            )
-            if not ready:
-                st.caption(
-                    f"about {duration(asked.seconds)}, in the background; it can be cancelled"
-                )
-        if pressed:
-            _choose(key)
-            if not ready:
-                start_job(asked)
-            st.rerun()
-if answer is not None:
+if answer is None:
+    _choose_runs()
+else:
     show(answer)
+    with st.expander("Compare other runs or methods", icon=":material/tune:"):
+        _choose_runs()
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

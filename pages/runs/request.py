@@ -117,7 +117,7 @@ def ask(source: RunsSource) -> RunsRequest | None:
         offered,
         default=preselected(offered),
         **in_session(f"runs_methods_{feature_map is not None}"),
-        help="The first is the one the others are held against.",
+        help="The others are compared with the first.",
     )
     if not methods:
         st.info("Choose at least one method.", icon=":material/tune:")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from lore_core.comparison import RunsComparison
+from lore_core.comparison import RunsComparison, conclude_runs
 from lore_core.data.number_text import unbroken
 from lore_core.embedding import MapName
 from lore_core.figures import run_scatter_figure, runs_figure
@@ -22,36 +22,51 @@ from pages.runs.request import RunsAnswer
 from pages.shared.cells import show_methods
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import in_session, linked
-from pages.shared.header import plain
+from pages.shared.header import conclude, plain
 
 _BEST = "★"
 
 
 def show(answer: RunsAnswer) -> None:
-    """Show a finished comparison."""
+    """Show a finished comparison: which method is best, every run, then the table."""
     result = answer.comparison
     metrics = [metric for metric in RUNS_TABLE if metric.name in result.metrics]
-    st.subheader(f"{result.n_runs:,} runs of {plain(answer.source)}", anchor=False)
-    st.caption(plain(_what(answer)))
-    _table(result, metrics)
-    st.subheader("Run by run", anchor=False)
     shown = [metric.name for metric in metrics if less_is_better(metric.name)]
+    top, picture = st.container(key="main_answer"), st.container(key="main_picture")
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
     preferred = WORST_GROUP_GAP.name if WORST_GROUP_GAP.name in shown else shown[0]
     metric = left.selectbox(
-        "Metric", shown, index=shown.index(preferred), format_func=words_of, **linked("runs_metric")
+        "Best by",
+        shown,
+        index=shown.index(preferred),
+        format_func=words_of,
+        **linked("runs_metric"),
     )
     lines = right.toggle(
         "Join the dots of each run",
         **in_session("runs_lines"),
         help="A method that is better in nearly every run shows as lines that lean one way.",
     )
-    show_chart(runs_figure(result, metric, rows=_rows(answer), lines=lines), "runs_strip")
-    _worst_group(answer, shown)
-    st.subheader("Export", anchor=False)
-    with st.container(horizontal=True):
-        csv_button("Every run as CSV", lambda: result.runs, "runs")
-        csv_button("Means and differences as CSV", result.frame, "runs-summary")
+    conclude(top, conclude_runs(result, metric))
+    with picture:
+        rows = f"{answer.source}: {_rows(answer)}"
+        show_chart(runs_figure(result, metric, rows=rows, lines=lines), "runs_strip")
+    names = ["All metrics", "How sure is this?"]
+    names[1:1] = ["Worst group"] if MAX_GROUPWISE in shown else []
+    tabs = dict(zip(names, st.tabs(names, **linked("runs_tab")), strict=True))
+    if tabs["All metrics"].open:
+        with tabs["All metrics"]:
+            _table(result, metrics)
+            with st.container(horizontal=True):
+                csv_button("Every run as CSV", lambda: result.runs, "runs")
+                csv_button("Means and differences as CSV", result.frame, "runs-summary")
+    if "Worst group" in tabs and tabs["Worst group"].open:
+        with tabs["Worst group"]:
+            _worst_group(answer, shown)
+    if tabs["How sure is this?"].open:
+        with tabs["How sure is this?"]:
+            st.markdown(unbroken(_how_sure(result)))
+            st.markdown(plain(_what(answer)))
 
 
 def _rows(answer: RunsAnswer) -> str:
@@ -104,30 +119,26 @@ def _table(result: RunsComparison, metrics: list[Metric]) -> None:
     show_methods(
         text, metrics, {name: (paired.low[name], paired.high[name]) for name in best.index}
     )
-    st.caption(unbroken(_how_sure(result)))
+    st.caption(
+        f"Mean ± standard deviation over runs. Green: significantly lower than "
+        f"“{plain(result.methods[0])}”, amber: higher; {_BEST} significantly lower than all others."
+    )
 
 
 def _how_sure(result: RunsComparison) -> str:
-    if result.n_runs < 2:
-        return "One run has no spread: no difference can be tested."
-    first, others = result.methods[0], len(result.methods) - 1
-    if not others:
-        return f"Mean ± standard deviation over {result.n_runs:,} runs."
+    others = len(result.methods) - 1
+    if result.n_runs < 2 or not others:
+        return "One run has no spread, and one method no other: nothing can be tested."
     return (
-        f"Mean ± standard deviation over {result.n_runs:,} runs. Green: significantly lower than "
-        f"“{plain(first)}” (the 95 % t interval of the paired difference over runs excludes 0); "
-        f"amber: higher. {_BEST} lowest mean, and significantly lower than each of the other "
-        f"{others} (at 1 − 5 %/{others} each, since the best was picked by looking); a column "
-        "without a star has no clear winner. This is about other trainings of the same kind, not "
-        "other data, and about errors as observed, with noise."
+        f"Runs are pairs: “significantly” means that the t interval of the paired difference over "
+        f"{result.n_runs:,} runs leaves out 0, at 95 %, or for the best (which was picked by "
+        f"looking) at 1 − 5 %/{others} against each of the other {others}. It is about other "
+        "trainings of the same kind, not other data, and about errors as observed, with noise."
     )
 
 
 def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
     result = answer.comparison
-    if MAX_GROUPWISE not in shown:
-        return
-    st.subheader("Correlation with the worst group", anchor=False)
     left, right = st.columns([1, 1.9], gap="medium")
     others = [name for name in shown if name != MAX_GROUPWISE]
     correlation = result.correlation().reindex(others).sort_values(ascending=False).rename(words_of)
@@ -150,9 +161,9 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
             },
         )
         st.caption(
-            f"Correlation of each metric with the {MAX_GROUPWISE}, over "
-            f"{len(result.runs):,} pairs of run and method (Luo et al. 2022, Table 2). Runs and "
-            "methods are mixed: part of it is that some methods are better at everything."
+            f"Correlation with the {MAX_GROUPWISE} over {len(result.runs):,} pairs of run and "
+            "method (Luo et al. 2022, Table 2): part of it is that some methods are better at "
+            "everything."
         )
     with right:
         show_chart(run_scatter_figure(result, metric, rows=_rows(answer)), "runs_scatter")

@@ -59,9 +59,8 @@ def choose(*, explain: bool = True) -> RunsSource | None:
     kind = one_of("Runs from", kinds, label_visibility="collapsed", **in_session("runs_from"))
     if kind == _SAMPLE:
         st.caption(
-            f"{_DRAWS} draws of {_ROWS:,} made-up rows whose confidence is too high in one place "
-            "and too low in another, while every confidence bin is right on average: see what "
-            "comes out, then give your own runs."
+            f"{_DRAWS} draws of {_ROWS:,} made-up rows, overconfident in one subgroup and "
+            "underconfident in another, while every confidence bin is right on average."
         )
         return _sample()
     given = _directory() if kind == _PATH else _uploads()
@@ -112,12 +111,10 @@ def _sample() -> RunsSource:
 def _explain() -> None:
     left, right = st.columns([1.2, 1], gap="large")
     left.markdown(
-        "**One training is one draw.** A recalibrator that won on your data may have been lucky. "
-        "Train the same model several times (other seeds, other splits), save each training's "
-        "predictions, and every recalibrator is fitted and measured on every one of them.\n\n"
-        "A *directory of runs* holds two files a training, whose names differ in `_cal` and "
-        "`_test` only; the files are those of the Data page (.npz, .csv, .parquet, .feather, "
-        ".json). Ten runs say something, thirty say it well. **Sample** shows what comes out."
+        "**One training is one draw:** a recalibrator that won on your data may have been lucky. "
+        "Train the same model with ten seeds or more, save each training's predictions as a pair "
+        "of files (.npz, .csv, .parquet, …), and every recalibrator is measured on each. "
+        "**Sample** shows what comes out."
     )
     right.code(_EXAMPLE, language=None)
 

@@ -19,7 +19,7 @@ from pages.shared.files import State, arguments, states_of
 from pages.shared.store import DEMO, Loaded, store
 
 _KEY = "_loaded"
-_PARAMETER = "data"
+_PARAMETER, _COLUMNS = "data", "column"
 _CHANGED = "_files_now"
 _FAILURE = "_failure"
 _EXPORTED = "_exported"
@@ -109,6 +109,14 @@ def _show(loaded: Loaded) -> None:
     st.session_state[_KEY] = loaded
     st.session_state.pop(_FAILURE, None)
     name_in_link(_PARAMETER, loaded.key)
+    if tuple(st.query_params.get_all(_COLUMNS)) != loaded.columns:
+        st.query_params[_COLUMNS] = loaded.columns
+
+
+def linked_mapping() -> reading.ColumnMapping | None:
+    """Return the mapping in the link, where nothing was loaded with another; None without one."""
+    options = [] if is_loaded() else st.query_params.get_all(_COLUMNS)
+    return reading.parse_options(options) if options else None
 
 
 def _forget_picks() -> None:
@@ -124,7 +132,12 @@ def name_in_link(parameter: str, text: str | None) -> None:
         st.query_params[parameter] = text
 
 
-def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded:
+def as_loaded(
+    result: reading.Reading,
+    source: str,
+    files: State = (),
+    mapping: reading.ColumnMapping | None = None,
+) -> Loaded:
     """Return what was read as data to show; rows without a split are split at random."""
     dataset, whole = result.dataset, result.dataset.split is None
     return Loaded(
@@ -134,6 +147,7 @@ def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded
         notes=result.report.notes,
         warnings=result.report.warnings,
         checks=result.report.checks,
+        columns=() if mapping is None else mapping.options(),
         split_by_app=whole,
         files=files,
     )
@@ -156,8 +170,9 @@ def load_demo(name: str = "digits") -> None:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
-def _read(paths: tuple[str, ...], state: State) -> Loaded:
-    return as_loaded(reading.read(list(paths), isolate=True), " + ".join(paths), state)
+def _read(paths: tuple[str, ...], state: State, mapping: reading.ColumnMapping | None) -> Loaded:
+    result = reading.read(list(paths), mapping=mapping, isolate=True)
+    return as_loaded(result, " + ".join(paths), state, mapping)
 
 
 def ensure_loaded() -> bool:
@@ -189,9 +204,9 @@ def load_startup_data(wanted: str | None = None) -> None:
     """Show what the command line names, unless it is not what a link names."""
     paths = tuple(arguments().data)
     files = [Path(path) for path in paths]
-    st.session_state[READ_MAPPING] = None
     try:
-        loaded = _read(paths, states_of(files))
+        st.session_state[READ_MAPPING] = mapping = linked_mapping()
+        loaded = _read(paths, states_of(files), mapping)
     except InputError as error:
         note_failure(Failure(error, files, " + ".join(paths)))
         return

@@ -44,6 +44,7 @@ class Loaded:
     split_by_app: bool = False  #: True where the file named no split and rows were split at random
     files: State = ()  #: Of this machine, in the state in which they were read
     demo: str = ""  #: The name of the demo, which any server can make; empty for other data
+    columns: tuple[str, ...] = ()  #: ROLE=NAME of the mapping that the reader gave
 
     @property
     def key(self) -> str:

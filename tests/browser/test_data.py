@@ -115,6 +115,7 @@ def test_a_job_shows_its_progress_and_can_be_cancelled(open_app, tmp_path, write
     drop(app, write_classifier(tmp_path / "large.npz", 4000, 21))
     app.sees("2,000 evaluation + 2,000 calibration rows")
     app.settle()
+    app.page.get_by_role("tab", name="Feature maps").click()
     app.page.locator(".st-key-card_t-SNE-2-D button").click()
     progress = app.page.get_by_test_id("stProgress")
     expect(progress).to_contain_text("t-SNE 2-D")

@@ -50,7 +50,7 @@ def test_from_nothing_to_cancelled_to_numbers_and_back_by_the_link(open_app, run
     app.settle()
     app.button("Compare").click()
     app.drawn("runs_strip")
-    app.sees("3 runs of three_runs")
+    app.sees(re.compile("three_runs: 3 runs"))
     expect(app.page.get_by_role("button", name="Cancel")).to_have_count(0)
     saved = pd.read_csv(io.BytesIO(app.save(app.button("Every run as CSV"))[1]))
     assert saved["run"].unique().tolist() == ["seed0", "seed1", "seed2"]
@@ -63,11 +63,11 @@ def test_from_nothing_to_cancelled_to_numbers_and_back_by_the_link(open_app, run
     np.testing.assert_allclose(dots, 100 * lore_rows)
 
     app.settle()
-    app.choose("Metric", "NLL")
+    app.choose("Best by", "NLL")
     app.until_query("runs_metric", "NLL")
     app.until(lambda: "NLL" in app.read("runs_strip", TITLE), "the strip of the NLL")
 
     app.page.reload()
     app.drawn("runs_strip")
-    app.sees("3 runs of three_runs")
+    app.sees(re.compile("three_runs: 3 runs"))
     assert "NLL" in app.read("runs_strip", TITLE)

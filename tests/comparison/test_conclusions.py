@@ -3,16 +3,19 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 import lore_core as lore
 from lore_core import group_report
 from lore_core.comparison import (
+    RunsComparison,
     conclude_bandwidths,
     conclude_groups,
     conclude_recalibration,
     conclude_retraining,
+    conclude_runs,
     retraining_in_subgroup,
 )
 from lore_core.comparison.conclusions import quoted
@@ -329,3 +332,39 @@ def test_at_a_place_no_more_can_be_gained_than_is_lost(score, most):
     assert f"gains at most {most} of their" in sentence
     assert "at least 1.70 more, and takes a better model, or more rows like these." in sentence
     assert retraining_in_subgroup(None) == ""
+
+
+def runs_of(rng, means, n_runs=12, noise=0.004):
+    """Draw runs that differ, in which methods differ by ``means`` and noise of their own."""
+    training = rng.normal(0.1, 0.05, n_runs)
+    columns = {name: training + mean for name, mean in means.items()}
+    rows = [
+        {"run": f"seed{k}", "method": name, "ECE": values[k] + rng.normal(0, noise)}
+        for name, values in columns.items()
+        for k in range(n_runs)
+    ]
+    return RunsComparison(pd.DataFrame(rows))
+
+
+def test_the_best_of_runs_is_named_with_its_paired_interval():
+    found = runs_of(np.random.default_rng(2), {"as it is": 0.03, "better": 0.0, "worse": 0.05})
+    said = conclude_runs(found, "ECE")
+    gap = 100 * (found.values("ECE")["as it is"] - found.values("ECE")["better"])
+    low, high = stats.t.interval(1 - 0.05 / 2, 11, gap.mean(), stats.sem(gap))
+    assert said.is_significant
+    assert said.sentence.startswith("“better” is best by ECE")
+    assert f"“as it is” is higher by {gap.mean():.1f} points" in said.sentence
+    assert f"95 % CI {low:.1f} to {high:.1f}, paired over 12 runs" in said.sentence
+
+
+def test_runs_that_cannot_be_told_apart_are_said_to_be_alike():
+    rng = np.random.default_rng(3)
+    same = {"one": 0.0, "other": 0.0, "third": 0.0}
+    n = 400
+    wrong = sum(conclude_runs(runs_of(rng, same), "ECE").is_significant for _ in range(n))
+    assert wrong <= stats.binom.ppf(0.999, n, 0.05)
+    said = conclude_runs(runs_of(rng, {"one": 0.0, "other": 0.0, "bad": 0.2}), "ECE")
+    assert "No method is significantly best by ECE" in said.sentence
+    assert "“bad”" not in said.sentence
+    for alone in (runs_of(rng, same, n_runs=1), runs_of(rng, {"one": 0.0})):
+        assert "no method can be called best" in conclude_runs(alone, "ECE").sentence

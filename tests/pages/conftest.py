@@ -152,7 +152,7 @@ def open_page(monkeypatch):
         app = AppTest.from_file(str(APP), default_timeout=60)
         app.query_params["features"] = "PCA 2-D"  # at once, without a job in the background
         for key, value in settings.items():
-            app.query_params[key] = str(value)
+            app.query_params[key] = value if isinstance(value, list) else str(value)
         assert not POOL.is_warm, "what a test replaces would not be replaced in them"
         if dataset is not None:
             loaded = Loaded(dataset, "test", facts=("Made by a test.",))

@@ -1,9 +1,13 @@
+import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from page_names import PAGES
 
+from lore_core.cli import main
+from lore_core.data.number_text import percent
 from pages.shared.store import store
 
 DEMO = "handwritten digits"
@@ -22,6 +26,18 @@ def table_of_logits(folder: Path) -> Path:
     rows = np.column_stack([rng.normal(size=(200, 3)).round(3), rng.normal(size=(200, 2)).round(3)])
     lines = [f"{rng.integers(3)},{','.join(map(str, row))}" for row in rows]
     path.write_text("\n".join(["label,p_0,p_1,p_2,f_0,f_1", *lines]))
+    return path
+
+
+def answers(folder: Path, n=300) -> Path:
+    """Write answers of a language model whose confidence has no usual name, but two columns."""
+    rng = np.random.default_rng(0)
+    sure = rng.uniform(0.5, 1, n)
+    right = (rng.random(n) < sure).astype(int)
+    said = np.where(sure > 0.75, "likely", "85%")
+    path = folder / "answers.csv"
+    lines = [f"{k},{right[k]},{sure[k]:.3f},{said[k]},{k % 17}" for k in range(n)]
+    path.write_text("\n".join(["id,correct,token_prob,said,length", *lines, ""]))
     return path
 
 
@@ -160,3 +176,48 @@ def test_what_fails_while_other_data_are_shown(open_page, made):
     page.press("Dismiss")
     assert page.errors == []
     assert "could not be read" not in page.go("overview").text
+
+
+def test_a_refused_file_asks_which_column_is_meant_and_one_click_reads_it(open_page, tmp_path):
+    path = answers(tmp_path)
+    page = open_page("data").upload((path.name, path.read_bytes()))
+    assert "no column of true classes" in page.errors[0]
+    assert "Found 'correct'; which column is the confidence: 'token_prob' or 'said'?" in page.plain
+    (counts,) = [table for table in page.tables if "class" in table]
+    right = pd.read_csv(path)["correct"]
+    assert dict(zip(counts["class"], counts["all"], strict=True)) == {
+        str(k): n for k, n in right.value_counts().items()
+    }
+    preview = next(table for table in page.tables if isinstance(table.columns, pd.MultiIndex))
+    assert ("row id", "id") in preview
+    page.press("Read token\\_prob as the confidence")
+    assert page.errors == []
+    named = page.app.query_params["column"]
+    assert named == ["label=correct", "probabilities=token_prob", "probability_kind=correct"]
+    (command,) = page.app.get("code")
+    typed = shlex.split(command.value.replace("\\\n", ""))
+    assert main([str(path) if word == "FILE" else word for word in typed[1:]]) == 0
+    assert f"{percent(right.mean())}" in page.text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_link_with_a_mapping_reads_the_file_again(open_page, tmp_path):
+    path = answers(tmp_path)
+    mapping = ["label=correct", "probabilities=said", "probability_kind=correct"]
+    page = open_page("data", arguments=started_with(path), column=mapping)
+    assert page.errors == []
+    assert page.app.query_params["column"] == mapping
+    assert "150 evaluation + 150 calibration rows" in page.text
+    assert open_page("data", arguments=started_with(path), column=["label"]).errors
+
+
+def test_texts_beside_predictions_are_joined_and_classes_counted(open_page, tmp_path):
+    rows = table_of_logits(tmp_path).read_text().replace("p_", "logit_").splitlines()
+    main_rows = "\n".join([f"id,{rows[0]}", *(f"{k},{row}" for k, row in enumerate(rows[1:]))])
+    beside = "\n".join(["id,note", *(f"{k},of {k}" for k in range(199, -1, -1))])
+    page = open_page("data").upload(("a.csv", main_rows.encode()), ("b.csv", beside.encode()))
+    assert page.errors == []
+    assert "'b.csv' was joined to 'a.csv' by 'id'." in page.plain
+    (counts,) = [table for table in page.tables if "class" in table]
+    assert counts[["evaluation", "calibration"]].sum().tolist() == [100, 100]
+    labels = pd.Series([int(row.split(",")[0]) for row in rows[1:]]).value_counts().sort_index()
+    assert (counts["evaluation"] + counts["calibration"]).tolist() == labels.tolist()

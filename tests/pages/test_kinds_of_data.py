@@ -79,7 +79,7 @@ def test_without_features(pages_on, made):
     for name, page in pages_on(made(n_features=0)):
         assert page.errors == [], name
         if name == "data":
-            assert "No features were loaded" in page.text
+            assert "with 0 features" in page.text
         elif name != "variables":
             assert "These data hold no features" in page.text, name
         assert drawn_on(page) == figures.get(name, []), name

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from lore_core import LoRe, NoRecalibration, TemperatureScaling, compare_runs, load_runs, save_npz
+from lore_core.comparison import conclude_runs
+from lore_core.data.number_text import unbroken
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs import request
 from pages.shared.header import plain
@@ -90,14 +92,14 @@ def test_the_sample_can_be_compared(runs_page):
 def test_without_runs_it_says_what_a_directory_of_runs_is(runs_page):
     page = runs_page()
     assert page.title == "Does it hold over many trainings?"
-    assert "Train the same model several times" in page.text
+    assert "Train the same model with ten seeds" in page.text
     (example,) = page.app.get("code")
     assert "seed00_cal.npz" in example.value
     assert page.errors == []
     assert page.figures == []
 
 
-def test_the_table_is_compare_runs(runs_page, folder):
+def test_the_headline_and_the_table_are_compare_runs(runs_page, folder, open_page):
     page = choose(runs_page(folder, gamma=1.0, bins=5), **SETTINGS)
     assert "3 runs" in page.text
     assert "120 calibration + 120 evaluation rows" in page.text
@@ -125,10 +127,15 @@ def test_the_table_is_compare_runs(runs_page, folder):
         starred = shown.index[shown[metric].str.endswith("★")].tolist()
         row = best.loc[metric]
         assert starred == ([row["method"]] if row["beyond_chance"] else [])
-    correlation = page.tables[1].set_index("metric")["correlation"]
+    headline = page.app.info[0].value.replace("\\", "")
+    assert headline == unbroken(conclude_runs(expected, "max group gap").sentence)
+    link = page.app.query_params["runs"]
+    other = open_page("runs", runs=link, runs_tab="Worst group")
+    correlation = other.tables[0].set_index("metric")["correlation"]
     assert correlation["ECE"] == pytest.approx(expected.correlation()["ECE"], abs=0.005)
-    assert page.figures == ["runs_strip", "runs_scatter"]
-    assert "of 20 evaluation rows or more" in page.text
+    assert other.figures == ["runs_strip", "runs_scatter"]
+    sure = open_page("runs", runs=link, runs_tab="How sure is this?")
+    assert "of 20 evaluation rows or more" in sure.text
 
 
 def test_another_metric_and_lines(runs_page, folder):
@@ -147,7 +154,7 @@ def test_a_link_finds_the_comparison_again(runs_page, folder, open_page):
     key = page.app.query_params["runs"]
     again = open_page("runs", runs=key)
     assert again.tables[0].equals(page.tables[0])
-    assert f"3 runs of {plain(folder.name)}" in again.text
+    assert f"{folder.name}: 3 runs" in str(again.figure("runs_strip")["layout"])
     gone = open_page("runs", runs="0" * 20)
     assert "no longer kept here" in gone.text
     assert "runs" not in gone.app.query_params

@@ -34,7 +34,7 @@ def test_a_database_is_queried(open_page, tmp_path):
         answer_log(300).table.to_sql("answers", opened, index=False)
         opened.execute("CREATE TABLE sites (site)")
     before = path.read_bytes()
-    page = open_page("data")
+    page = open_page("data", data_tab="Columns and roles")
     page.app.segmented_control[0].set_value("Path").run()
     assert not page.app.text_area
     page.app.text_input[0].set_value(str(path)).run()
@@ -51,7 +51,7 @@ def test_a_database_is_queried(open_page, tmp_path):
     assert page.errors == []
     count = int((answer_log(300).table["confidence"] > 0.8).sum())
     assert f"{count} rows" in page.text
-    assert f"(SQLite), {count} rows" in page.text
+    assert f"(SQLite, {count} rows)" in page.text
     assert f"{count} rows" in page.press("Read with these roles").text
     assert path.read_bytes() == before
     kept = page.app.query_params["data"]

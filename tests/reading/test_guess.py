@@ -215,7 +215,12 @@ def test_inspect_shows_columns_before_anything_is_accepted(csv, npz):
     region = next(column for column in overview.columns if column.name == "region")
     assert (region.kind, region.n_distinct, region.role) == ("text", 2, "groups")
     assert region.examples == ("north", "south")
-    assert overview.table["role"].tolist() == ["features", "features", "groups", "metadata"]
+    assert [column.role for column in overview.columns] == [
+        "features",
+        "features",
+        "groups",
+        "metadata",
+    ]
     images = np.zeros((6, 4, 5), np.uint8)
     shown = {column.name: column for column in inspect(npz(images=images)).columns}
     assert shown["probs"].kind == "3 columns of numbers"

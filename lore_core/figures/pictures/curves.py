@@ -374,7 +374,7 @@ def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart
         title="How the errors move",
         subtitle=rows,
         how_to_read=(
-            "Dotted: some region changed since all earlier batches more than noise does in "
+            "Dotted: changed somewhere since all earlier batches by more than noise does in "
             f"{percent(level, 0)} of batches. ALCE and MLCE are larger where a batch has few rows. "
             "Bands: guaranteed bounds of the exact number."
         ),

@@ -1,6 +1,7 @@
 """The landscape: where the confidence is wrong, on a map of the features."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,45 @@ def sums_landscape_figure(
         axes=axes,
         pixel=seen.pixel_sentence,
         **look,
+    )
+
+
+def change_figure(
+    now: SumsLandscape,
+    change: Field,
+    *,
+    axes: str,
+    rows: str,
+    found: Sequence[tuple[str, Outline]] = (),
+    height: int = 480,
+) -> LandscapePicture:
+    """Raster of local errors minus earlier ones, on a scale of its own.
+
+    ``now``, ``change``: see :meth:`~lore_core.regions.SumsLandscape.change_since`. ``axes``,
+    ``rows``: name of the map, and what is compared. ``found``: as in :func:`landscape_figure`.
+    """
+    limit = shared_limit(change.signed)
+    picture = landscape_figure(
+        change,
+        now.places,
+        counts=now.counts,
+        n_total=now.sums.n_rows,
+        limit=limit,
+        rows=rows,
+        axes=axes,
+        found=found,
+        height=height,
+        title="Change of the local error",
+    )
+    return replace(
+        picture,
+        scale=ErrorScale("signed", limit, is_change=True),
+        alt=f"Change of the local error on the {axes} map; {rows}",
+        name="change",
+        how_to_read=(
+            "Red: more overconfident than before; blue: less. Pale: the 95 % interval of the "
+            "change there holds 0."
+        ),
     )
 
 

@@ -60,6 +60,7 @@ class ErrorScale:
 
     value: Value  #: SLCE on a diverging scale, or LCE on a sequential one
     limit: float  #: End of the scale
+    is_change: bool = False  #: Whether it is of errors minus earlier ones
 
     @property
     def is_signed(self) -> bool:
@@ -74,13 +75,18 @@ class ErrorScale:
     @property
     def title(self) -> str:
         """What its numbers are."""
+        if self.is_change:
+            return "change of confidence − accuracy, points"
         return f"{'confidence − accuracy' if self.is_signed else 'LCE'}, points"
 
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Values of the scale, and what is written at each."""
         if self.is_signed:
-            return gap_ticks(self.limit)
+            ticks = gap_ticks(self.limit)
+            return (
+                tuple((at, words.split("\n")[0]) for at, words in ticks) * self.is_change or ticks
+            )
         return tuple((at, points_words(at)) for at in (0.0, self.limit / 2, self.limit))
 
     def colors(self, mode: Mode) -> Scale:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,20 @@ def _strata(sums: LocalErrorSums, level: int) -> tuple[Cells, Floats]:
     return cells, np.stack([rows, right, coarse.mean_confidence_of_cells()])
 
 
+def stratified_change(before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what each stratum adds to a change, its weight, and the variance without one.
+
+    ``before``, ``after`` (3, …): rows, right ones and Σ confidence of each stratum. See
+    :func:`change_between`.
+    """
+    (n_a, right_a, sure_a), (n_b, right_b, sure_b) = before, after
+    n, right = n_a + n_b, right_a + right_b
+    at_least_one = np.maximum(n, 1)
+    weight = n_a * n_b / at_least_one
+    moved = (n_a * (sure_b - right_b) - n_b * (sure_a - right_a)) / at_least_one
+    return moved, weight, weight * right * (n - right) / (at_least_one * np.maximum(n - 1, 1))
+
+
 def change_between(
     before: LocalErrorSums, after: LocalErrorSums, *, n_draws: int = 999, random_state: int = 0
 ) -> Change:
@@ -91,12 +106,11 @@ def change_between(
     (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
     _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
     unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))
-    (n_a, right_a, confidence_a), (n_b, right_b, confidence_b) = one[:, here], two[:, there]
+    (n_a, right_a, _), (n_b, right_b, _) = one[:, here], two[:, there]
     n, right = n_a + n_b, right_a + right_b
-    weight = n_a * n_b / n
+    sums = [np.stack([of[0], of[1], of[0] * of[2]]) for of in (one[:, here], two[:, there])]
+    moved, weight, spread = stratified_change(*sums)
     expected = right * n_b / n
-    moved = weight * (confidence_b - confidence_a) - (right_b - expected)
-    spread = n_a * n_b * right * (n - right) / (n**2 * np.maximum(n - 1, 1))
     of_strata = cells.bin_index[here], cells.coordinates[here]
     members, named = _places(*of_strata, (n_a, n_b), before.width_at(level))
     variance = members @ spread
@@ -159,11 +173,81 @@ _SHOWN = ("accuracy", "mean_confidence", ECE.name, ALCE.name, MLCE_SUPPORTED.nam
 
 
 @dataclass(frozen=True)
-class Batches:
+class SummedBatches(ABC):
+    """Batches in their order, all on one map and in the same bins."""
+
+    plan: Plan
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Names of the batches in their order: as texts are, but numbers by size."""
+
+    @property
+    @abstractmethod
+    def what(self) -> str:
+        """What holds them, as a sentence names it."""
+
+    @abstractmethod
+    def sums(self, name: str) -> LocalErrorSums:
+        """Return the sums of a batch. Raises InputError if they cannot be used."""
+
+    def movement(
+        self,
+        *,
+        gamma: float = GAMMA,
+        n_draws: int = 999,
+        random_state: int = 0,
+        progress: Progress | None = None,
+    ) -> list[Watched]:
+        """Measure every batch, and compare each with all before it.
+
+        ``gamma``: bandwidth of the local metrics. ``n_draws``: simulations of a test. Raises
+        InputError if there is no batch, or ``gamma`` is less than the sums allow.
+        """
+        names, watched = self.names, []
+        if not names:
+            raise InputError(f"{self.what} must hold a batch; it has none.")
+        for step, (name, before, sums) in enumerate(self.in_turn(names)):
+            tell(progress, step / len(names), f"looking at {name}")
+            metrics = metrics_of_sums(sums, gamma=gamma).set_index("metric")
+            change = None
+            if before is not None:
+                change = change_between(before, sums, n_draws=n_draws, random_state=random_state)
+            watched.append(Watched(name, sums.n_rows, metrics, change))
+        return watched
+
+    def in_turn(
+        self, names: Sequence[str] | None = None, before: LocalErrorSums | None = None
+    ) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
+        """Yield the name of each batch, the sums of all before it (None: none) and its own.
+
+        ``names``: by default all. ``before``: the sums of those before the first of them. Raises
+        InputError if a batch is damaged, of another map, or has no rows.
+        """
+        for name in self.names if names is None else names:
+            sums = self.sums(name)
+            if not sums.n_rows:
+                raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
+            yield name, before, sums
+            before = sums if before is None else before + sums
+
+    def joined(self, names: Sequence[str], progress: Progress | None = None) -> LocalErrorSums:
+        """Return the sums of some batches together; at least one. InputError as of :meth:`sums`."""
+
+        def each() -> Iterator[LocalErrorSums]:
+            for step, name in enumerate(names):
+                tell(progress, step / len(names), f"joining {name} and those before it")
+                yield self.sums(name)
+
+        return LocalErrorSums.joined(each())
+
+
+@dataclass(frozen=True)
+class Batches(SummedBatches):
     """A directory of sums, a file a batch, all on one map and in the same bins."""
 
     directory: Path
-    plan: Plan
 
     @classmethod
     def opened(cls, directory: str | Path) -> Batches:
@@ -175,20 +259,25 @@ class Batches:
                 f"'{directory}' must be a directory of batches; it has no plan. Name the first "
                 "batches behind it: lore watch DIR 'day-*.parquet'."
             )
-        return cls(place, plan)
+        return cls(plan, place)
 
     @classmethod
     def begun(cls, directory: str | Path, plan: Plan) -> Batches:
         """Make a directory for batches. Raises InputError if it cannot be written."""
         place = made_directory(directory)
         plan.save(place / PLAN)
-        return cls(place, plan)
+        return cls(plan, place)
 
     @property
     def names(self) -> list[str]:
-        """Names of the batches in their order: as texts are, but numbers by size."""
+        """Names of the batches in their order."""
         found = (path.name.removesuffix(_SUFFIX) for path in self.directory.glob(f"*{_SUFFIX}"))
-        return sorted(found, key=_in_order)
+        return sorted(found, key=in_order)
+
+    @property
+    def what(self) -> str:
+        """The directory."""
+        return f"'{self.directory}'"
 
     def path_of(self, name: str) -> Path:
         """Return the file that holds the sums of a batch."""
@@ -239,56 +328,6 @@ class Batches:
             run.sums.save(self.path_of(name))
         return list(new)
 
-    def movement(
-        self,
-        *,
-        gamma: float = GAMMA,
-        n_draws: int = 999,
-        random_state: int = 0,
-        progress: Progress | None = None,
-    ) -> list[Watched]:
-        """Measure every batch, and compare each with all before it.
-
-        ``gamma``: bandwidth of the local metrics. ``n_draws``: simulations of a test. Raises
-        InputError if there is no batch, or ``gamma`` is less than the sums allow.
-        """
-        names, watched = self.names, []
-        if not names:
-            raise InputError(f"'{self.directory}' must hold a batch; it has none.")
-        for step, (name, before, sums) in enumerate(self.in_turn(names)):
-            tell(progress, step / len(names), f"looking at {name}")
-            metrics = metrics_of_sums(sums, gamma=gamma).set_index("metric")
-            change = None
-            if before is not None:
-                change = change_between(before, sums, n_draws=n_draws, random_state=random_state)
-            watched.append(Watched(name, sums.n_rows, metrics, change))
-        return watched
-
-    def in_turn(
-        self, names: Sequence[str] | None = None, before: LocalErrorSums | None = None
-    ) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
-        """Yield the name of each batch, the sums of all before it (None: none) and its own.
-
-        ``names``: by default all. ``before``: the sums of those before the first of them. Raises
-        InputError if a batch is damaged, of another map, or has no rows.
-        """
-        for name in self.names if names is None else names:
-            sums = self.sums(name)
-            if not sums.n_rows:
-                raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
-            yield name, before, sums
-            before = sums if before is None else before + sums
-
-    def joined(self, names: Sequence[str], progress: Progress | None = None) -> LocalErrorSums:
-        """Return the sums of some batches together; at least one. InputError as of :meth:`sums`."""
-
-        def each() -> Iterator[LocalErrorSums]:
-            for step, name in enumerate(names):
-                tell(progress, step / len(names), f"joining {name} and those before it")
-                yield self.sums(name)
-
-        return LocalErrorSums.joined(each())
-
 
 @dataclass(frozen=True)
 class Watched:
@@ -297,12 +336,23 @@ class Watched:
     name: str
     n_rows: int
     metrics: pd.DataFrame  #: Of :func:`~lore_core.mergeable.metrics_of_sums`, by name
-    change: Change | None  #: Held against all batches before; None for the first
+    change: Change | None  #: Since all batches before; None for the first
+    slice_p: float = math.nan  #: Of the test of slices; NaN where rows are known by sums alone
+
+    @property
+    def change_p(self) -> float:
+        """P-value of the test of regions; NaN for the first."""
+        return math.nan if self.change is None else self.change.p_value
 
     @property
     def p_value(self) -> float:
-        """How often chance alone shows as much; NaN for the first."""
-        return float("nan") if self.change is None else self.change.p_value
+        """How often a model that does not change shows as much; NaN for the first.
+
+        Of two tests, the lower p twice (Bonferroni).
+        """
+        if math.isnan(self.slice_p):
+            return self.change_p
+        return min(2 * min(self.change_p, self.slice_p), 1.0)
 
     def is_marked(self, level: float) -> bool:
         """Whether it changed by more than chance does in a share ``level`` of batches."""
@@ -362,6 +412,7 @@ def place_words(place: Mapping[Hashable, Any], bins: ConfidenceBins) -> str:
     return where
 
 
-def _in_order(name: str) -> list[tuple[int, int, str]]:
+def in_order(name: str) -> list[tuple[int, int, str]]:
+    """Return what names of batches are sorted by: as texts are, but numbers by size."""
     parts = re.split(r"(\d+)", name)
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]

@@ -268,11 +268,12 @@ class Plan:
         for extract in part.extracts(_BATCH_ROWS, self.columns):
             rows = self.dataset(extract)
             if rows is not None:
-                sums = self._sums_of(rows, level)
+                sums = self.sums_of_rows(rows, level)
                 level = max(level, sums.cells.level)
                 yield sums
 
-    def _sums_of(self, rows: Dataset, level: int) -> LocalErrorSums:
+    def sums_of_rows(self, rows: Dataset, level: int = 0) -> LocalErrorSums:
+        """Sum rows in memory; ``level``: one that the cells are known to come to."""
         chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
         target_rows = rows.target(chosen)
         scores = {}
@@ -344,6 +345,38 @@ def make_plan(
             "fit into memory together."
         )
     sample = checked_rows(columns, guessed, name)
+    n_places = min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
+    return plan_of_rows(
+        sample,
+        guessed,
+        target=target,
+        feature_map=feature_map,
+        n_bins=n_bins,
+        binning=binning,
+        max_cells=max_cells,
+        random_state=random_state,
+        progress=progress,
+        whence=f" from {n_places} places",
+    )
+
+
+def plan_of_rows(
+    sample: Dataset,
+    mapping: ColumnMapping,
+    *,
+    target: str = TOP_LABEL,
+    feature_map: MapName | None = None,
+    n_bins: int = N_BINS,
+    binning: Binning = "equal-width",
+    max_cells: int = MAX_CELLS,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    whence: str = "",
+) -> Plan:
+    """Make the map and bins of rows in memory; ``whence``: where they are from, in words.
+
+    The others: see :func:`make_plan`.
+    """
     if target != TOP_LABEL and target not in sample.class_names:
         raise InputError(
             f"'target' must be top-label or a class ({', '.join(sample.class_names[:10])}); got "
@@ -351,7 +384,7 @@ def make_plan(
         )
     if sample.features is None:
         raise InputError(
-            f"'{name}' must have features (columns f_*) to be summed on a map; it has none. "
+            f"'{sample.name}' must have features (columns f_*) to be summed on a map; it has none. "
             "`lore metrics --map none` measures what is global, with all rows in memory."
         )
     method = feature_map or MapName("pca", min(2, sample.features.shape[1]))
@@ -362,14 +395,13 @@ def make_plan(
         )
     made = embed(sample.features, method.method, d, random_state=random_state, progress=progress)
     chosen = TOP_LABEL if target == TOP_LABEL else sample.class_names.index(target)
-    n_places = min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
     return Plan(
-        mapping=dataclasses.replace(guessed, class_names=sample.class_names),
+        mapping=dataclasses.replace(mapping, class_names=sample.class_names),
         target=target,
         embedding=made.without_coordinates(),
         bins=confidence_bins(sample.target(chosen).confidence, n_bins, binning),
         max_cells=max_cells,
-        note=f"{made.label}, made of {len(sample):,} rows from {n_places} places",
+        note=f"{made.label}, made of {len(sample):,} rows{whence}",
     )
 
 

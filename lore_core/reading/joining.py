@@ -1,0 +1,170 @@
+"""Files of images, texts or metadata beside predictions, joined by an id column or row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.arrays import Ints
+from lore_core.data.errors import InputError, counted, short
+from lore_core.reading.columns import Columns
+from lore_core.reading.formats import half_of
+from lore_core.reading.mapping import ColumnMapping
+from lore_core.reading.roles import guess
+
+#: Roles of a file with predictions: what another file has of these is not joined.
+_OWN_ROLES = ("label", "prediction", "split", "row_id", "weight")
+
+
+def images_alone(columns: Columns) -> str | None:
+    """Return the image array of an archive without predictions, else None."""
+    if columns.format != "NPZ":
+        return None
+    mapping = guess(columns, ColumnMapping())
+    return None if mapping.probabilities else mapping.images
+
+
+def with_predictions(opened: Sequence[Columns], given: ColumnMapping) -> list[Columns]:
+    """Return the files that hold predictions; where none does, all that hold more than images."""
+    found = [columns for columns in opened if _has_predictions(columns, given)]
+    halves = [columns for columns in opened if half_of(columns.file).split]
+    return [
+        columns
+        for columns in opened
+        if not images_alone(columns)
+        and (not found or columns in found or (columns in halves and len(halves) > 1))
+    ]
+
+
+def _has_predictions(columns: Columns, given: ColumnMapping) -> bool:
+    try:
+        return bool(guess(columns, given).probabilities)
+    except InputError:  # what was named is in another file
+        return False
+
+
+def join(
+    files: Sequence[Columns], side: Columns, given: ColumnMapping, notes: list[str]
+) -> list[Columns]:
+    """Join a file to those with predictions: by an id column that both have, else row by row.
+
+    Raises InputError where neither fits exactly one file, or an id is missing or there twice.
+    """
+    of_side = guess(side, ColumnMapping())
+    key = given.row_id or of_side.row_id
+    if key in side.shapes and any(key in columns.shapes for columns in files):
+        joined = [
+            _by_id(columns, side, of_side, str(key), notes) if key in columns.shapes else columns
+            for columns in files
+        ]
+    else:
+        main = _of_as_many_rows(files, side, of_side)
+        _check_order(main, side, of_side, given)
+        notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
+        joined = [_joined(c, side, of_side, None) if c is main else c for c in files]
+    return joined
+
+
+def _of_as_many_rows(files: Sequence[Columns], side: Columns, of_side: ColumnMapping) -> Columns:
+    count = _n_rows(side)
+    fitting = [columns for columns in files if _n_rows(columns) == count]
+    hint = half_of(side.file, anywhere=True).split
+    if len(fitting) > 1:
+        fitting = [c for c in fitting if hint and half_of(c.file, anywhere=True).split == hint]
+    if len(fitting) != 1:
+        rows = ", ".join(f"'{columns.file}' {_n_rows(columns):,}" for columns in files)
+        what = "images" if of_side.images else "rows without predictions"
+        raise InputError(
+            f"'{side.file}' holds {count:,} {what}, which must belong to exactly one file of as "
+            f"many rows, or share an id column (id, row_id) with it; rows: {rows}. Name it after "
+            "its file, or name the column as row_id."
+        )
+    return fitting[0]
+
+
+def _n_rows(columns: Columns) -> int:
+    # (Names of classes and the like are shorter than rows.)
+    return max((shape[0] for shape in columns.shapes.values() if shape), default=0)
+
+
+def _check_order(
+    main: Columns, side: Columns, of_side: ColumnMapping, given: ColumnMapping
+) -> None:
+    """Compare labels stored in both, which prove the order, if both write them alike."""
+    label, own = of_side.label, guess(main, given).label
+    if not label or not own or side.kinds[label] != main.kinds[own]:
+        return
+    beside, expected = side.series(label), main.series(own)
+    differ = np.flatnonzero((beside.astype(str) != expected.astype(str)).to_numpy())
+    if len(differ):
+        row = int(differ[0])
+        raise InputError(
+            f"'{side.file}' is not in the row order of '{main.file}': its label at "
+            f"{side.where(row)} is {beside.iloc[row]!s}, not {expected.iloc[row]!s}. Save both in "
+            "the same order, or with an id column."
+        )
+
+
+def _by_id(
+    main: Columns, side: Columns, of_side: ColumnMapping, key: str, notes: list[str]
+) -> Columns:
+    ids, wanted = (columns.series(key).astype(str) for columns in (side, main))
+    if ids.duplicated().any():
+        twice = short(ids[ids.duplicated()].iloc[0])
+        raise InputError(
+            f"{side.called(key)} must name each row once to be joined; '{twice}' is there twice. "
+            "Drop one of the rows."
+        )
+    rows = pd.Index(ids).get_indexer(pd.Index(wanted))
+    n_missing = int((rows < 0).sum())
+    if n_missing and (n_missing == len(rows) or _has_arrays(side, of_side)):
+        first = short(wanted.iloc[int((rows < 0).argmax())])
+        raise InputError(
+            f"'{side.file}' must have a row for each '{key}' of '{main.file}'; it has none for "
+            f"'{first}' ({counted(n_missing, 'such row')}). Add them, or join row by row."
+        )
+    missing = f"; {counted(n_missing, 'row')} without one" if n_missing else ""
+    notes.append(f"'{side.file}' was joined to '{main.file}' by '{key}'{missing}.")
+    return _joined(main, side, of_side, rows)
+
+
+def _has_arrays(side: Columns, of_side: ColumnMapping) -> bool:
+    return any(len(side.shapes[name]) > 1 for name in _new(side, of_side))
+
+
+def _new(side: Columns, of_side: ColumnMapping) -> list[str]:
+    own = {getattr(of_side, role) for role in _OWN_ROLES}
+    return [name for name in side.names if name not in own]
+
+
+def _joined(main: Columns, side: Columns, of_side: ColumnMapping, rows: Ints | None) -> Columns:
+    """Add the columns of ``side``: of its ``rows`` (−1: none), or of all in their order."""
+    new = [name for name in _new(side, of_side) if name not in main.shapes]
+    n = _n_rows(main)
+
+    def load(name: str) -> Any:
+        if name not in new:
+            return main.load(name)
+        values = side.load(name)
+        if rows is None or len(values) != _n_rows(side):
+            return values
+        if isinstance(values, pd.Series):
+            return values.reset_index(drop=True).reindex(rows).reset_index(drop=True)
+        return values[rows]
+
+    def shape_of(name: str) -> tuple[int, ...]:
+        shape = side.shapes[name]
+        return (n, *shape[1:]) if shape[:1] == (_n_rows(side),) else shape
+
+    return replace(
+        main,
+        shapes={**main.shapes, **{name: shape_of(name) for name in new}},
+        kinds={**main.kinds, **{name: side.kinds[name] for name in new}},
+        parents={**main.parents, **{k: v for k, v in side.parents.items() if k in new}},
+        load=load,
+        feature_names=main.feature_names or side.feature_names,
+    )

@@ -1,0 +1,119 @@
+"""Other mappings of a file that cannot be read as it is: each was tried and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from lore_core.data.errors import InputError
+from lore_core.reading.assemble import assemble
+from lore_core.reading.checks import check_data
+from lore_core.reading.columns import Columns
+from lore_core.reading.file_rows import read_rows
+from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
+from lore_core.reading.roles import CORRECT_NAMES, columns_called, guess
+
+#: Most suggestions, and columns that are tried for a role.
+_MOST, _TRIED = 4, 8
+_WORDS = {
+    "correct": "the confidence",
+    "confidence": "the confidence",
+    "positive": "P(y = 1)",
+    "logits": "logits",
+    "probabilities": "probabilities",
+}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A mapping that reads the file."""
+
+    role: str  #: What it changes
+    words: str  #: As what is read: ```token_prob` as the confidence``
+    column: str  #: The column it names, if one
+    mapping: ColumnMapping
+
+
+def suggest(columns: Columns, given: ColumnMapping) -> tuple[Suggestion, ...]:
+    """Return other mappings with which a file reads; none where it reads as given."""
+    if _reads(columns, given):
+        return ()
+    try:
+        known = guess(columns, given)
+    except InputError:
+        given = ColumnMapping(table=given.table, query=given.query)
+        known = guess(columns, given)
+        if _reads(columns, given):
+            return (Suggestion("label", "with guessed roles", "", given),)
+    found: list[Suggestion] = []
+    for role, words, column, change in _changes(columns, known):
+        mapping = replace(given, **change)
+        is_new = role != "probabilities" or column not in [item.column for item in found]
+        if is_new and (not found or role == found[0].role) and _reads(columns, mapping):
+            found.append(Suggestion(role, words, column, mapping))
+        if len(found) == _MOST:
+            break
+    return tuple(found)
+
+
+def question(found: tuple[Suggestion, ...], known: ColumnMapping) -> str:
+    """Ask which of some suggestions is meant."""
+    named = [f"'{item.column}'" for item in found]
+    label = found[0].mapping.label or known.label
+    choice = f"{', '.join(named[:-1])} or {named[-1]}" if len(named) > 1 else named[0]
+    if found[0].role == "probabilities":
+        return f"Found '{label}'; which column is {found[0].words.split(' as ')[-1]}: {choice}?"
+    if found[0].role == "label":
+        return f"Which column is the true class: {choice}?"
+    return "It reads another way:"
+
+
+def _reads(columns: Columns, mapping: ColumnMapping) -> bool:
+    try:
+        used = guess(columns, mapping)
+        dataset, _ = assemble([read_rows(columns, used)], name=columns.file)
+        check_data(dataset, mapping.accept or (), kind=used.probability_kind)
+    except InputError:
+        return False
+    return True
+
+
+def _changes(
+    columns: Columns, known: ColumnMapping
+) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield what may be meant otherwise, the likeliest first: role, words, column, change."""
+    flat = [n for n in columns.names if columns.flat(n) and columns.kinds[n] != "other"]
+    names = known.probabilities or ()
+    label = known.label or columns_called(columns, CORRECT_NAMES)
+    if label and not names:
+        known = replace(known, label=label)
+        for name in [n for n in flat if _can_be_confidence(columns, n, known)][:_TRIED]:
+            for kind in ("correct", "confidence", "positive"):
+                change = {"label": label, "probabilities": name, "probability_kind": kind}
+                yield "probabilities", f"{name} as {_WORDS[kind]}", name, change
+    for kind in PROBABILITY_KINDS if names else ():
+        if kind != known.probability_kind:
+            other = {"probabilities": names, "probability_kind": kind}
+            yield "probability_kind", f"as {_WORDS[kind]}", names[0], other
+    if known.split:
+        yield "split", f"without '{known.split}' as split", known.split, {"split": ""}
+    if known.weight:
+        yield "weight", f"without '{known.weight}' as weight", known.weight, {"weight": ""}
+    for name in [n for n in flat if _can_be_label(columns, n, known)][:_TRIED]:
+        yield "label", f"{name} as the true class", name, {"label": name}
+    for name in known.features or ():
+        left = tuple(n for n in known.features or () if n != name)
+        yield "features", f"without '{name}' as feature", name, {"features": left}
+
+
+def _can_be_confidence(columns: Columns, name: str, known: ColumnMapping) -> bool:
+    return name not in (known.label, known.split, known.row_id) and columns.kinds[name] != "date"
+
+
+def _can_be_label(columns: Columns, name: str, known: ColumnMapping) -> bool:
+    values: pd.Series[Any] = columns.series(name)
+    used = (known.label, known.split, known.row_id, *(known.probabilities or ()))
+    return name not in used and 2 <= values.nunique() <= 50 and not values.isna().any()

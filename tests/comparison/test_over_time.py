@@ -1,0 +1,117 @@
+"""Changes between batches of rows: the planted one is named, and no other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lore_core import Dataset, InputError, demo
+from lore_core.comparison import RowBatches, conclude_batches
+from lore_core.mergeable import Watched, change_between, metrics_of_sums
+
+LEVEL = 0.01
+
+
+def batches_of(rows):
+    return RowBatches.of(rows, rows.metadata["day"])
+
+
+def watched_of(batches, n_draws=199):
+    found = []
+    for k, (name, before, sums) in enumerate(batches.in_turn()):
+        change = None if before is None else change_between(before, sums, n_draws=n_draws)
+        p = np.nan if change is None else batches.changes_of(k)[0].p_value
+        found.append(Watched(name, sums.n_rows, metrics_of_sums(sums), change, p))
+    return found
+
+
+def conclusion_of(rows):
+    batches = batches_of(rows)
+    return conclude_batches(batches, watched_of(batches), LEVEL).sentence
+
+
+def gap(rows, chosen):
+    return 100 * float((rows.confidence - rows.outcome)[chosen].mean())
+
+
+def test_the_planted_change_is_named_with_its_numbers():
+    rows = demo.batches()
+    day, weather = rows.metadata["day"].to_numpy(), rows.metadata["weather"].to_numpy()
+    since = (day >= "day-07") & (weather == "rain")
+    said = conclusion_of(rows)
+    assert said.startswith(f"Since day-07 overconfident by {gap(rows, since):.0f} points on ")
+    assert f"on {since.sum():,} rows with weather rain (" in said
+
+
+def test_the_simultaneous_interval_holds_the_planted_change():
+    held = []
+    for seed in range(8):
+        batches = batches_of(demo.batches(8, 800, changed=5, random_state=seed))
+        found = batches.changes(batches.batch < 4, batches.batch >= 4)
+        (rain,) = [item for item in found if item.name == "rows with weather rain"]
+        held.append(rain.low <= 0.2 <= rain.high)
+    assert all(held)
+
+
+@pytest.mark.parametrize(
+    ("last", "start"), [(10, "Since day-07"), (7, "In day-07, but not since,")]
+)
+def test_a_change_that_has_not_stayed_is_not_said_to_have(last, start):
+    rows, fair = demo.batches(overconfidence=0.4), demo.batches(changed=None)
+    changed = rows.metadata["day"].to_numpy() <= f"day-{last:02d}"
+    labels = np.where(changed, rows.labels, fair.labels)
+    assert np.array_equal(rows.predictions, fair.predictions)
+    assert conclusion_of(replace(rows, labels=labels)).startswith(f"{start} overconfident by")
+
+
+def test_words_of_texts_name_a_change():
+    rng = np.random.default_rng(5)
+    n = 4000
+    day = np.where(np.arange(n) < n // 2, "1", "2")
+    train, bus = "a late train from the north", "some bus or other to town"
+    about = rng.choice([train, bus], n, p=[0.3, 0.7])
+    texts = [f"{text} number {k} as asked" for k, text in enumerate(about)]
+    right = rng.random(n) < 0.8 - 0.2 * ((day == "2") & (about == train))
+    made = Dataset(
+        np.full(n, 0.8),
+        np.where(right, 1, 0),
+        metadata={"day": day, "request": texts},
+        name="asked",
+    )
+    said = conclusion_of(made)
+    assert said.startswith("Since 2 overconfident by")
+    assert "in request" in said
+    assert any(f"“{word}”" in said for word in train.split())
+
+
+def test_batches_of_a_model_that_does_not_change_are_seldom_marked():
+    rng, n_days, ps = np.random.default_rng(0), 6, []
+    for seed in range(30):
+        rows = demo.batches(n_days, 500, changed=None, random_state=seed)
+        sure = rng.uniform(0.9, 0.99, len(rows))  # where few rows are wrong, z is least normal
+        right = rng.random(len(rows)) < sure
+        table = np.where(rows.predictions[:, None] == [0, 1], sure[:, None], 1 - sure[:, None])
+        labels = np.where(right, rows.predictions, 1 - rows.predictions)
+        batches = batches_of(replace(rows, probabilities=table, labels=labels))
+        ps += [(batches.changes_of(k) or [None])[0] for k in range(1, n_days)]
+    ps = np.array([1.0 if of is None else of.p_value for of in ps])
+    assert (ps <= 0.05).sum() <= stats.binom.ppf(0.999, len(ps), 0.05)
+    assert (ps <= LEVEL / 2).sum() <= stats.binom.ppf(0.999, len(ps), LEVEL / 2)
+
+
+def test_more_rows_where_errors_were_large_before_are_no_change():
+    rows = demo.batches(2, 6000, changed=1, overconfidence=0.3)
+    day, weather = rows.metadata["day"].to_numpy(), rows.metadata["weather"].to_numpy()
+    rainy = (day == "day-02") | (weather != "rain") | (np.arange(len(rows)) % 4 == 0)
+    batches = batches_of(rows.rows(rainy))
+    later = batches.batch == 1
+    assert abs(gap(batches.rows, later) - gap(batches.rows, ~later)) > 3
+    assert batches.changes(~later, later)[0].p_value > 0.05
+
+
+def test_rows_with_weights_are_refused_and_names_are_in_order():
+    rows = demo.batches(2, 60)
+    with pytest.raises(InputError, match="no weights"):
+        RowBatches.of(replace(rows, weights=np.arange(1, len(rows) + 1.0)), rows.metadata["day"])
+    assert RowBatches.of(rows, ["b10"] * 60 + ["b9"] * 60).names == ["b9", "b10"]
