@@ -25,7 +25,6 @@ from lore_core.data.errors import InputError
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
-from lore_core.regions.subgroups.saved import describe_measured
 
 against_option = click.option(
     "--against",
@@ -75,6 +74,8 @@ def subgroups(
 
 
 def _measured(given: ViewOptions, saved: list[regions.SavedSubgroup], progress: Progress) -> Output:
+    from lore_core.regions.subgroups.saved import describe_measured
+
     view = source.open_view(replace(given, maps=("none",)), progress)
     table = regions.measure_subgroups(view.evaluation, saved, target=view.target)
     sentence = describe_measured(table)
