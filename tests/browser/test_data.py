@@ -38,6 +38,7 @@ def test_a_pair_of_files_takes_the_place_of_what_was_shown_and_stays(
     key = app.query()["data"]
     app.go("Overview")
     app.sees("130 evaluation + 60 calibration rows")
+    app.page.get_by_role("tab", name="All metrics").click()
     app.sees(re.compile("n = 130 evaluation rows"))
     app.go("Landscape")
     app.drawn("landscape")
@@ -75,6 +76,7 @@ def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path
     app.go("Overview")
     app.sees(re.compile(r"truncated\.npz could not be read .*: the pages still show small"))
     app.sees("900 evaluation + 500 calibration rows")
+    app.page.get_by_role("tab", name="All metrics").click()
     app.sees(re.compile("n = 900 evaluation rows"))
 
 

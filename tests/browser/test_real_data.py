@@ -20,7 +20,7 @@ def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
     app.sees("10,000 evaluation + 30,000 calibration rows")
     app.settle()
     key = app.query()["data"]
-    app.open("overview", data=key, gamma=0.2, features="PCA 2-D")
+    app.open("overview", data=key, gamma=0.2, features="PCA 2-D", overview_tab="All metrics")
     app.sees(re.compile("n = 10,000 evaluation rows"))
     accuracy = app.page.get_by_test_id("stMetric").filter(has_text="Accuracy")
     expect(accuracy).to_contain_text("91.0 %")  # .9105, as the file's README has it

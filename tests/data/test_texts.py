@@ -34,7 +34,7 @@ SHARES = {
         (written.with_points(-0.004), "−0.4 points"),
         (written.points_words(0.0, 1), "0"),
         (written.interval_words(-0.001, 0.153), "0 to 15"),
-        (written.gap_words(0.099, 0.0741, 0.1266), "+9.9 points (95 %: +7.4 to +12.7)"),
+        (written.gap_words(0.099, 0.0741, 0.1266), "+9.9 points (95 % CI +7.4 to +12.7)"),
         (written.gap_words(-0.02), "−2.0 points"),
         (written.p_words(0.00099), "< 0.001"),
         (written.p_words(0.0123), "0.012"),

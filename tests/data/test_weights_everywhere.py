@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 import lore_core as lore
 from lore_core import comparison, inference, metrics, recalibration, regions
 from lore_core.recalibration.registry import own_recalibrators
+from lore_core.regions.variables.attributes import Predicate
 from tests.data.test_weights import some_rows
 
 DECISION = Path(__file__).parents[2] / "docs/decisions.md"
@@ -77,7 +78,8 @@ AS_REPEATED = {
     "compare_groups": lambda r: comparison.compare_groups({"as it is": r}, r.groups["site"])["gap"],
     "compare_rewards": lambda r: comparison.compare_rewards({"a": r}, [1.5, 2.0])["a"].reward,
     "describe_rows": lambda r: re.findall(
-        "promised .*? %, got .*? %", comparison.describe_rows("all", r, local_of(r), EVERY(r))
+        "mean confidence .*? %, accuracy .*? %",
+        comparison.describe_rows("all", r, local_of(r), EVERY(r)),
     ),
     "error_field": call(lore.error_field, z, get=SIGNED, **COARSE),
     "expected_calibration_error": call(lore.expected_calibration_error),
@@ -98,6 +100,9 @@ AS_REPEATED = {
     "maximum_calibration_error": call(lore.maximum_calibration_error, n_bins=3),
     "maximum_local_calibration_error": call(lore.maximum_local_calibration_error, z),
     "maximum_mean_calibration_error": call(recalibration.maximum_mean_calibration_error),
+    "measure_subgroups": lambda r: regions.measure_subgroups(
+        r, [regions.SavedSubgroup((Predicate("site", "a"),))]
+    )["gap"],
     "negative_log_likelihood": probabilities_and_labels(lore.negative_log_likelihood),
     "region_report": call(lore.region_report, first_bin, get=attrgetter("gap")),
     "reliability_table": call(lore.reliability_table, get=attrgetter("accuracy")),
@@ -181,8 +186,8 @@ REFUSED = {
 }
 #: Tested where they are: pages, report, files, runs and scikit-learn's classifier.
 ELSEWHERE = {
-    "Dashboard", "Dataset", "LoReClassifier", "compare_runs", "landscape", "launch", "save_npz",
-    "write_report",
+    "Dashboard", "Dataset", "LoReClassifier", "compare_runs", "identified", "landscape", "launch",
+    "save_npz", "saved_subgroups", "write_report",
 }  # fmt: skip
 #: They count rows, whatever these weigh, or choose some of them; the decision says why.
 BY_ROWS = {

@@ -154,8 +154,8 @@ def test_what_is_planted_is_found_where_it_is_and_named():
         own = lore.expected_calibration_error(target_rows.confidence, target_rows.outcome)
         assert plain["ece"].iloc[k] == own
     said = describe_classes(table)
-    assert said.startswith("Mend “1” first: its probability is off by ")
-    assert "points too seldom." in said
+    assert said.startswith("The worst class is “1”: its probability is off by ")
+    assert "points too low." in said
     assert "“1” is the furthest off at " in said
     assert "significant by themselves" in chance.sentence
 

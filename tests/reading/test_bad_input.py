@@ -185,7 +185,7 @@ def test_files_that_are_not_there(tmp_path):
     upload.name = "runs.csv"
     with pytest.raises(InputError, match="is not text"):
         inspect(upload)
-    with pytest.raises(InputError, match="'features' must lie within"):
+    with pytest.raises(InputError, match="'features' must be finite, within"):
         Dataset([[0.5, 0.5]], [0], [[-1e308]])
 
 
