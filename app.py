@@ -53,6 +53,7 @@ def show() -> None:
     )
     shared = Path(__file__).parent / "pages" / "shared"
     st.html(shared / "style.css")
+    st.html(shared / "undo.html", unsafe_allow_javascript=True)
     st.logo(str(shared / "logo.svg"), size="large")
     pages = [
         st.Page(
