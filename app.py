@@ -88,6 +88,7 @@ def show() -> None:
                 return
         with page_slot(_say_how_many_come_before, is_step=is_step):
             page.run()
+        controls.note_changes()  # of controls that were not there before
         prefetch()
         trim_memory()
     except InputError as error:
