@@ -236,7 +236,7 @@ def test_rows_have_the_colour_of_a_column_until_it_is_undone(app, dataset):
     assert legend.all_inner_texts() == names
     app.settle()
     app.page.keyboard.press("Control+z")
-    app.until(lambda: not app.seen("m.scene.colored"), "the error's colours again")
+    app.seen("!m.scene.colored")
     app.until_query("color", None)
     app.settle()
     expect(app.button("Undo")).to_be_disabled()
