@@ -153,11 +153,12 @@ one is listed of which a quarter of the larger of the two lies in both, and how 
 
 def remaining_section(run: Runs) -> str:
     """Search again after a global method."""
-    rows = []
+    rows, n_models = [], []
     for name, n in _DETECTED:
         for exponent in (1.0, 1.6, 2.5):
             calibrated = run.run(remaining_verdict, 200, name, n, exponent, 0.0, 0.0)
             planted = run.run(remaining_verdict, 100, name, n, exponent, 0.1, 0.2)
+            n_models.append([len(calibrated), len(planted)])
             rows.append(
                 [
                     name,
@@ -180,7 +181,7 @@ calibrates it. Half of the rows are calibration rows; the method is chosen and f
 search runs on the others. How often, in %, a subgroup is listed after it (at most 4 %), or all rows
 are called wrong (at most 1 %, and what the fitted number is off by); and how often a slice of a
 tenth of the rows that is overconfident by 20 points besides is found, by half of the larger of the
-two. 200 and 100 models each.
+two. {" and ".join(_number(list(counts)) for counts in zip(*n_models, strict=True))} models each.
 
 {markdown_table(head, rows)}
 """
