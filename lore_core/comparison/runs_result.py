@@ -87,7 +87,7 @@ class RunsComparison:
         return PairedDifference(mean, mean - half, mean + half)
 
     def best(self, level: float = 0.95) -> pd.DataFrame:
-        """Name the method with the lowest mean of each metric, and say if that is beyond chance.
+        """Name the method with the lowest mean of each metric, and say if that is significant.
 
         One row an error metric: ``method``, ``next_best``, the mean ``difference`` to that one with
         its interval ``low, high``, and ``beyond_chance``: whether the intervals to *all* other

@@ -344,7 +344,7 @@ def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
     if two.mean() - one.mean() > _SURE * error > 0:
         return Check(
             name,
-            f"Calibration rows are better predicted than evaluation rows, beyond chance (NLL "
+            f"Calibration rows are better predicted than evaluation rows, significantly (NLL "
             f"{one.mean():.3f} and {two.mean():.3f}): were they used in training, or are the "
             "halves swapped? Recalibrators then learn too little doubt.",
             "look",

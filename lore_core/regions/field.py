@@ -424,14 +424,14 @@ class SumsLandscape:
     def sentence(self) -> str:
         """Mean confidence and accuracy, and how far the gap differs across the map."""
         table, k = self.sums.reliability, self.bin_index
-        count, got, promised = self.sums.n_rows, self.sums.accuracy, self.sums.mean_confidence
+        count, right, mean = self.sums.n_rows, self.sums.accuracy, self.sums.mean_confidence
         if k is not None:
-            count, got, promised = table.count[k], table.accuracy[k], table.confidence[k]
+            count, right, mean = table.count[k], table.accuracy[k], table.confidence[k]
         return describe_gaps(
             self.bin_name,
             int(count),
-            float(promised),
-            float(got),
+            float(mean),
+            float(right),
             self.values.mean_signed.value[self.supported],
             float(1 - self.counts[self.supported].sum() / count),
             gamma=self.gamma,
@@ -446,8 +446,8 @@ class SumsLandscape:
         what = "the error at a node" if of_nodes else "the mean error of a cell's rows"
         half, most = float(np.median(self.uncertainty)), float(self.uncertainty.max())
         return (
-            f"Surely {what} is no more than {with_points(most, 1)} from what is shown, and of half "
-            f"of them no more than {points_words(half, 2)}."
+            f"It is guaranteed that {what} is no more than {with_points(most, 1)} from what is "
+            f"shown, and of half of them no more than {points_words(half, 2)}."
         )
 
     @property

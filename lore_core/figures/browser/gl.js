@@ -55,7 +55,7 @@ vec3 color_of(float error) {
   return texelFetch(colors, ivec2(int(share * 255.0 + 0.5), 0), 0).rgb;
 }
 void main() {
-  // Bits of a row: 1 shown, 2 beyond chance, 4 selected, 8 its own error is known, 16 it is too
+  // Bits of a row: 1 shown, 2 significant, 4 selected, 8 its own error is known, 16 it is too
   // lonely to have one.
   if ((flags & 1u) == 0u || (chosen > 1.5 && (flags & 4u) == 0u)) {
     gl_Position = vec4(2.0, 2.0, 2.0, 1.0);

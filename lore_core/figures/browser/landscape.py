@@ -146,9 +146,9 @@ class LiveLandscape:
     map_key: str  #: Names the map; where it changes the view starts anew
     layer: Layer = "field"  #: What is drawn
     bin_index: int | None = None  #: The confidence bin that is shown
-    #: Where most rows are beyond chance; all else is paler. None: nothing is known.
+    #: Where most rows are in significant subgroups; all else is paler. None: nothing is known.
     vivid: Outline | None = None
-    inside: NDArray[np.bool_] | None = None  #: (n,); rows that are beyond chance
+    inside: NDArray[np.bool_] | None = None  #: (n,); rows in significant subgroups
     only: bool = False  #: Whether no other rows are shown
     #: What each outlined region is called in words, by its name.
     titles: Mapping[str, str] = attribute(default_factory=dict)

@@ -141,7 +141,7 @@ class Total:
 
     @property
     def low(self) -> Floats:
-        """Surely no more than the sum, (t,)."""
+        """Guaranteed lower bound of the sum, (t,)."""
         if not self.anywhere:
             return self._between * self.factors.least
         # The shares of the corners add up to less than 1 within the cell.
@@ -150,7 +150,7 @@ class Total:
 
     @property
     def high(self) -> Floats:
-        """Surely no less, (t,)."""
+        """Guaranteed upper bound, (t,)."""
         far = self.corners.max(axis=1) if self.anywhere else self._between
         return np.asarray(far * self.factors.most + self.near_most)
 
