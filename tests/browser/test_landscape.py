@@ -377,6 +377,7 @@ ROUNDS = 3
 
 
 def test_changes_move_nothing_and_a_link_keeps_all(app):
+    app.drawn("chooser")
     app.map.focus()
     for key in ("+", "+", "+", "ArrowLeft", "ArrowUp"):
         app.page.keyboard.press(key)

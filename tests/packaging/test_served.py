@@ -304,7 +304,7 @@ def test_a_link_leads_to_an_upload_after_the_server_was_killed(serve):
     process, url = serve()
     with Reader(url) as reader:
         page = reader.upload(reader.open("", gamma=0.4), "mine.npz", content.getvalue())
-        assert "kept on the disk of the machine" in page.text
+        assert "stay on this machine's disk" in page.text.replace("\\", "")
         link = reader.link
     process.kill()
     process.wait()
