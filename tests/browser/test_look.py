@@ -14,7 +14,7 @@ FIGURES = dict.fromkeys(PAGES, ()) | {
     "landscape": ["landscape", "chooser"],
     "overview": ["reliability"],
     "variables": ["along", "grid"],
-    "bandwidth": ["curve", "suggestion"],
+    "bandwidth": ["curve"],
     "recalibrate": ["landscape_before", "landscape_after", "reliability_before"],
     "fairness": ["group_chart", "group_before", "group_after"],
     "decisions": ["reward"],
