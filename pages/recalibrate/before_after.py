@@ -47,7 +47,7 @@ class Pair:
 def compare_maps(view: View, result: Comparison, measured_on: str) -> Pair:
     """Show two methods' landscapes at one scale; the reader chooses the methods and the rows."""
     pictures = st.container()
-    head = st.columns([2, 2, 1.6, 1.6, 1.2], vertical_alignment="bottom")
+    head = st.columns([2, 2, 1.5, 1.7, 1.8], vertical_alignment="bottom")
     before, after = pair_controls(result, head[0], head[1])
     first = result.summaries[before].local
     assert first is not None
