@@ -145,8 +145,8 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
     changed = {name: of for name, of in chosen.items() if (of or ()) != guessed[name]}
     # What was not changed is guessed again, but for the roles that rest on each other.
     needed = ("label", "probabilities", "prediction", "probability_kind")
-    kept = {name: of for name, of in chosen.items() if name in changed or name in needed}
-    return replace(st.session_state.get(READ_MAPPING) or ColumnMapping(), **kept, accept=None)
+    roles = {name: of for name, of in chosen.items() if name in changed or name in needed}
+    return replace(st.session_state.get(READ_MAPPING) or ColumnMapping(), **roles, accept=None)
 
 
 def _query_box(files: list[Any], source: str) -> None:

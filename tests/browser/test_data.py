@@ -53,7 +53,7 @@ def test_a_pair_of_files_takes_the_place_of_what_was_shown_and_stays(
         second.drawn("landscape")
 
 
-def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path, write_classifier):
+def test_a_bad_file_gets_a_sentence_and_changes_nothing(open_app, tmp_path, write_classifier):
     bad = tmp_path / "truncated.npz"
     good = write_classifier(tmp_path / "good.npz", 200, 3).read_bytes()
     bad.write_bytes(good[: len(good) // 2])

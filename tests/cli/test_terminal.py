@@ -116,11 +116,11 @@ class TestExitCodes:
             main(["subgroups", file])
 
     def test_a_warning_is_one_line(self, monkeypatch, file, run):
-        said = subgroups.described
+        original = subgroups.described
 
         def described(*arguments):
             warnings.warn("Files were damaged.", RuntimeWarning, stacklevel=2)
-            return said(*arguments)
+            return original(*arguments)
 
         monkeypatch.setattr(subgroups, "described", described)
         with warnings.catch_warnings():

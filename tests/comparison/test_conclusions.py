@@ -348,23 +348,23 @@ def runs_of(rng, means, n_runs=12, noise=0.004):
 
 def test_the_best_of_runs_is_named_with_its_paired_interval():
     found = runs_of(np.random.default_rng(2), {"as it is": 0.03, "better": 0.0, "worse": 0.05})
-    said = conclude_runs(found, "ECE")
+    conclusion = conclude_runs(found, "ECE")
     gap = 100 * (found.values("ECE")["as it is"] - found.values("ECE")["better"])
     low, high = stats.t.interval(1 - 0.05 / 2, 11, gap.mean(), stats.sem(gap))
-    assert said.is_significant
-    assert said.sentence.startswith("“better” is best by ECE")
-    assert f"“as it is” is higher by {gap.mean():.1f} points" in said.sentence
-    assert f"95 % CI {low:.1f} to {high:.1f}, paired over 12 runs" in said.sentence
+    assert conclusion.is_significant
+    assert conclusion.sentence.startswith("“better” is best by ECE")
+    assert f"“as it is” is higher by {gap.mean():.1f} points" in conclusion.sentence
+    assert f"95 % CI {low:.1f} to {high:.1f}, paired over 12 runs" in conclusion.sentence
 
 
-def test_runs_that_cannot_be_told_apart_are_said_to_be_alike():
+def test_no_method_is_called_best_of_runs_that_do_not_differ():
     rng = np.random.default_rng(3)
     same = {"one": 0.0, "other": 0.0, "third": 0.0}
     n = 400
     wrong = sum(conclude_runs(runs_of(rng, same), "ECE").is_significant for _ in range(n))
     assert wrong <= stats.binom.ppf(0.999, n, 0.05)
-    said = conclude_runs(runs_of(rng, {"one": 0.0, "other": 0.0, "bad": 0.2}), "ECE")
-    assert "No method is significantly best by ECE" in said.sentence
-    assert "“bad”" not in said.sentence
+    conclusion = conclude_runs(runs_of(rng, {"one": 0.0, "other": 0.0, "bad": 0.2}), "ECE")
+    assert "No method is significantly best by ECE" in conclusion.sentence
+    assert "“bad”" not in conclusion.sentence
     for alone in (runs_of(rng, same, n_runs=1), runs_of(rng, {"one": 0.0})):
         assert "no method can be called best" in conclude_runs(alone, "ECE").sentence

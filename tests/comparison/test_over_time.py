@@ -39,9 +39,9 @@ def test_the_planted_change_is_named_with_its_numbers():
     rows = demo.batches()
     day, weather = rows.metadata["day"].to_numpy(), rows.metadata["weather"].to_numpy()
     since = (day >= "day-07") & (weather == "rain")
-    said = conclusion_of(rows)
-    assert said.startswith(f"Since day-07 overconfident by {gap(rows, since):.0f} points on ")
-    assert f"on {since.sum():,} rows with weather rain (" in said
+    conclusion = conclusion_of(rows)
+    assert conclusion.startswith(f"Since day-07 overconfident by {gap(rows, since):.0f} points on ")
+    assert f"on {since.sum():,} rows with weather rain (" in conclusion
 
 
 def test_the_simultaneous_interval_holds_the_planted_change():
@@ -79,10 +79,10 @@ def test_words_of_texts_name_a_change():
         metadata={"day": day, "request": texts},
         name="asked",
     )
-    said = conclusion_of(made)
-    assert said.startswith("Since 2 overconfident by")
-    assert "in request" in said
-    assert any(f"“{word}”" in said for word in train.split())
+    conclusion = conclusion_of(made)
+    assert conclusion.startswith("Since 2 overconfident by")
+    assert "in request" in conclusion
+    assert any(f"“{word}”" in conclusion for word in train.split())
 
 
 def test_batches_of_a_model_that_does_not_change_are_seldom_marked():

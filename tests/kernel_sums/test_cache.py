@@ -152,7 +152,7 @@ def places(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["first", "user"])
-def test_the_cache_goes_where_it_can_and_where_numba_is_told(where, start, tmp_path):
+def test_the_cache_is_where_it_can_be_written_and_where_numba_wants_it(where, start, tmp_path):
     if where == "user":
         (tmp_path / "first").write_text("in the way")
     assert [start() for _ in range(2)] == [False, True]

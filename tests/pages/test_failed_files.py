@@ -34,9 +34,9 @@ def answers(folder: Path, n=300) -> Path:
     rng = np.random.default_rng(0)
     sure = rng.uniform(0.5, 1, n)
     right = (rng.random(n) < sure).astype(int)
-    said = np.where(sure > 0.75, "likely", "85%")
+    words = np.where(sure > 0.75, "likely", "85%")
     path = folder / "answers.csv"
-    lines = [f"{k},{right[k]},{sure[k]:.3f},{said[k]},{k % 17}" for k in range(n)]
+    lines = [f"{k},{right[k]},{sure[k]:.3f},{words[k]},{k % 17}" for k in range(n)]
     path.write_text("\n".join(["id,correct,token_prob,said,length", *lines, ""]))
     return path
 

@@ -88,12 +88,12 @@ def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at
     files = [(path.name, path.read_bytes()) for path in folder.iterdir()]
     watch.set("watch_from", "Upload").upload(*files[::-1])
     assert watch.errors == []
-    said = headline(watch)
-    assert said.startswith("Since day-03 overconfident by")
-    assert "rows with weather rain" in said
+    sentence = headline(watch)
+    assert sentence.startswith("Since day-03 overconfident by")
+    assert "rows with weather rain" in sentence
     again = open_page("watch")
     watch.app = again.app
-    assert headline(look_at(folder)) == said
+    assert headline(look_at(folder)) == sentence
 
 
 def test_a_table_that_is_no_batch_is_one_sentence(watch, tmp_path):
@@ -120,11 +120,11 @@ def test_sums_are_those_of_the_command(watch, look_at, kept):
     look_at(kept.directory)
     assert watch.errors == []
     expected = kept.movement()
-    said = headline(watch)
-    assert said == plain(conclude_batches(kept, expected, LEVEL).sentence).replace(
+    sentence = headline(watch)
+    assert sentence == plain(conclude_batches(kept, expected, LEVEL).sentence).replace(
         "\\", ""
     ).replace("\N{NO-BREAK SPACE}", " ")
-    assert kept.names[2] in said
+    assert kept.names[2] in sentence
     (places,) = [table for table in watch.tables if "where" in table]
     assert places["rows of the batch"][0] == expected[2].change.places["rows_after"][0]
     watch.app.query_params["watch_tab"] = "All batches"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -312,22 +313,14 @@ def make_plan(
     parts: Sequence[Partition],
     *,
     mapping: ColumnMapping | None = None,
-    target: str = TOP_LABEL,
-    feature_map: MapName | None = None,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    max_cells: int = MAX_CELLS,
-    random_state: int = 0,
     progress: Progress | None = None,
+    **settings: Any,
 ) -> Plan:
     """Look at a sample of the rows, and make the map.
 
     At most 100,000 rows are looked at: as many from the start of each of up to 64 row groups,
-    evenly spaced over all files. ``mapping``: columns whose role is not to be guessed. ``target``:
-    ``"top-label"`` or a class name. ``feature_map``: of one to three dimensions; by default the
-    first two principal components. ``n_bins, binning``: confidence bins; those of equal mass are
-    those of the sample. ``max_cells``: see :class:`~lore_core.LocalErrorSums`. ``random_state``: of
-    the map. ``progress``: called with the share done.
+    evenly spaced over all files. ``mapping``: columns whose role is not to be guessed.
+    ``progress``: called with the share done. ``**settings``: of :func:`plan_of_rows`.
 
     Raises InputError if the rows have no features, a column is missing or a value breaks a rule.
     """
@@ -347,16 +340,7 @@ def make_plan(
     sample = checked_rows(columns, guessed, name)
     n_places = min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
     return plan_of_rows(
-        sample,
-        guessed,
-        target=target,
-        feature_map=feature_map,
-        n_bins=n_bins,
-        binning=binning,
-        max_cells=max_cells,
-        random_state=random_state,
-        progress=progress,
-        whence=f" from {n_places} places",
+        sample, guessed, progress=progress, whence=f" from {n_places} places", **settings
     )
 
 
@@ -373,9 +357,12 @@ def plan_of_rows(
     progress: Progress | None = None,
     whence: str = "",
 ) -> Plan:
-    """Make the map and bins of rows in memory; ``whence``: where they are from, in words.
+    """Make the map and bins of rows in memory.
 
-    The others: see :func:`make_plan`.
+    ``target``: ``"top-label"`` or a class name. ``feature_map``: of one to three dimensions; by
+    default the first two principal components. ``n_bins, binning``: confidence bins; those of equal
+    mass are those of the sample. ``max_cells``: see :class:`~lore_core.LocalErrorSums`.
+    ``random_state``: of the map. ``whence``: where the rows are from, in words.
     """
     if target != TOP_LABEL and target not in sample.class_names:
         raise InputError(

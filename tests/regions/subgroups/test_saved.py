@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import lore_core as lore
 from lore_core import regions
@@ -60,6 +60,7 @@ conditions = st.one_of(
 )
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.lists(conditions, min_size=1, max_size=2), texts, texts)
 def test_a_file_and_a_link_hold_the_definition(parts, name, note):
     saved = SavedSubgroup(tuple(parts), name=name, note=note, found_on="a", gap=0.5)
@@ -104,7 +105,7 @@ def test_a_slice_is_the_same_set_on_other_data(found, tmp_path):
     )
 
 
-def test_of_the_rows_that_found_it_the_held_out_gap_is_told(found):
+def test_on_the_rows_that_found_it_its_gap_is_that_held_out(found):
     rows, search = found
     table = regions.measure_subgroups(rows, regions.saved_subgroups(search, rows))
     assert table["found_here"].all()
@@ -184,7 +185,7 @@ def _changed(**parts):
         ({**_GOOD, "subgroups": [{}]}, "the parts conditions, rows"),
     ],
 )
-def test_a_bad_file_is_told_in_a_sentence(content, says):
+def test_a_bad_file_gets_a_sentence(content, says):
     text = content if isinstance(content, str) else json.dumps(content)
     with pytest.raises(lore.InputError, match=says):
         regions.load_subgroups(text.encode())
