@@ -48,7 +48,8 @@ class ArrayFile:
                 self._number = os.dup(file.fileno())
         else:
             self._number = os.open(path, os.O_RDWR)
-        weakref.finalize(self, os.close, self._number)
+        # (Threads may still map it as the program ends; the system closes it then.)
+        weakref.finalize(self, os.close, self._number).atexit = False
         self.path = path or f"/proc/{os.getpid()}/fd/{self._number}"
         self._lock = threading.Lock()
 
