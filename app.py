@@ -79,7 +79,7 @@ def show() -> None:
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
         saved.keep_in_link()
-        job_panel(page.url_path)
+        job_panel()
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
         if not session.is_loaded() and page.url_path != "":

@@ -176,10 +176,7 @@ class _ArrayPickler(pickle.Pickler):
 
 
 def pickle_mapped(value: Any, file: ArrayFile | None, shared: Sequence[Any] = ()) -> bytes:
-    """Pickle a value, its large arrays in a file if there is one, ``shared`` values as their index.
-
-    Datasets in it are the rows of the first shared one, with other probabilities.
-    """
+    """Pickle a value, its large arrays in a file if there is one, ``shared`` values as numbers."""
     stream = io.BytesIO()
     _ArrayPickler(stream, file, shared).dump(value)
     return stream.getvalue()

@@ -1,7 +1,6 @@
 """What is read of files: the role of each column, or the answer to a query to a database."""
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,11 +52,19 @@ def show_columns(files: list[Any], source: str) -> None:
         f"First rows of {plain(overview.file)} ({overview.format}, {overview.n_rows:,} rows), the "
         "guessed roles above their columns."
     )
-    st.dataframe(_preview(overview), hide_index=True, height="content")
+    shown = [item for item in overview.columns if item.first]
+    roles = [_ROLES.get(item.role, _UNUSED) for item in shown]
+    preview = pd.DataFrame([item.first for item in shown]).T
+    preview.columns = pd.MultiIndex.from_arrays([roles, [item.name for item in shown]])
+    st.dataframe(preview, hide_index=True, height="content")
+    rows = [
+        (item.name, _ROLES.get(item.role, _UNUSED), item.kind, ", ".join(item.examples))
+        for item in overview.columns
+    ]
     left, right = st.columns([1.6, 1], gap="large")
     with left:
         edited = st.data_editor(
-            _table(overview),
+            pd.DataFrame(rows, columns=["column", "role", "kind", "examples"]),
             hide_index=True,
             key="roles",
             height="content" if len(overview.columns) <= 9 else 360,
@@ -100,20 +107,6 @@ def show_balance(counts: Mapping[str, Mapping[str, int]]) -> None:
     )
 
 
-def command(columns: Sequence[str], files: str) -> str:
-    """Return the command that reads files with the same mapping."""
-    options = [f"--column {shlex.quote(item)}" for item in columns]
-    return " \\\n  ".join([f"lore metrics {files}", *options])
-
-
-def _preview(overview: FileOverview) -> pd.DataFrame:
-    shown = [item for item in overview.columns if item.first]
-    roles = [_ROLES.get(item.role, _UNUSED) for item in shown]
-    table = pd.DataFrame([item.first for item in shown]).T
-    table.columns = pd.MultiIndex.from_arrays([roles, [item.name for item in shown]])
-    return table
-
-
 def _overview(files: list[Any]) -> FileOverview | None:
     """Return what the files hold, as it was read with them; None where they are damaged."""
     key = overview_key(files, st.session_state.get(READ_MAPPING))
@@ -123,14 +116,6 @@ def _overview(files: list[Any]) -> FileOverview | None:
         )
     except InputError:
         return None
-
-
-def _table(overview: FileOverview) -> pd.DataFrame:
-    rows = [
-        (item.name, _ROLES.get(item.role, _UNUSED), item.kind, ", ".join(item.examples))
-        for item in overview.columns
-    ]
-    return pd.DataFrame(rows, columns=["column", "role", "kind", "examples"])
 
 
 def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnMapping:

@@ -10,17 +10,17 @@ import streamlit as st
 from lore_core import InputError, reading
 from lore_core.dashboard.disk_cache import MAX_AGE_SECONDS
 from lore_core.data.texts import text_columns, with_text_features
-from lore_core.reading.formats import FORMATS, SUFFIXES, sources_of
+from lore_core.reading.formats import FORMATS, sources_of
 from lore_core.reading.reading_report import NO_FEATURES
 from pages.shared import session
-from pages.shared.controls import in_session, one_of
-from pages.shared.files import arguments, check_inside, is_local, named_path, states_of
+from pages.shared.controls import PATH, UPLOAD, in_session, source_control, upload_control
+from pages.shared.files import arguments, check_inside, named_path, states_of
 from pages.shared.header import plain, show_error
 from pages.shared.store import Loaded, disk_cache, max_age, store
 
 #: What the files that were last read hold, and which they were.
 OVERVIEW = "_overview"
-_UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
+_DEMO = "Demo"
 _DEMOS = {
     "digits": ("Digits, some scanned sideways", "draw"),
     "sentences": ("Sentences, one topic misjudged", "article"),
@@ -30,12 +30,11 @@ _DEMOS = {
 
 def choose() -> tuple[list[Any], str] | None:
     """Draw the sources; return what was given as files, and a name for it."""
-    kinds = [_UPLOAD, _PATH, _DEMO] if is_local() else [_UPLOAD, _DEMO]
-    kind = one_of("From", kinds, label_visibility="collapsed", **in_session("source"))
+    kind = source_control("From", "source", (UPLOAD, PATH, _DEMO))
     given = None
-    if kind == _UPLOAD:
+    if kind == UPLOAD:
         given = _upload()
-    elif kind == _PATH:
+    elif kind == PATH:
         given = _path()
     else:
         with st.container(horizontal=True):
@@ -67,11 +66,9 @@ def _what_is_kept() -> str:
 
 
 def _upload() -> tuple[list[Any], str] | None:
-    files = st.file_uploader(
+    files = upload_control(
         f"Predictions ({', '.join(kind.suffixes[0] for kind in FORMATS)})",
-        type=[suffix.lstrip(".") for suffix in SUFFIXES],
-        accept_multiple_files=True,
-        key="upload",
+        "upload",
         on_change=session.dismiss_failure,
         help="One file, or two: names ending in _cal and _test become calibration and evaluation "
         "rows. Further files of images, texts or metadata are joined by an id column (id, row_id) "

@@ -8,6 +8,7 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.comparison import conclude_retraining, retraining_frame
+from lore_core.dashboard.background_tasks import estimate_gains
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_words
 from lore_core.figures import reward_figure
@@ -17,11 +18,11 @@ from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import cost_controls, in_session, linked, view_controls
+from pages.shared.controls import cost_controls, in_session, show_tabs, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 from pages.shared.subgroups import title_of
-from pages.shared.tasks import is_ready
+from pages.shared.tasks import await_result, is_ready
 
 _EVERYONE = "all rows"
 _SUBGROUP = "a significant subgroup"
@@ -97,8 +98,8 @@ by = toolbar.selectbox(
 )
 chooser = toolbar.container(width=260)
 result = compared(view, None, toolbar)
-top_label = view.with_(target=TOP_LABEL)
-is_ready(compute.gains_request(top_label), 0.0)  # begun, while rewards are counted
+gaining = compute.work(estimate_gains, view.with_(target=TOP_LABEL))
+is_ready(gaining, 0.0)  # begun, while rewards are counted
 evaluation = view.evaluation
 first = next(iter(result.datasets))
 inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
@@ -132,7 +133,7 @@ own = compute.rewards(view, result, (by, who), inside, ratio)
 best = next((name for name in result.ranking if name != first), None)
 drawn = [name for name in curves if name in (first, "Temperature scaling", best)]
 sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
-known = compute.gains(top_label)
+known = await_result(gaining)
 losses, gains = (
     (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
 )
@@ -154,19 +155,23 @@ with picture:
         ),
         "reward",
     )
-tabs = st.tabs(
-    ["Recalibrate or retrain?", "Every method at these costs"], **linked("decisions_tab")
+
+
+def _steps() -> None:
+    if by == _SUBGROUP and losses is not None:
+        st.caption("Bounds on held-out rows of the subgroup.")
+    elif losses is None:
+        st.caption("The rows are too few to estimate it.")
+    elif gains is not None:
+        _show_steps(losses, gains, who)
+        st.caption(plain(at_costs.strip()))
+
+
+show_tabs(
+    "decisions_tab",
+    {
+        "Recalibrate or retrain?": _steps,
+        "Every method at these costs": lambda: _show_methods(own, first, ratio),
+    },
 )
-if tabs[0].open:
-    with tabs[0]:
-        if by == _SUBGROUP and losses is not None:
-            st.caption("Bounds on held-out rows of the subgroup.")
-        elif losses is None:
-            st.caption("The rows are too few to estimate it.")
-        elif losses is not None and gains is not None:
-            _show_steps(losses, gains, who)
-            st.caption(plain(at_costs.strip()))
-if tabs[1].open:
-    with tabs[1]:
-        _show_methods(own, first, ratio)
 next_step("pages/report/page.py", "export everything: Report")

@@ -16,7 +16,7 @@ from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, with_interval
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import in_session, linked, map_control, one_of, view_controls
+from pages.shared.controls import in_session, linked, map_control, one_of, show_tabs, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, drawn_first, pair_controls, pair_of_maps
@@ -25,24 +25,10 @@ from pages.shared.subgroups import MAX_ROWS_AT_ONCE, title_of
 _SUBGROUPS = "significant subgroups"
 
 
-def _subgroup_names(view: View, found: list[Subgroup]) -> tuple[np.ndarray, np.ndarray]:
-    """Name the subgroup of every row, and say which rows had no part in finding it."""
-    names = np.full(len(view.evaluation), "elsewhere", dtype=object)
-    held_out = np.ones(len(names), dtype=bool)
-    for number, item in reversed(list(enumerate(found))):
-        if item.within is None:
-            names[item.rows] = title_of(item, number)
-            held_out[item.rows] = np.isin(item.rows, item.held_out)
-    return names, held_out
-
-
 def _group_names(
     view: View, found: list[Subgroup], container: DeltaGenerator
 ) -> tuple[np.ndarray, str, np.ndarray]:
-    """Let the reader choose group columns, of which several give their intersections.
-
-    Returns each row's group, what groups are by, and which rows are measured.
-    """
+    """Return each row's group as the reader chooses, by what, and which rows are measured."""
     columns = [*group_columns(view.dataset), *([_SUBGROUPS] if found else [])]
     chosen = container.multiselect(
         "Groups by",
@@ -55,14 +41,19 @@ def _group_names(
     if not chosen:
         st.info("Choose at least one group column.", icon=":material/groups:")
         st.stop()
-    by, measured = " × ".join(chosen), np.ones(len(view.evaluation), dtype=bool)
-    known = [name for name in chosen if name != _SUBGROUPS]
-    names = group_names(view.evaluation, known) if known else None
+    measured = np.ones(len(view.evaluation), dtype=bool)
+    parts = [group_names(view.evaluation, [name]) for name in chosen if name != _SUBGROUPS]
     if _SUBGROUPS in chosen:
-        own, measured = _subgroup_names(view, found)
-        names = own if names is None else names + " × " + own
-    assert names is not None
-    return names, by, measured
+        own = np.full(len(measured), "elsewhere", dtype=object)
+        for number, item in reversed(list(enumerate(found))):
+            if item.within is None:
+                own[item.rows] = title_of(item, number)
+                measured[item.rows] = np.isin(item.rows, item.held_out)
+        parts.append(own)
+    names = parts[0]
+    for part in parts[1:]:
+        names = names + " × " + part
+    return names, " × ".join(chosen), measured
 
 
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
@@ -144,13 +135,6 @@ def _one_group(
             show_chart(chart, f"place_{place}")
 
 
-def _few_rows(sizes: pd.Series) -> str:
-    small = sizes[sizes < MIN_GROUP_SIZE]
-    listed = ", ".join(f"{name} ({n})" for name, n in small.head(8).items())
-    more = " and others" if len(small) > 8 else ""
-    return f" Few rows, mostly noise: {listed}{more}." if len(small) else ""
-
-
 settings = question(
     "Is it calibrated for every group?",
     "Calibration inside each group of the evaluation rows. Groups are used to measure only: no "
@@ -196,16 +180,19 @@ with picture:
         metric=metric.lower(),
         rows=f"{by}, {int(measured.sum()):,} evaluation rows",
     )
-    show_chart(chart, "group_chart", caption=f"{chart.how_to_read}{plain(_few_rows(sizes))}")
-tabs = st.tabs(
-    ["One group, before and after", "Worst group of each method"], **linked("fairness_tab")
+    small = [f"{name} ({n})" for name, n in sizes[sizes < MIN_GROUP_SIZE].head(8).items()]
+    few = f" Few rows, mostly noise: {', '.join(small)}." if small else ""
+    show_chart(chart, "group_chart", caption=f"{chart.how_to_read}{plain(few)}")
+worst, shown = str(comparison["furthest_group"].iloc[0]), np.where(measured, names, "")
+show_tabs(
+    "fairness_tab",
+    {
+        "One group, before and after": lambda: _one_group(
+            view, result, reports, by, shown, sizes, worst
+        ),
+        "Worst group of each method": lambda: _worst_table(
+            comparison, min(min_group_size, largest)
+        ),
+    },
 )
-if tabs[0].open:
-    with tabs[0]:
-        worst = str(comparison["furthest_group"].iloc[0])
-        shown = np.where(measured, names, "")
-        _one_group(view, result, reports, by, shown, sizes, worst)
-if tabs[1].open:
-    with tabs[1]:
-        _worst_table(comparison, min(min_group_size, largest))
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

@@ -15,32 +15,14 @@ from lore_core.regions import Field, Verdict
 from lore_core.regions.rows import columns_of
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.view.scene import Scene
+from pages.landscape import region
 from pages.landscape.map_rows import field_parts, glimpse_of, map_rows, rows_of
-from pages.landscape.region import (
-    Marked,
-    asked_rows,
-    drawn_region,
-    region_panel,
-    take_row,
-    take_selection,
-)
-from pages.shared import compute
+from pages.shared import compute, subgroups
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import GAMMAS, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
-from pages.shared.maps import available_maps
 from pages.shared.rows import picked_row
-from pages.shared.subgroups import (
-    ABOUT_DOTS,
-    Chosen,
-    Outlines,
-    choose_subgroup,
-    color_limit,
-    headline_dots,
-    live_scene,
-    search_key,
-)
 
 KEY = "landscape"
 #: What is known of every row, and what its outcome is called.
@@ -89,27 +71,24 @@ def color_choices(dataset: Dataset) -> list[str]:
 def show_picture(
     scene: Scene,
     search: SubgroupSearch | None,
-    chosen: Chosen | None,
-    marked: Marked | None,
+    chosen: subgroups.Chosen | None,
+    marked: region.Marked | None,
     value: Value,
     layer: Literal["field", "rows", "both", "3-D"],
     verdict: Verdict,
     colors: RowColors | None = None,
 ) -> None:
-    """Draw the landscape, with the subgroups found, and the chosen one.
-
-    ``colors``: of the rows, instead of their errors; without the field then.
-    """
+    """Draw the landscape with subgroups; ``colors``: of the rows, instead of their errors."""
     if colors is not None:
         layer = "rows"
     common: dict[str, Any] = {
         "value": value,
-        "limit": color_limit(scene),
+        "limit": subgroups.color_limit(scene),
         "rows": scene.in_words,
         "axes": scene.axes,
     }
     view, is_flat, field = scene.view, scene.on.n_components == 2, None
-    key = () if search is None else search_key(view, search)
+    key = () if search is None else subgroups.search_key(view, search)
     if is_flat:
         only_key = () if scene.only is None else key
         field = compute.field(view, scene.bin_index, scene.on, only_key, scene.only)
@@ -117,8 +96,8 @@ def show_picture(
         camera = one_of("Camera", list(CAMERAS), key="camera", label_visibility="collapsed")
         show_chart(surface_figure(field, camera=camera, **common), "landscape_height")
         return
-    selection = drawn_region(scene.axes, scene.on)
-    outlined: Outlines = []
+    selection = region.drawn_region(scene.axes, scene.on)
+    outlined: subgroups.Outlines = []
     common |= {
         "colors": colors,
         "worst": scene.table(scene.worst),
@@ -142,7 +121,7 @@ def show_picture(
             found=outlined,
             **common,
         )
-    dots = headline_dots(scene, verdict, search, outlined)
+    dots = subgroups.headline_dots(scene, verdict, search, outlined)
     chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
     _show_map(
         scene,
@@ -152,11 +131,11 @@ def show_picture(
         layer="rows" if layer == "3-D" else layer,
         selection=selection,
         chosen=None if chosen is None else chosen.number,
-        highlighted=None if marked is None else marked.to_draw,
+        highlighted=None if marked is None or marked.is_drawn else marked.rows,
         dots=dots,
     )
     hint = _HINT if is_flat else _HINT_IN_SPACE
-    about = f"{ABOUT_DOTS} {hint}" if dots else hint
+    about = f"{subgroups.ABOUT_DOTS} {hint}" if dots else hint
     chart_line(chart, KEY, caption=about, as_seen=lambda: draw(seen=seen()))
 
 
@@ -174,7 +153,7 @@ def _show_map(
         against = None if search is None else search.against
         looked_for = (rows_key, view.key("maps"), scene.bin_index, against)
         fields = field_parts(repr(looked_for), view, scene.bin_index, scene.on, search)
-    live = live_scene(
+    live = subgroups.live_scene(
         scene,
         picture,
         field,
@@ -197,44 +176,32 @@ def _show_map(
 
     def take_place(number: float) -> None:
         if search is not None:
-            choose_subgroup(view.evaluation, search.subgroups[int(number)])
+            subgroups.choose_subgroup(view.evaluation, search.subgroups[int(number)])
 
     live_landscape(
         live,
         KEY,
         gamma=take_gamma,
-        selection=lambda parts: take_selection(parts, scene.axes),
+        selection=lambda parts: region.take_selection(parts, scene.axes),
         place=take_place,
-        row=take_row,
+        row=region.take_row,
     )
-
-
-def is_live(dataset: Dataset) -> bool:
-    """Whether the settings of the page ask for the map that has its own γ slider."""
-
-    def setting(name: str, default: str) -> str:
-        return str(st.session_state.get(name, st.query_params.get(name, default)))
-
-    features = setting("features", next(iter(available_maps(dataset)), ""))
-    drawn = setting("map", features)
-    axes = drawn if drawn in available_maps(dataset) else features
-    return setting("picture", "field") != "3-D" or axes.endswith("3-D")
 
 
 def show_asked(scene: Scene, words: str) -> None:
     """Report on what was drawn on the picture, else on the rows asked for in words."""
-    view, chosen, region = scene.view, scene.bin_index, drawn_region(scene.axes, scene.on)
-    if not region and not words:
+    view, chosen, drawn = scene.view, scene.bin_index, region.drawn_region(scene.axes, scene.on)
+    if not drawn and not words:
         return
-    inside, fitted_on = asked_rows(scene, region or words)
+    inside, fitted_on = region.asked_rows(scene, drawn or words)
     # Without γ: it moves the errors, not what the region holds.
     key = (view.target, None if chosen is None else (chosen, view.n_bins, view.binning))
-    region_panel(
+    region.region_panel(
         view,
         scene.errors,
         inside,
         among=scene.rows,
         fitted_on=fitted_on,
-        key=(region, scene.on.digest, *key) if region else (words, *key),
-        title="Selected region" if region else plain(f"Rows with “{words}”"),
+        key=(drawn, scene.on.digest, *key) if drawn else (words, *key),
+        title="Selected region" if drawn else plain(f"Rows with “{words}”"),
     )

@@ -25,6 +25,7 @@ from lore_core.figures.pictures.picture import shortened
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
@@ -32,14 +33,16 @@ from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
+from pages.shared.controls import one_of
 from pages.shared.header import plain
-from pages.shared.rows import pick_row, show_rows
+from pages.shared.rows import add_images, pick_row, picked_row, show_row, show_rows
 from pages.shared.session import name_in_link
 from pages.shared.subgroups import Chosen, forget_subgroup
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
 _REGION, _PARAMETER = "_region", "region"
+_ERROR, _ANSWER = "its local error", "LoRe's answer"
 ASKED = "find"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
@@ -107,10 +110,7 @@ def region_panel(
     note: str = "",
     titled: Sequence[str] = (),
 ) -> None:
-    """Report on the rows inside: the gap, what they are made of, the rows, their recalibration.
-
-    ``among`` (n_eval,): rows to compare with; ``fitted_on`` (n_cal,); ``titled``: columns not news.
-    """
+    """Report on rows inside compared with ``among``; ``titled``: columns that are no news."""
     dataset, target = view.evaluation, view.target_rows
     report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
     with st.container(border=True):
@@ -166,8 +166,10 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
     shares = ["share_inside", "share_outside"]
     table = in_hundredths(shown[["attribute", "value", *shares]], *shares).assign(
         times=[
-            _times(*row)
-            for row in shown[["lift", "lift_low", "lift_high"]].itertuples(index=False, name=None)
+            "over 100"
+            if lift >= 100
+            else f"{decimal(lift, 1)} ({decimal(low, 1)} to {decimal(high, 1)})"
+            for lift, low, high in shown[["lift", "lift_low", "lift_high"]].to_numpy()
         ],
         p=shown["p_adjusted"].map(p_words),
         rows=shown["rows_inside"],
@@ -197,13 +199,6 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
         f"Significantly over-represented, of {looked_at:,} values tested; strongest evidence "
         f"first. Outside are the {n_outside:,} other rows on the map."
     )
-
-
-def _times(lift: float, low: float, high: float) -> str:
-    """Write a ratio with its interval; beyond a hundred only that it is."""
-    if lift >= 100:
-        return f"over 100 (at least {decimal(min(low, 100), 1)})"
-    return f"{decimal(lift, 1)} ({decimal(low, 1)} to {decimal(high, 1)})"
 
 
 def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_rows: int) -> None:
@@ -273,11 +268,6 @@ class Marked:
     name: str  #: In few words
     is_drawn: bool = False  #: Whether they are what was drawn on the map, which marks them itself
 
-    @property
-    def to_draw(self) -> Mask | None:
-        """The rows that the map does not mark by itself."""
-        return None if self.is_drawn else self.rows
-
 
 def marked_rows(scene: Scene, chosen: Chosen | None, words: str) -> Marked | None:
     """Return what is looked at: a subgroup, else what was drawn or asked for in words."""
@@ -309,3 +299,77 @@ def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
     # As the browser counts them: it has the map in 32 bits.
     parts = [points[first : first + _AT_ONCE] for first in range(0, len(points), _AT_ONCE)]
     return np.concatenate([asked.contains(part.astype(np.float32)) for part in parts])
+
+
+def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:
+    """List the worst rows, the picked one beside them, and below it the rows behind its error."""
+    dataset, gamma = view.evaluation, view.gamma
+    if len(worst) == 0:
+        st.caption(
+            f"No row shown here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
+            "raise γ, or switch off “Significant only”."
+        )
+        return
+    listing, detail = st.columns([3, 1], gap="medium")
+    with listing:
+        known = None if marked is None else (marked.name, marked.rows)
+        show_rows(dataset, worst, errors, "worst_rows", known)
+        st.caption(
+            f"The {len(worst)} rows with the largest local error among those with "
+            f"{MIN_EFFECTIVE_SIZE:g} effective neighbours or more; ringed on the map."
+        )
+    with detail:
+        picked = picked_row(dataset)
+        shown = int(worst[0]) if picked is None else picked
+        show_row(dataset, shown, errors)
+    _show_evidence(view, shown)
+
+
+def _show_evidence(view: View, row: int) -> None:
+    """Show which rows are behind a row's local error, or behind what LoRe would say instead."""
+    head, choice = st.columns([3, 1.4], vertical_alignment="bottom")
+    head.markdown(f"**Evidence for row {row}**")
+    # LoRe corrects the top label, from calibration rows; without those only the error is left.
+    offered = [_ERROR]
+    if view.target == TOP_LABEL and view.calibration is not None:
+        offered.append(_ANSWER)
+    wanted = one_of(
+        "Rows behind",
+        offered,
+        key="rows_behind",
+        help="The local error is a weighted mean over evaluation rows; LoRe's answer is the "
+        "weighted accuracy of calibration rows. Both only over rows in the same confidence bin.",
+        into=choice,
+    )
+    by_calibration = wanted == _ANSWER and _ANSWER in offered
+    found = compute.evidence(view, row, by_calibration=by_calibration)
+    st.markdown(plain(found.sentence))
+    if found.n_rows == 0:
+        return
+    source = (view.calibration if by_calibration else None) or view.evaluation
+    table = in_hundredths(found.neighbours, "share", "cumulative", "confidence")
+    columns: dict[str, Any] = {
+        "row": st.column_config.NumberColumn(
+            "row", help=f"Row number among the {found.source} rows."
+        ),
+        "share": st.column_config.ProgressColumn(
+            "weight",
+            format="%.1f %%",
+            min_value=0.0,
+            max_value=max(float(table["share"].max()), 1e-7),
+            help="Its share of all weight in this mean.",
+        ),
+        "cumulative": share_column("together", 0, help="The share of this row and all above it."),
+        "distance": st.column_config.NumberColumn(
+            "distance",
+            format="%.3g",
+            help=f"Mean absolute difference of the coordinates; over γ = {view.gamma:g} the weight "
+            "falls to 37 %.",
+        ),
+        "confidence": share_column("confidence"),
+        "right": st.column_config.CheckboxColumn("right"),
+    }
+    columns |= add_images(table, source, table["row"].to_numpy())
+    st.dataframe(
+        table, hide_index=True, height="content", column_config=columns, key="evidence_rows"
+    )

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Embedding, describe_composition
+from lore_core.dashboard.background_tasks import estimate_gains
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.regions import SavedSubgroup, measure_subgroups, saved_subgroups
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
@@ -17,12 +18,12 @@ from pages.shared import compute
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked, one_of
 from pages.shared.header import plain
-from pages.shared.rows import show_examples
 from pages.shared.saved import load_control, name_control, saved
-from pages.shared.subgroups import AUTOMATIC, Chosen, choose_subgroup, examples_of, marks_of
+from pages.shared.subgroups import AUTOMATIC, Chosen, choose_subgroup, marks_of, show_examples_of
+from pages.shared.tasks import await_result
 
-#: Rows of a card; cards that are listed at once.
-_EXAMPLES, _LISTED = 6, 4
+#: Cards that are listed at once.
+_LISTED = 4
 _AGAINST: dict[str, Against] = {
     "nothing wrong": "zero",
     "the average": "average",
@@ -118,8 +119,7 @@ def _frame(
         note = [f"*{plain(item.note)}*"] if item.note else []
         st.markdown("  \n".join([*lines, *note]))
         if isinstance(item, Subgroup):
-            rows = examples_of(view, item, _EXAMPLES)
-            show_examples(view.evaluation, rows, view.target_rows.confidence)
+            show_examples_of(view, item)
         with st.container(horizontal=True, gap="small"):
             st.button(
                 "Inspect",
@@ -159,7 +159,7 @@ def _show(
         everything = np.ones(len(dataset), dtype=bool)
         composed = compute.region_composition(view, (*key, number), search.mask(number), everything)
         sentences.append(f"It is {describe_composition(composed)}.")
-    if words := where.retraining_words(subgroup, compute.gains(view)):
+    if words := where.retraining_words(subgroup, await_result(compute.work(estimate_gains, view))):
         sentences.append(words)
     if subgroup.within is not None:
         sentences.append(f"A worse part of subgroup {subgroup.within + 1}.")

@@ -79,68 +79,39 @@ def _make(
         simulated = wait_for(intervals, part_of(progress, 0.3, 1.0))
         return result if simulated is None else result.with_simulated(simulated)
 
-    return zipped(
-        report_files(
-            view,
-            settings,
-            images=images,
-            source=source,
-            progress=progress,
-            comparing=compared,
-            saved=named,
-        )
-    )
+    how = {"images": images, "source": source, "saved": named}
+    return zipped(report_files(view, settings, progress=progress, comparing=compared, **how))
 
 
 def _contents(view: View, settings: ReportSettings, images: bool) -> None:
     dataset = view.dataset
     calibrated, grouped = dataset.calibration is not None, dataset.groups is not None
-    local = view.is_local
-    on = f"{view.kernel_in_words}, " if local else ""
-    methods = ", ".join(settings.methods or ())
+    column, methods = plain(settings.group_column or ""), plain(", ".join(settings.methods or ()))
     costs = f"{settings.wrong_cost:g} for a wrong answer, {settings.unsure_cost:g} for “unsure”"
-    parts = [
-        (
-            True,
-            "**index.html**: the report to read, on a screen or on paper: verdict, every number "
-            "with its interval, how it was computed, and what it does not say",
-        ),
-        (True, "**Subgroups**: every significant one, its evidence and examples"),
-        (local, "**Landscape** with a γ slider that works without a server"),
-        (calibrated, f"**Recalibrators** ranked, with paired differences: {plain(methods)}"),
-        (
-            grouped,
-            "**Fairness**: every group under every method, by "
-            f"{plain(settings.group_column or '')}",
-        ),
-        (True, f"**Decisions** at a cost of {costs}"),
-        (
-            True,
-            "**figures/**: every figure, interactive without a network"
-            + (", and as SVG" if images else ""),
-        ),
-        (True, "**tables/**: every number as CSV and Parquet, one line a row included"),
-        (
-            True,
-            "**config.json** and **rerun.sh**: every setting, and the command that makes the "
-            "same numbers again",
-        ),
-    ]
-    st.markdown("\n".join(f"- {words}" for wanted, words in parts if wanted))
-    without = [
-        words
-        for there, words in (
-            (local, "no features, so nothing is said about the map"),
-            (calibrated, "no calibration rows, so no recalibrator is fitted"),
-            (grouped, "no groups, so nothing is said about fairness"),
-        )
-        if not there
-    ]
-    if without:
-        st.info(
-            f"These data hold {'; '.join(without)}. The report says so in its place.",
-            icon=":material/info:",
-        )
+    svg = ", and as SVG" if images else ""
+    parts = {
+        "**index.html**: the report to read, on a screen or on paper: verdict, every number with "
+        "its interval, how it was computed, and what it does not say": True,
+        "**Subgroups**: every significant one, its evidence and examples": True,
+        "**Landscape** with a γ slider that works without a server": view.is_local,
+        f"**Recalibrators** ranked, with paired differences: {methods}": calibrated,
+        f"**Fairness**: every group under every method, by {column}": grouped,
+        f"**Decisions** at a cost of {costs}": True,
+        f"**figures/**: every figure, interactive without a network{svg}": True,
+        "**tables/**: every number as CSV and Parquet, one line a row included": True,
+        "**config.json** and **rerun.sh**: every setting, and the command that makes the same "
+        "numbers again": True,
+    }
+    st.markdown("\n".join(f"- {words}" for words, is_there in parts.items() if is_there))
+    missing = {
+        "no features, so nothing is said about the map": view.is_local,
+        "no calibration rows, so no recalibrator is fitted": calibrated,
+        "no groups, so nothing is said about fairness": grouped,
+    }
+    if without := [words for words, is_there in missing.items() if not is_there]:
+        text = f"These data hold {'; '.join(without)}. The report says so in its place."
+        st.info(text, icon=":material/info:")
+    on = f"{view.kernel_in_words}, " if view.is_local else ""
     st.caption(
         f"Settings of this and the other pages: {on}{view.bins_in_words}, target "
         f"{plain(view.target_name)}. Methods and the group column are chosen on Recalibrate."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
@@ -9,19 +11,12 @@ from lore_core.comparison import RunsComparison, conclude_runs
 from lore_core.data.number_text import unbroken
 from lore_core.embedding import MapName
 from lore_core.figures import run_scatter_figure, runs_figure
-from lore_core.metrics.catalogue import (
-    MAX_GROUPWISE,
-    MLCE,
-    RUNS_TABLE,
-    WORST_GROUP_GAP,
-    less_is_better,
-    words_of,
-)
+from lore_core.metrics import catalogue
 from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
 from pages.shared.cells import show_methods
 from pages.shared.charts import csv_button, show_chart
-from pages.shared.controls import in_session, linked
+from pages.shared.controls import in_session, linked, show_tabs
 from pages.shared.header import conclude, plain
 
 _BEST = "★"
@@ -30,16 +25,16 @@ _BEST = "★"
 def show(answer: RunsAnswer) -> None:
     """Show a finished comparison: which method is best, every run, then the table."""
     result = answer.comparison
-    metrics = [metric for metric in RUNS_TABLE if metric.name in result.metrics]
-    shown = [metric.name for metric in metrics if less_is_better(metric.name)]
+    metrics = [metric for metric in catalogue.RUNS_TABLE if metric.name in result.metrics]
+    shown = [metric.name for metric in metrics if catalogue.less_is_better(metric.name)]
     top, picture = st.container(key="main_answer"), st.container(key="main_picture")
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
-    preferred = WORST_GROUP_GAP.name if WORST_GROUP_GAP.name in shown else shown[0]
+    preferred = catalogue.WORST_GROUP_GAP.name
     metric = left.selectbox(
         "Best by",
         shown,
-        index=shown.index(preferred),
-        format_func=words_of,
+        index=shown.index(preferred) if preferred in shown else 0,
+        format_func=catalogue.words_of,
         **linked("runs_metric"),
     )
     lines = right.toggle(
@@ -51,22 +46,15 @@ def show(answer: RunsAnswer) -> None:
     with picture:
         rows = f"{answer.source}: {_rows(answer)}"
         show_chart(runs_figure(result, metric, rows=rows, lines=lines), "runs_strip")
-    names = ["All metrics", "How sure is this?"]
-    names[1:1] = ["Worst group"] if MAX_GROUPWISE in shown else []
-    tabs = dict(zip(names, st.tabs(names, **linked("runs_tab")), strict=True))
-    if tabs["All metrics"].open:
-        with tabs["All metrics"]:
-            _table(result, metrics)
-            with st.container(horizontal=True):
-                csv_button("Every run as CSV", lambda: result.runs, "runs")
-                csv_button("Means and differences as CSV", result.frame, "runs-summary")
-    if "Worst group" in tabs and tabs["Worst group"].open:
-        with tabs["Worst group"]:
-            _worst_group(answer, shown)
-    if tabs["How sure is this?"].open:
-        with tabs["How sure is this?"]:
-            st.markdown(unbroken(_how_sure(result)))
-            st.markdown(plain(_what(answer)))
+
+    def how_sure() -> None:
+        st.markdown(unbroken(_how_sure(result)))
+        st.markdown(plain(_what(answer)))
+
+    shows: dict[str, Callable[[], None]] = {"All metrics": lambda: _table(result, metrics)}
+    if catalogue.MAX_GROUPWISE in shown:
+        shows["Worst group"] = lambda: _worst_group(answer, shown)
+    show_tabs("runs_tab", shows | {"How sure is this?": how_sure})
 
 
 def _rows(answer: RunsAnswer) -> str:
@@ -123,6 +111,9 @@ def _table(result: RunsComparison, metrics: list[Metric]) -> None:
         f"Mean ± standard deviation over runs. Green: significantly lower than "
         f"“{plain(result.methods[0])}”, amber: higher; {_BEST} significantly lower than all others."
     )
+    with st.container(horizontal=True):
+        csv_button("Every run as CSV", lambda: result.runs, "runs")
+        csv_button("Means and differences as CSV", result.frame, "runs-summary")
 
 
 def _how_sure(result: RunsComparison) -> str:
@@ -140,20 +131,22 @@ def _how_sure(result: RunsComparison) -> str:
 def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
     result = answer.comparison
     left, right = st.columns([1, 1.9], gap="medium")
-    others = [name for name in shown if name != MAX_GROUPWISE]
-    correlation = result.correlation().reindex(others).sort_values(ascending=False).rename(words_of)
+    others = [name for name in shown if name != catalogue.MAX_GROUPWISE]
+    correlation = result.correlation().reindex(others).sort_values(ascending=False)
     with left:
-        preferred = MLCE.name if MLCE.name in others else others[0]
+        preferred = catalogue.MLCE.name
         metric = st.selectbox(
             "Against",
             others,
-            index=others.index(preferred),
-            format_func=words_of,
+            index=others.index(preferred) if preferred in others else 0,
+            format_func=catalogue.words_of,
             **in_session("runs_against"),
         )
         st.dataframe(
-            # Adding 0 takes the sign off a zero.
-            (correlation.round(2) + 0.0).rename("correlation").rename_axis("metric").reset_index(),
+            {
+                "metric": [catalogue.words_of(name) for name in correlation.index],
+                "correlation": correlation.round(2) + 0.0,  # which takes the sign off a zero
+            },
             hide_index=True,
             height="content",
             column_config={
@@ -161,9 +154,9 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
             },
         )
         st.caption(
-            f"Correlation with the {MAX_GROUPWISE} over {len(result.runs):,} pairs of run and "
-            "method (Luo et al. 2022, Table 2): part of it is that some methods are better at "
-            "everything."
+            f"Correlation with the {catalogue.MAX_GROUPWISE} over {len(result.runs):,} pairs of "
+            "run and method (Luo et al. 2022, Table 2): part of it is that some methods are "
+            "better at everything."
         )
     with right:
         show_chart(run_scatter_figure(result, metric, rows=_rows(answer)), "runs_scatter")

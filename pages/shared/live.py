@@ -144,10 +144,7 @@ class _Shown:
 def live_chart(
     chart: Chart, key: str, *, on_pick: Callable[[int], None] | None = None, still: bool = False
 ) -> Callable[[], Chart]:
-    """Draw a chart (``still``: no zoom); return what makes it as the reader sees it.
-
-    ``on_pick`` is given the number of the bar that is clicked.
-    """
+    """Draw a chart (``still``: no zoom), clicks on bars to ``on_pick``; return it as it is seen."""
     chart = chart if still else replace(chart, mode=theme_mode())
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     shown = charts.setdefault(key, _Shown(chart))

@@ -88,10 +88,7 @@ ROUTES = [Route("/lore/ask/{name}", _ask, methods=["POST"]), Route("/lore/{name}
 
 
 class Assets:
-    """Answer for ``pages`` by their names in addresses, and for files named by their content.
-
-    Inside of Streamlit's own middleware each file would be packed anew for each reader.
-    """
+    """Answer for ``pages`` by their names in addresses, and for files named by their content."""
 
     def __init__(self, app: ASGIApp, pages: Collection[str]) -> None:
         self._app, self._pages = app, {"", *pages}

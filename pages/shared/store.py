@@ -86,10 +86,7 @@ def max_age() -> float:
 
 
 class Cache(Generic[Value]):
-    """The things used last, by key, up to a ``limit`` of weights (by default 1 each) and an age.
-
-    What was put last is always kept. ``kind``: of those that are on disk, too.
-    """
+    """The things used last, up to a ``limit`` of weights and an age; ``kind``: if on disk, too."""
 
     def __init__(
         self, limit: float, weight: Callable[[Value], float] = lambda _: 1, kind: str = ""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Dataset, Embedding, InputError
@@ -38,7 +37,7 @@ AUTOMATIC = "automatic"
 SUBGROUPS_TAB = "Subgroups"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
 MAX_ROWS_AT_ONCE = 300_000
-#: Rows shown with a subgroup in a list.
+#: Rows shown with a subgroup.
 _EXAMPLES = 6
 _PARAMETER = "subgroup"
 #: Colours of subgroups, as Streamlit and as maps know them; red and blue say what is wrong.
@@ -147,11 +146,6 @@ def title_of(subgroup: Subgroup, number: int) -> str:
     return f"{number + 1} · {name_of_subgroup(subgroup)}"
 
 
-def titles_of(search: SubgroupSearch) -> dict[str, str]:
-    """Name all subgroups, by their numbers from 1."""
-    return {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(search.subgroups)}
-
-
 def gap_line(subgroup: Subgroup, n_rows: int) -> str:
     """Say a subgroup's held-out gap with its interval, and its size."""
     held, sign = subgroup.held, subgroup.sign
@@ -163,12 +157,11 @@ def gap_line(subgroup: Subgroup, n_rows: int) -> str:
     )
 
 
-def examples_of(view: View, subgroup: Subgroup, n_rows: int) -> NDArray[np.int64]:
-    """Return the rows that show a subgroup's error best."""
-    target = view.target_rows
-    return telling_rows(
-        target.confidence, target.outcome, subgroup.rows, subgroup.sign, n_rows=n_rows
-    )
+def show_examples_of(view: View, subgroup: Subgroup) -> None:
+    """Show the rows that show a subgroup's error best."""
+    confidence, outcome, sign = view.target_rows.confidence, view.target_rows.outcome, subgroup.sign
+    rows = telling_rows(confidence, outcome, subgroup.rows, sign, n_rows=_EXAMPLES)
+    show_examples(view.evaluation, rows, confidence)
 
 
 def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: bool) -> None:
@@ -193,8 +186,7 @@ def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: 
         lines = [generated_name(subgroup)] if subgroup.name else []
         lines += [unbroken(gap_line(subgroup, search.n_rows)), subgroup.note]
         st.caption("  \n".join(map(plain, filter(None, lines))))
-        rows = examples_of(view, subgroup, _EXAMPLES)
-        show_examples(view.evaluation, rows, view.target_rows.confidence)
+        show_examples_of(view, subgroup)
 
 
 def color_limit(scene: Scene) -> float:
@@ -211,11 +203,11 @@ def live_scene(
     **more: Any,
 ) -> LiveLandscape:
     """Return what a map in the browser shows of a scene, stronger where subgroups were found."""
-    dataset, inside, vivid, colors = scene.view.dataset, None, None, {}
+    dataset, inside, vivid, titles, colors = scene.view.dataset, None, None, {}, {}
     if search is not None:
-        inside = search.inside()
-        marks = enumerate(marks_of(search.subgroups), start=1)
-        colors = {str(number): _MARKS[mark] for number, mark in marks}
+        inside, found = search.inside(), search.subgroups
+        titles = {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(found)}
+        colors = dict(zip(titles, map(_MARKS.get, marks_of(found)), strict=True))
         if scene.only is None and field is not None:
             key = (*search_key(scene.view, search), "all")
             vivid = compute.region_outline(dataset, scene.on, key, inside)
@@ -226,7 +218,7 @@ def live_scene(
         map_key=map_key(dataset, scene.on),
         vivid=vivid,
         inside=inside,
-        titles={} if search is None else titles_of(search),
+        titles=titles,
         colors=colors,
         gamma=scene.view.gamma,
         **more,

@@ -12,16 +12,14 @@ from lore_core.inference import VectorChance, describe_classes
 from lore_core.metrics import VectorErrors
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
-from lore_core.view.inference import classes_of, vector_chance_of
+from lore_core.view.inference import classes_of, vector_chance_of, vector_errors_of
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column, share_column, show_number, show_tile
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.header import conclude, plain
 from pages.shared.maps import plane_of
-from pages.shared.tasks import is_ready
+from pages.shared.tasks import await_result, is_ready
 
-#: Seconds the numbers wait for what chance shows.
-_SOON = 0.3
 #: Classes that are listed; the file has all.
 _LISTED = 20
 _REST = (
@@ -36,9 +34,9 @@ def show_vector_overview(view: View) -> None:
         st.caption(unbroken(f"Local errors of the whole vector need features. {_REST}"))
         return
     top, tiles = st.container(), st.container()
-    errors, chance = compute.vector_errors(view), None
-    if is_ready(compute.vector_request(vector_chance_of, view), _SOON):
-        chance = compute.vector_chance(view)
+    errors = await_result(compute.vector_request(vector_errors_of, view))
+    request = compute.vector_request(vector_chance_of, view)
+    chance = await_result(request) if is_ready(request) else None
     with tiles:
         _tiles(view, errors, chance)
     if chance is None:
@@ -46,9 +44,8 @@ def show_vector_overview(view: View) -> None:
         waiting = st.container()
         _list_classes(classes_of(view, errors))
         st.caption(unbroken(_REST))
-        compute.vector_chance(view, waiting)
+        await_result(request, waiting)
         st.rerun()
-        return
     table = compute.classes(view, errors, chance)
     conclude(top, Conclusion(chance.sentence, chance.is_significant))
     st.subheader("Which class is worst?", anchor=False)
@@ -62,7 +59,8 @@ def show_vector_overview(view: View) -> None:
 
 def show_vector_landscape(view: View, on_map: Embedding, axes: str) -> None:
     """Draw rows by the class that is most wrong around them, and list every class."""
-    errors, chance = compute.vector_errors(view), compute.vector_chance(view)
+    errors = await_result(compute.vector_request(vector_errors_of, view))
+    chance = await_result(compute.vector_request(vector_chance_of, view))
     table = compute.classes(view, errors, chance)
     st.markdown(f"**{unbroken(chance.sentence)}** {plain(describe_classes(table))}")
     big, side = st.columns([1.5, 1], gap="medium")

@@ -23,13 +23,11 @@ _GRID_PARTS = 6
 _NONE = "none"
 
 
-def _pick_from_table(names: list[str]) -> None:
-    rows = st.session_state["ranking"].selection.rows
-    if rows and rows[0] < len(names):
-        st.session_state["variable"] = names[rows[0]]
-
-
 def _show_ranking(ranking: pd.DataFrame) -> None:
+    def pick() -> None:
+        if rows := st.session_state["ranking"].selection.rows:
+            st.session_state["variable"] = ranking["variable"].iloc[rows[0]]
+
     st.markdown("**Where to look first**")
     shown = ranking[["variable", "p_adjusted", "spread", "worst_value", "worst_gap"]]
     st.dataframe(
@@ -58,7 +56,7 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
             ),
             "worst_gap": points_column("gap", signed=True, width=55),
         },
-        on_select=lambda: _pick_from_table(list(ranking["variable"])),
+        on_select=pick,
         selection_mode="single-row",
         key="ranking",
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from itertools import takewhile
+from math import nan
 
 import pandas as pd
 
@@ -16,7 +17,6 @@ from lore_core.data.progress import Progress, part_of, tell
 from lore_core.mergeable import (
     Batches,
     Change,
-    LocalErrorSums,
     SummedBatches,
     Watched,
     change_between,
@@ -28,29 +28,16 @@ from pages.shared.store import store
 
 #: Simulations behind each p, and regions or slices of a batch that are kept.
 N_DRAWS, N_PLACES = 999, 5
-#: Rough seconds of each step, a megabyte of sums: to join, to compare, to measure; and of any.
-_JOIN, _COMPARE, _MEASURE, _LEAST = 0.2, 0.5, 1.1, 0.02
-
-
-@dataclass(frozen=True)
-class BatchChange:
-    """What changed at a batch, on the map and by slices; None and nothing of the first."""
-
-    regions: Change | None = None
-    slices: tuple[SliceChange, ...] = ()
-
-    @property
-    def slice_p(self) -> float:
-        """P-value of the slice that changed most; NaN where none was tested."""
-        return self.slices[0].p_value if self.slices else float("nan")
+#: Rough seconds of a megabyte of sums, and of any batch.
+_MEGABYTE, _LEAST = 1.8, 0.04
 
 
 @dataclass
 class Found:
     """What is known of some batches."""
 
-    #: By the states of all batches up to one.
-    changes: dict[str, BatchChange] = field(default_factory=dict)
+    #: Change of the map and of slices, by the states of all batches up to one.
+    changes: dict[str, tuple[Change | None, tuple[SliceChange, ...]]] = field(default_factory=dict)
     #: Rows and metrics, by γ and the state of a batch.
     metrics: dict[Hashable, tuple[int, pd.DataFrame]] = field(default_factory=dict)
 
@@ -86,10 +73,21 @@ class Look:
         """The batches that were there, in their order."""
         up_to, steps = "", []
         for name in self.batches.names:
-            state, n_bytes = _state_of(self, name)
+            state, n_bytes = self.check(name)
             up_to = sha256(f"{up_to} {state!r}".encode()).hexdigest()
             steps.append(_Batch(name, state, (self.gamma, state), up_to, n_bytes))
         return steps
+
+    def check(self, name: str) -> tuple[Hashable, float]:
+        """Return the state of a batch and its size; InputError if it has changed since."""
+        if not isinstance(self.batches, Batches):
+            return (self.name, name), len(name)
+        paths = [self.batches.directory / PLAN, self.batches.path_of(name)]
+        now = files.states_of(paths)
+        # What was found must be of the state that it is kept by.
+        if len(now) < len(paths) or not set(now) <= set(self.state):
+            raise InputError(f"the batch '{name}' was summed anew meanwhile. Reload the page.")
+        return now, now[1][1]
 
     @cached_property
     def names(self) -> list[str]:
@@ -105,80 +103,57 @@ class Look:
         """What is known, to all readers."""
         found: Found | None = store().watched.get(self.name)
         if found is None:
-            found = Found()
-            store().watched.put(self.name, found)
+            store().watched.put(self.name, found := Found())
         return found
+
+    def is_known(self, of: _Batch) -> bool:
+        """Whether a batch has been looked at."""
+        return of.own in self.found.metrics and of.up_to in self.found.changes
 
     def watched(self) -> list[Watched]:
         """Return the batches that have been looked at, up to the first that has not."""
-        changes, metrics = self.found.changes, self.found.metrics
-        seen = takewhile(lambda of: of.own in metrics and of.up_to in changes, self.steps)
-        return [
-            Watched(of.name, *metrics[of.own], (at := changes[of.up_to]).regions, at.slice_p)
-            for of in seen
-        ]
+        watched = []
+        for of in takewhile(self.is_known, self.steps):
+            change, slices = self.found.changes[of.up_to]
+            slice_p = slices[0].p_value if slices else nan
+            watched.append(Watched(of.name, *self.found.metrics[of.own], change, slice_p))
+        return watched
 
     @property
     def request(self) -> Request[None]:
         """The work that is left."""
-        expected = sum(
-            (_LEAST + of.n_bytes / 1e6)
-            * ((of.own not in self.found.metrics) * _MEASURE + _JOIN + _COMPARE)
-            for of in self.steps
-        )
+        left = [of for of in self.steps if not self.is_known(of)]
+        seconds = sum(_LEAST + _MEGABYTE * of.n_bytes / 1e6 for of in left)
         key = self.name, self.steps[-1].up_to, self.gamma
-        return Request(
-            look_at, {"look": self}, key, "Comparing the batches", expected, lane="server"
-        )
-
-
-def _state_of(look: Look, name: str) -> tuple[Hashable, float]:
-    """Return what tells the state of a batch from another, and its size."""
-    batches = look.batches
-    if not isinstance(batches, Batches):
-        return (look.name, name), len(name)
-    known = {file[0]: file for file in look.state}
-    paths = str(batches.directory / PLAN), str(batches.path_of(name))
-    if not all(path in known for path in paths):
-        raise InputError(f"the batch '{name}' was summed anew meanwhile. Reload the page.")
-    return tuple(known[path] for path in paths), known[paths[1]][1]
-
-
-def _check_unchanged(look: Look, name: str) -> None:
-    """Refuse a batch that is another one by now: what was found is not of this state."""
-    if isinstance(look.batches, Batches):
-        now = files.states_of([look.batches.path_of(name)])
-        if not set(now) <= set(look.state) or not now:
-            raise InputError(f"the batch '{name}' was summed anew meanwhile. Reload the page.")
-
-
-def _change(look: Look, at: int, before: LocalErrorSums, sums: LocalErrorSums) -> BatchChange:
-    found, batches = change_between(before, sums, n_draws=N_DRAWS), look.batches
-    slices = batches.changes_of(at)[:N_PLACES] if isinstance(batches, RowBatches) else ()
-    # (Of thousands of regions only those that are listed are kept.)
-    found = dataclasses.replace(found, places=found.places.head(N_PLACES))
-    return BatchChange(found, tuple(slices))
+        what = "Comparing the batches"
+        return Request(look_at, {"look": self}, key, what, seconds, lane="server")
 
 
 def look_at(look: Look, progress: Progress) -> None:
     """Look at every batch that has not been; what is found is kept as soon as it is."""
-    found, names, n = look.found, look.names, len(look.names)
-    before, n_before = None, 0
+    found, names, batches = look.found, look.names, look.batches
+    before, n, n_before = None, len(names), 0
     for at, of in enumerate(look.steps):
-        if of.own in found.metrics and of.up_to in found.changes:
+        if look.is_known(of):
             continue
         step = part_of(progress, at / n, (at + 1) / n, f"{of.name}, {at + 1:,} of {n:,}")
         tell(step, 0.0, "")
-        ((_, _, sums),) = look.batches.in_turn([of.name])
+        ((_, _, sums),) = batches.in_turn([of.name])
         if of.up_to not in found.changes:
             if n_before < at:
-                before = look.batches.joined(names[:at], part_of(step, 0.0, 0.1))
-            change = BatchChange() if before is None else _change(look, at, before, sums)
-            _check_unchanged(look, of.name)
-            found.changes[of.up_to] = change
+                before = batches.joined(names[:at], part_of(step, 0.0, 0.1))
+            change, slices = None, ()
+            if before is not None:
+                change = change_between(before, sums, n_draws=N_DRAWS)
+                # (Of thousands of regions only those that are listed are kept.)
+                change = dataclasses.replace(change, places=change.places.head(N_PLACES))
+                if isinstance(batches, RowBatches):
+                    slices = tuple(batches.changes_of(at)[:N_PLACES])
+            look.check(of.name)
+            found.changes[of.up_to] = change, slices
             before, n_before = sums if before is None else before + sums, at + 1
             tell(step, 0.3, "")
         if of.own not in found.metrics:
             table = metrics_of_sums(sums, gamma=look.gamma).set_index("metric")
-            _check_unchanged(look, of.name)
+            look.check(of.name)
             found.metrics[of.own] = sums.n_rows, table

@@ -20,14 +20,12 @@ from lore_core.mergeable import Change, LocalErrorSums, SummedBatches, Watched
 from lore_core.mergeable.partitions.batches import place_words
 from lore_core.regions import Field, Outline, SumsLandscape
 from pages.shared.charts import chart_line, show_chart
-from pages.shared.controls import in_session, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape
 from pages.watch.looking import N_PLACES, Look
 
 #: Batches with p up to this are marked; how often that is wrong was measured at it.
 LEVEL = 0.01
-_ALL, _ONE = "all before it", "the one before"
 
 
 def show_change(look: Look, of: Watched) -> None:
@@ -59,7 +57,7 @@ def list_changes(look: Look, of: Watched) -> None:
     """List the slices and regions in which a batch differs most from all before it."""
     change, bins = of.change, look.batches.plan.bins
     step = next(step for step in look.steps if step.name == of.name)
-    slices = look.found.changes[step.up_to].slices
+    _, slices = look.found.changes[step.up_to]
     marked = "significant change" if of.is_marked(LEVEL) else "no significant change"
     st.markdown(f"**{plain(f'{of.name}: {marked}, {p_sentence(of.p_value)}.')}**")
     if slices:
@@ -94,16 +92,13 @@ def list_changes(look: Look, of: Watched) -> None:
 def show_before_and_after(look: Look, of: Watched) -> None:
     """Draw the landscapes of a batch and of what it is compared with, in one frame and scale."""
     before = _before(look, of)
-    held = one_of("Shown beside", [_ALL, _ONE], **in_session("watch_beside"))
-    others = before if held == _ALL else before[-1:]
-    earlier, own = (_landscape_of(look, names) for names in (others, [of.name]))
+    earlier, own = (_landscape_of(look, names) for names in (before, [of.name]))
     if earlier.field is None or own.field is None:
         st.caption("Without a map in the plane there is no landscape to draw.")
         return
     limit = shared_limit(
         *(item.values.mean_signed.value[item.supported] for item in (earlier, own))
     )
-    title = f"{batches_words(len(before))} before it" if held == _ALL else before[-1]
     drawn = partial(
         sums_landscape_figure,
         axes=look.batches.plan.embedding.name.title,
@@ -111,13 +106,12 @@ def show_before_and_after(look: Look, of: Watched) -> None:
         found=[("1", box) for box in _boxes(of.change)],
         height=480,
     )
-    first = drawn(earlier, title=title)
-    second = drawn(own, title=of.name, frame=first.extent)
-    for column, chart, key in zip(
-        st.columns(2), (first, second), ("watch_before", "watch_batch_map"), strict=True
-    ):
-        with column:
-            show_chart(chart, key, narrow=True)
+    first = drawn(earlier, title=f"{batches_words(len(before))} before it")
+    left, right = st.columns(2)
+    with left:
+        show_chart(first, "watch_before", narrow=True)
+    with right:
+        show_chart(drawn(own, title=of.name, frame=first.extent), "watch_batch_map", narrow=True)
     st.caption("Two maps differ by noise as well, more so where rows are few.")
 
 

@@ -1,5 +1,7 @@
 """Watch: does the model change over time?"""
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
@@ -9,7 +11,7 @@ from lore_core.figures import movement_figure
 from lore_core.mergeable import SummedBatches, Watched, movement_frame
 from lore_core.mergeable.partitions.batches import movement_words
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import gamma_control, in_session, linked
+from pages.shared.controls import gamma_control, in_session, show_tabs
 from pages.shared.files import State
 from pages.shared.header import conclude, plain, question, show_error
 from pages.shared.tasks import await_result
@@ -48,36 +50,32 @@ def show(batches: SummedBatches, state: State) -> None:
     with picture:
         columns = st.columns(2, gap="medium") if of is not None else [st.container()]
         with columns[-1]:
-            n = batches_words(len(watched))
-            chart = movement_figure(
-                table, level=LEVEL, rows=f"{n} on {batches.plan.embedding.name.title}"
-            )
+            rows = f"{batches_words(len(watched))} on {batches.plan.embedding.name.title}"
+            chart = movement_figure(table, level=LEVEL, rows=rows)
             show_chart(chart, "watch_movement", narrow=True)
         if of is not None:
             with columns[0]:
                 show_change(look, of)
-    names = ["What changed", "Before and after", "All batches", "How sure is this?"]
-    tabs = dict(zip(names, st.tabs(names, **linked("watch_tab")), strict=True))
-    for name, tab in tabs.items():
-        if tab.open:
-            with tab:
-                _show_tab(name, look, watched, of, table)
 
+    def of_a_batch(show_it: Callable[[Look, Watched], None]) -> None:
+        if of is None:
+            st.caption("The first batch has none before it.")
+        else:
+            show_it(look, of)
 
-def _show_tab(
-    name: str, look: Look, watched: list[Watched], of: Watched | None, table: pd.DataFrame
-) -> None:
-    if name == "All batches":
+    def all_batches() -> None:
         st.dataframe(pd.DataFrame(movement_words(watched, LEVEL)), hide_index=True)
         csv_button("All numbers", lambda: table, "movement", key="watch_csv")
-    elif name == "How sure is this?":
-        _how_sure(look, watched)
-    elif of is None:
-        st.caption("The first batch has none before it.")
-    elif name == "What changed":
-        list_changes(look, of)
-    else:
-        show_before_and_after(look, of)
+
+    show_tabs(
+        "watch_tab",
+        {
+            "What changed": lambda: of_a_batch(list_changes),
+            "Before and after": lambda: of_a_batch(show_before_and_after),
+            "All batches": all_batches,
+            "How sure is this?": lambda: _how_sure(look, watched),
+        },
+    )
 
 
 def _how_sure(look: Look, watched: list[Watched]) -> None:
