@@ -150,8 +150,9 @@ class _ArrayPickler(pickle.Pickler):
         while isinstance(base, np.ndarray):
             base = base.base
         region = base.obj if isinstance(base, memoryview) else None
-        is_known = array.flags.c_contiguous and isinstance(region, _Region)
-        if not is_known or not (region.file.is_own or region.file is self._file):
+        if not (array.flags.c_contiguous and isinstance(region, _Region)) or not (
+            region.file.is_own or region.file is self._file
+        ):
             return self._file.append(array)
         start = region.start + array.ctypes.data - region.address
         return _Location(region.file.path, start, array.dtype, array.shape)
