@@ -241,7 +241,7 @@ def live_scene(
     if search is not None:
         inside, found = search.inside(), search.subgroups
         titles = {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(found)}
-        colors = dict(zip(titles, map(_MARKS.__getitem__, marks_of(found)), strict=True))
+        colors = {name: _MARKS[mark] for name, mark in zip(titles, marks_of(found), strict=True)}
         if scene.only is None and field is not None:
             key = (*search_key(scene.view, search), "all")
             vivid = compute.region_outline(dataset, scene.on, key, inside)
