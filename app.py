@@ -20,7 +20,7 @@ from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import isolation
-from pages.shared import controls, header, saved, session
+from pages.shared import controls, header, session
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
 from pages.shared.requests import ROUTES, Assets
@@ -78,12 +78,15 @@ def show() -> None:
             # The demo opens on what it is for.
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
-        saved.keep_in_link()
-        job_panel(page.url_path)
+        session.keep_subgroups_in_link()
+        job_panel()
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
         if not session.is_loaded() and page.url_path != "":
-            header.say_nothing_is_loaded()
+            why = "Nothing is loaded: the data asked for could not be read."
+            st.info(why, icon=":material/info:")
+            label, icon = "Data: see why, or load others", ":material/arrow_forward:"
+            st.page_link("pages/data/page.py", label=label, icon=icon)
             if page.url_path not in _OWN_DATA_PAGES:
                 return
         with page_slot(_say_how_many_come_before, is_step=is_step):
@@ -127,9 +130,4 @@ else:
         st.get_option("server.corsAllowedOrigins"),
         arguments().path_prefix,
     )
-    app = App(
-        __file__,
-        routes=ROUTES,
-        middleware=[access, Middleware(Assets, pages=PAGES)],
-        lifespan=_start,
-    )
+    app = App(__file__, routes=ROUTES, middleware=[access, Middleware(Assets)], lifespan=_start)

@@ -110,7 +110,7 @@ class AccessMiddleware:
             await self._app(scope, receive, send)
             return
         is_http = scope["type"] == "http"
-        send = _with_headers(send) if is_http else _ignoring_departed(send)
+        send = _guarded(send)
         status, text = self._judge(scope)
         if status == 200:
             await self._app({**scope, "root_path": text}, receive, send)
@@ -159,23 +159,14 @@ def _equal(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
-def _with_headers(send: Send) -> Send:
+def _guarded(send: Send) -> Send:
     """Let no page of another site show this one inside itself, nor learn its address."""
 
-    async def send_with_headers(message: Message) -> None:
+    async def send_guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message["headers"], *_HEADERS]}
-        await send(message)
-
-    return send_with_headers
-
-
-def _ignoring_departed(send: Send) -> Send:
-    """Lose what is sent to a reader who has left; Streamlit would end the connection twice."""
-
-    async def send_if_there(message: Message) -> None:
-        # What is received next, the end of the connection, says that nobody is there.
+        # (To a reader who has left: Streamlit would end the connection twice.)
         with contextlib.suppress(OSError):
             await send(message)
 
-    return send_if_there
+    return send_guarded

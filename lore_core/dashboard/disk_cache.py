@@ -83,10 +83,7 @@ class CacheEntry:
 
 
 class DiskCache:
-    """A folder of things by kind and key, used longest ago removed first; servers may share one.
-
-    ``forms``: of what is put there. ``max_bytes``: in all.
-    """
+    """A folder of things by kind and key, used longest ago removed first; servers may share one."""
 
     def __init__(
         self, folder: Path, forms: Sequence[Form] = (), max_bytes: int = _MAX_BYTES

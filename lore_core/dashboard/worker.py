@@ -68,8 +68,8 @@ def _receive(messages: queue.Queue[Any]) -> None:
 
 def _answer(
     content: bytes, path: str | None, threads: int, progress: Progress
-) -> bytes | str | None:
-    """Return what came of a task, why nothing did, or None where there was no memory for it."""
+) -> bytes | Exception:
+    """Return what came of a task, or why nothing did."""
     file = None if path is None else ArrayFile(path)
     function, arguments = unpickle_mapped(content, file)
     del content  # (where there are no files, it is as large as the data)
@@ -80,8 +80,8 @@ def _answer(
             result = function(**arguments, progress=progress)
         return pickle_mapped(result, file, shared)
     except InputError as error:
-        return str(error)
-    except MemoryError:
-        return None
+        return InputError(str(error))
+    except MemoryError as error:
+        return error
     finally:
         _files.clear()

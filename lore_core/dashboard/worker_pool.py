@@ -1,8 +1,4 @@
-"""Worker pool for what would hold the interpreter for seconds: fits, maps, simulations, reports.
-
-Unlike standard pools it can end one task, say how far it is and let another come first: a thread
-of the server gives each process one task at a time, by pickles on its pipes.
-"""
+"""Worker pool for what would hold the interpreter for seconds: fits, maps, simulations."""
 
 from __future__ import annotations
 
@@ -40,15 +36,11 @@ _NICENESS = 5
 _PATIENCE = 4.0
 #: Seconds until workers nobody has asked for are started, and without a task until one warms up.
 _START_SECONDS, _IDLE_SECONDS = 5.0, 3.0
-#: Seconds of a task from which on it says how fast this machine is.
-_TELLING_SECONDS = 0.3
 #: Raised where the process, or its pipes, have ended.
 _CLOSED = (OSError, ValueError, EOFError, pickle.UnpicklingError)
 #: What who waits is told.
 _CANCELLED = "It was cancelled."
 _ENDED = "The process that computed this has ended; the terminal may say more. Use fewer rows."
-#: How long work took here, as a multiple of its estimate, by its title.
-_PACES: dict[str, float] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +51,15 @@ class Request(Generic[Result]):
     arguments: Mapping[str, Any]
     key: Hashable = None  #: What its result depends on
     title: str = "This"  #: What is done, in words
-    expected: float = 1.0  #: Seconds it takes, a rough estimate for any machine
+    seconds: float = 1.0  #: How long it takes, a rough estimate for any machine
     of: str = ""  #: What tells it from other work of its kind on one page
     lane: Lane = "short"
     keep: Callable[[Result], object] | None = None  #: Takes the result, where it is not waited for
-    page: str | None = None  #: The page that says itself how it ended (the first one's is "")
 
     @property
     def name(self) -> str:
         """Its name on the page."""
         return f"{self.function.__name__} {self.of}".rstrip()
-
-    @property
-    def seconds(self) -> float:
-        """Rough duration, by what the same work took on this machine before."""
-        return _PACES.get(self.title, 1.0) * self.expected
 
 
 class Task:
@@ -81,8 +67,7 @@ class Task:
 
     def __init__(self, request: Request[Any]) -> None:
         self._request: Request[Any] | None = request
-        self.title, self.page, self.lane = request.title, request.page, request.lane
-        self.expected = request.seconds
+        self.title, self.lane, self.expected = request.title, request.lane, request.seconds
         self.fraction, self.message = 0.0, ""
         self.n_waiting = 0  #: Pages and threads that wait for it now
         self.sessions: set[object] = set()  #: Who want it, and may be gone
@@ -97,19 +82,14 @@ class Task:
         self._ended = threading.Event()
 
     @property
-    def failed(self) -> bool:
-        """Whether it has ended without a result."""
-        return self._error is not None
-
-    @property
     def ended(self) -> bool:
         """Whether there is a result, or will be none."""
         return self._ended.is_set()
 
     @property
     def error(self) -> str | None:
-        """Why there is no result; None where there is one, will be one, or it was cancelled."""
-        return None if self._error is None or self.cancelled else str(self._error)
+        """Why there is no result; None where there is one, or will be."""
+        return None if self._error is None else str(self._error)
 
     @property
     def seconds(self) -> float:
@@ -142,8 +122,6 @@ class Task:
                 result = compute(request)
             else:
                 result = request.function(**request.arguments, progress=self.report)
-            if self.seconds > _TELLING_SECONDS:
-                _PACES[self.title] = self.seconds / request.expected
             if request.keep is not None:
                 result = request.keep(result)
         except InputError as problem:
@@ -168,10 +146,7 @@ class Task:
 
 
 class WorkerPool:
-    """``n_workers`` processes (one a processor, at most four), a thread, and tasks that wait.
-
-    There is one more process while there are long tasks.
-    """
+    """``n_workers`` processes (one a processor, at most four), a thread, and tasks that wait."""
 
     def __init__(self, n_workers: int | None = None) -> None:
         self._n = n_workers or min(os.cpu_count() or 1, _MAX_WORKERS)
@@ -316,23 +291,23 @@ class _Worker:
         """Do a task; one that ends the process ends nothing else."""
         with self._lock:
             self._task = task
-        task.run(lambda request: self._compute(task, request, threads))
+
+        def compute(request: Request[Any]) -> Any:
+            try:
+                return self._answer(task, request, threads)
+            except (InputError, MemoryError):
+                raise
+            except Exception as problem:
+                self.end()
+                if not isinstance(problem, _CLOSED):
+                    traceback.print_exc()  # a bug
+                raise InputError(_CANCELLED if task.cancelled else _ENDED) from problem
+
+        task.run(compute)
+        with self._lock:
+            self._task = None
         if task.cancelled:
             self.end()
-
-    def _compute(self, task: Task, request: Request[Any], threads: int) -> Any:
-        try:
-            return self._answer(task, request, threads)
-        except (InputError, MemoryError):
-            raise
-        except Exception as problem:
-            self.end()
-            if not isinstance(problem, _CLOSED):
-                traceback.print_exc()  # a bug
-            raise InputError(_CANCELLED if task.cancelled else _ENDED) from problem
-        finally:
-            with self._lock:
-                self._task = None
 
     def _answer(self, task: Task, request: Request[Any], threads: int) -> Any:
         process, file = self.start(), new_file()
@@ -346,10 +321,8 @@ class _Worker:
         # (The worker runs our functions on data that were checked; files are parsed elsewhere.)
         while isinstance(message := pickle.load(process.stdout), tuple):
             task.fraction, task.message = message
-        if message is None:
-            raise MemoryError
-        if isinstance(message, str):
-            raise InputError(message)
+        if isinstance(message, Exception):
+            raise message
         task.n_bytes, task.n_file_bytes = len(message), 0 if file is None else file.n_bytes
         return unpickle_mapped(message, file, shared_of(request.arguments))
 

@@ -23,18 +23,11 @@ from pages.shared.header import plain, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current
 from pages.shared.subgroups import small_charts
-from pages.shared.tasks import is_ready
+from pages.shared.tasks import await_result, is_ready
 from pages.shared.whole import whole_curve
 
-#: Seconds the curve waits for what a calibrated model shows.
-_WAIT_SECONDS = 0.3
 #: Steps of the slider between the small maps.
 _STEPS = 6
-
-
-def _use(gamma: float, n_bins: int) -> None:
-    st.session_state["gamma"] = gamma
-    st.session_state["bins"] = n_bins
 
 
 def _recommend(best: BandwidthSuggestion | None, view: View) -> str:
@@ -56,13 +49,6 @@ def _recommend(best: BandwidthSuggestion | None, view: View) -> str:
         f"Use γ = {best.gamma:g} with {bins} on {view.map_name}: there neighbours predict the "
         f"calibration rows best (NLL lower by {gain} than with whole bins)."
     )
-
-
-def _around(gamma: float) -> list[float]:
-    """Return bandwidths of the slider below, at and above one."""
-    at = int(np.abs(np.log(np.array(GAMMAS) / gamma)).argmin())
-    ends = max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)
-    return [GAMMAS[k] for k in sorted(set(ends))]
 
 
 def _curves(view: View, chance: Any, *, of_all: bool, n_rows: int) -> CurveKey:
@@ -110,8 +96,8 @@ if not view.is_local:
 
 # The curve comes at once, what is concluded from it with what chance shows.
 request = compute.chance_request(view)
-is_simulated = request is None or is_ready(request, _WAIT_SECONDS)
-chance = compute.chance_band(view) if is_simulated else None
+is_simulated = request is None or is_ready(request)
+chance = await_result(request) if request is not None and is_simulated else None
 top, curve = st.container(key="main_answer"), compute.curve(view)
 n_rows = curve.n_rows if of_all else len(view.evaluation)
 best = None if of_all else compute.suggestion(view, tuple(sorted({*TRIED_BINS, view.n_bins})))
@@ -124,8 +110,8 @@ with top:
                 f"Use γ = {best.gamma:g}",
                 type="primary",
                 width="stretch",
-                on_click=_use,
-                args=(best.gamma, best.n_bins),
+                on_click=st.session_state.update,
+                kwargs={"gamma": best.gamma, "bins": best.n_bins},
                 disabled=best.gamma == view.gamma and best.n_bins == view.n_bins,
             )
     if is_simulated:
@@ -147,12 +133,13 @@ if of_all:
             f"with {view.dataset.n_classes:,} classes at every γ would take too long. Fewer rows "
             "have fewer neighbours, so that narrow bandwidths show less than all rows would."
         )
-    if not is_simulated:
-        compute.chance_band(view, st.container())
-        st.rerun()
     st.caption("A bandwidth is recommended for the top label or one class: choose it as target.")
-    end_page("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
-small_charts(view, _around(view.gamma if best is None else best.gamma), 300)
+else:
+    # Bandwidths of the slider below, at and above the best.
+    shown = view.gamma if best is None else best.gamma
+    at = int(np.abs(np.log(np.array(GAMMAS) / shown)).argmin())
+    ends = {max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)}
+    small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
 if best is not None:
     with st.expander("How this is recommended", icon=":material/help:"):
         show_chart(
@@ -171,9 +158,10 @@ if best is not None:
             f"{ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
             f"{ECE.text(table.expected_calibration_error)} points."
         )
-whole_curve(view, metric)
+if not of_all:
+    whole_curve(view, metric)
 simulating = st.container()
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
-if not is_simulated:
-    compute.chance_band(view, simulating)
+if request is not None and not is_simulated:
+    await_result(request, simulating)
     st.rerun()

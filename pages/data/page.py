@@ -1,13 +1,17 @@
 """Data: what did I load?"""
 
+import shlex
+from collections.abc import Callable
+
+import numpy as np
 import streamlit as st
 
 from lore_core import Dataset
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.number_text import percent
-from pages.data import mapping, sources
+from pages.data import sources
 from pages.shared.charts import next_step
-from pages.shared.controls import linked
+from pages.shared.controls import show_tabs
 from pages.shared.header import plain, question, sentence
 from pages.shared.maps import MAPS, available_maps, compute_map, duration, seconds
 from pages.shared.session import current, failure, is_loaded
@@ -34,26 +38,21 @@ def _list_maps(dataset: Dataset) -> None:
     busy = is_busy()
     with st.grid(4, min_column_width=200, gap="small", border=True):
         for name in learned:
-            _card(dataset, name, busy)
-
-
-def _card(dataset: Dataset, name: str, busy: bool) -> None:
-    with st.container():
-        embedding = store().maps.get((dataset.digest, name))
-        st.markdown(f"**{name}**")
-        if embedding is not None:
-            st.caption(f":material/check: ready · {embedding.description}")
-            return
-        first = ", up to half a minute more for the first" if MAPS[name].method == "umap" else ""
-        st.caption(f"about {duration(seconds(dataset, name))}{first}")
-        st.button(
-            "Make",
-            key=f"card_{name}",
-            disabled=busy,
-            on_click=compute_map,
-            args=(dataset, name),
-            help="One map is made at a time." if busy else None,
-        )
+            with st.container():
+                embedding = store().maps.get((dataset.digest, name))
+                st.markdown(f"**{name}**")
+                if embedding is not None:
+                    st.caption(f":material/check: ready · {embedding.description}")
+                    continue
+                st.caption(f"about {duration(seconds(dataset, name))}")
+                st.button(
+                    "Make",
+                    key=f"card_{name}",
+                    disabled=busy,
+                    on_click=compute_map,
+                    args=(dataset, name),
+                    help="One map is made at a time." if busy else None,
+                )
 
 
 def _headline(loaded: Loaded) -> None:
@@ -73,21 +72,13 @@ def _headline(loaded: Loaded) -> None:
     st.warning(f"**{plain(text)}**  \n{plain(warnings[0])}{more}", icon=":material/warning:")
 
 
-def _balance(dataset: Dataset) -> None:
-    counts = {}
-    for name in (EVALUATION, CALIBRATION):
-        labels = dataset.labels[dataset.in_split(name)]
-        rows = [int((labels == k).sum()) for k in range(dataset.n_classes)]
-        counts[name] = dict(zip(dataset.class_names, rows, strict=True))
-    mapping.show_balance(counts)
-
-
 def _what_was_read(loaded: Loaded) -> None:
     st.markdown("\n".join(f"- {plain(fact)}" for fact in (*loaded.facts, *loaded.notes)))
     if loaded.columns:
         files = " ".join(f"'{name}'" for name, *_ in loaded.files) or "FILE"
         st.caption("The same mapping as a command:")
-        st.code(mapping.command(loaded.columns, files), language="bash")
+        options = [f"--column {shlex.quote(item)}" for item in loaded.columns]
+        st.code(" \\\n  ".join([f"lore metrics {files}", *options]), language="bash")
 
 
 def _checks(loaded: Loaded) -> None:
@@ -107,13 +98,18 @@ failed = failure()
 with st.container(key="main_answer"):
     if failed is not None:
         sources.explain_failure(failed)
-        mapping.suggest(failed.files, failed.source)
+        sources.suggest(failed.files, failed.source)
     elif is_loaded():
         _headline(current())
 if is_loaded():
     figure, load = st.columns([1.2, 1], gap="large")
+    rows = current().dataset
+    counts: dict[str, dict[str, int]] = {}
+    for split in (EVALUATION, CALIBRATION):
+        number = np.bincount(rows.labels[rows.in_split(split)], minlength=rows.n_classes)
+        counts[split] = dict(zip(rows.class_names, number.tolist(), strict=True))
     with figure.container(key="main_picture"):
-        _balance(current().dataset)
+        sources.show_balance(counts)
 else:
     load = st.container()
 with load:
@@ -126,25 +122,17 @@ with load:
             sources.resplit(current())
 if failed is not None and failed.files:
     given = failed.files, failed.source
-names = ["Columns and roles", "What a file should hold"]
+shows: dict[str, Callable[[], None]] = {
+    "Columns and roles": lambda: sources.show_columns(*given or ([], ""))
+}
 if is_loaded():
-    names[1:1] = ["Checks", "Feature maps"]
+    read: dict[str, Callable[[], None]] = {"What was read": lambda: _what_was_read(current())}
     # What was given and is not shown comes first: it can be read with other roles.
     is_shown = failed is None and (given is None or given[1] == current().source)
-    names.insert(0 if is_shown else 1, "What was read")
-for name, tab in zip(names, st.tabs(names, **linked("data_tab")), strict=True):
-    if not tab.open:
-        continue
-    with tab:
-        if name == "Columns and roles":
-            mapping.show_columns(*given or ([], ""))
-        elif name == "What was read":
-            _what_was_read(current())
-        elif name == "Checks":
-            _checks(current())
-        elif name == "Feature maps":
-            _list_maps(current().dataset)
-        else:
-            sources.contract()
+    shows = {**read, **shows} if is_shown else {**shows, **read}
+    shows["Checks"] = lambda: _checks(current())
+    shows["Feature maps"] = lambda: _list_maps(current().dataset)
+shows["What a file should hold"] = sources.contract
+show_tabs("data_tab", shows)
 if is_loaded():
     next_step("pages/overview/page.py", "is the model calibrated? Overview")

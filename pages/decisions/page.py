@@ -8,6 +8,7 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.comparison import conclude_retraining, retraining_frame
+from lore_core.dashboard.background_tasks import estimate_gains
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_words
 from lore_core.figures import reward_figure
@@ -17,11 +18,11 @@ from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import cost_controls, in_session, linked, view_controls
+from pages.shared.controls import cost_controls, in_session, show_tabs, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 from pages.shared.subgroups import title_of
-from pages.shared.tasks import is_ready
+from pages.shared.tasks import await_result, is_ready
 
 _EVERYONE = "all rows"
 _SUBGROUP = "a significant subgroup"
@@ -30,23 +31,16 @@ _SUBGROUP = "a significant subgroup"
 def _show_methods(own: dict[str, RewardCurve], first: str, ratio: float) -> None:
     """List the reward of every method at the reader's costs."""
     number = st.column_config.NumberColumn
-    st.dataframe(
-        in_hundredths(
-            pd.concat({method: curve.frame() for method, curve in own.items()})
-            .droplevel(1)
-            .rename_axis("method"),
-            "answered",
-        ),
-        height="content",
-        column_order=["reward", "answered", "gain", "gain_low", "gain_high"],
-        column_config={
-            "reward": number("reward a row, in u", format="%.3f"),
-            "answered": share_column("answered"),
-            "gain": number(f"gain over {first}, in u", format="%+.3f"),
-            "gain_low": number("95 % from", format="%+.3f"),
-            "gain_high": number("to", format="%+.3f"),
-        },
-    )
+    columns = {
+        "reward": number("reward a row, in u", format="%.3f"),
+        "answered": share_column("answered"),
+        "gain": number(f"gain over {first}, in u", format="%+.3f"),
+        "gain_low": number("95 % from", format="%+.3f"),
+        "gain_high": number("to", format="%+.3f"),
+    }
+    table = pd.concat({method: curve.frame() for method, curve in own.items()}).droplevel(1)
+    table = in_hundredths(table.rename_axis("method"), "answered")
+    st.dataframe(table, height="content", column_order=[*columns], column_config=columns)
     st.caption(
         f"At w/u = {ratio:g}. Choosing the best of several methods on the rows it is measured on "
         "exaggerates its gain a little."
@@ -57,23 +51,15 @@ def _show_steps(losses: LossParts, gains: RewardParts, who: str) -> None:
     """List what recalibration and what a better model would gain."""
     steps = retraining_frame(losses, gains)
     points = Unit("points", HUNDREDTHS, 2).estimate_text
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Brier score, points": [
-                    points(*row) for row in steps[["brier", "brier_low", "brier_high"]].to_numpy()
-                ],
-                "reward a row, in u": [
-                    PLAIN.estimate_text(*row, signed=True)
-                    for row in steps[["reward", "reward_low", "reward_high"]].to_numpy()
-                ],
-                "answered otherwise": steps["changed"].map(percent),
-            },
-            index=steps.index,
-        ),
-        height="content",
-        key="retraining",
-    )
+    brier = steps[["brier", "brier_low", "brier_high"]].to_numpy()
+    reward = steps[["reward", "reward_low", "reward_high"]].to_numpy()
+    columns = {
+        "Brier score, points": [points(*row) for row in brier],
+        "reward a row, in u": [PLAIN.estimate_text(*row, signed=True) for row in reward],
+        "answered otherwise": steps["changed"].map(percent),
+    }
+    table = pd.DataFrame(columns, index=steps.index)
+    st.dataframe(table, height="content", key="retraining")
     st.caption(
         f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "
         "what the best curve would gain, and at least what class and features would gain beyond "
@@ -97,8 +83,8 @@ by = toolbar.selectbox(
 )
 chooser = toolbar.container(width=260)
 result = compared(view, None, toolbar)
-top_label = view.with_(target=TOP_LABEL)
-is_ready(compute.gains_request(top_label), 0.0)  # begun, while rewards are counted
+gaining = compute.work(estimate_gains, view.with_(target=TOP_LABEL))
+is_ready(gaining, 0.0)  # begun, while rewards are counted
 evaluation = view.evaluation
 first = next(iter(result.datasets))
 inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
@@ -132,7 +118,7 @@ own = compute.rewards(view, result, (by, who), inside, ratio)
 best = next((name for name in result.ranking if name != first), None)
 drawn = [name for name in curves if name in (first, "Temperature scaling", best)]
 sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
-known = compute.gains(top_label)
+known = await_result(gaining)
 losses, gains = (
     (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
 )
@@ -154,19 +140,23 @@ with picture:
         ),
         "reward",
     )
-tabs = st.tabs(
-    ["Recalibrate or retrain?", "Every method at these costs"], **linked("decisions_tab")
+
+
+def _steps() -> None:
+    if by == _SUBGROUP and losses is not None:
+        st.caption("Bounds on held-out rows of the subgroup.")
+    elif losses is None:
+        st.caption("The rows are too few to estimate it.")
+    elif gains is not None:
+        _show_steps(losses, gains, who)
+        st.caption(plain(at_costs.strip()))
+
+
+show_tabs(
+    "decisions_tab",
+    {
+        "Recalibrate or retrain?": _steps,
+        "Every method at these costs": lambda: _show_methods(own, first, ratio),
+    },
 )
-if tabs[0].open:
-    with tabs[0]:
-        if by == _SUBGROUP and losses is not None:
-            st.caption("Bounds on held-out rows of the subgroup.")
-        elif losses is None:
-            st.caption("The rows are too few to estimate it.")
-        elif losses is not None and gains is not None:
-            _show_steps(losses, gains, who)
-            st.caption(plain(at_costs.strip()))
-if tabs[1].open:
-    with tabs[1]:
-        _show_methods(own, first, ratio)
 next_step("pages/report/page.py", "export everything: Report")

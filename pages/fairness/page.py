@@ -13,10 +13,11 @@ from lore_core.metrics.catalogue import ECE, MCE, MIN_CELL_ROWS, MIN_GROUP_SIZE,
 from lore_core.regions import Subgroup
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
+from lore_core.view.where import recalibrated_reliability_of
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, with_interval
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import in_session, linked, map_control, one_of, view_controls
+from pages.shared.controls import in_session, linked, map_control, one_of, show_tabs, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, drawn_first, pair_controls, pair_of_maps
@@ -25,24 +26,10 @@ from pages.shared.subgroups import MAX_ROWS_AT_ONCE, title_of
 _SUBGROUPS = "significant subgroups"
 
 
-def _subgroup_names(view: View, found: list[Subgroup]) -> tuple[np.ndarray, np.ndarray]:
-    """Name the subgroup of every row, and say which rows had no part in finding it."""
-    names = np.full(len(view.evaluation), "elsewhere", dtype=object)
-    held_out = np.ones(len(names), dtype=bool)
-    for number, item in reversed(list(enumerate(found))):
-        if item.within is None:
-            names[item.rows] = title_of(item, number)
-            held_out[item.rows] = np.isin(item.rows, item.held_out)
-    return names, held_out
-
-
 def _group_names(
     view: View, found: list[Subgroup], container: DeltaGenerator
 ) -> tuple[np.ndarray, str, np.ndarray]:
-    """Let the reader choose group columns, of which several give their intersections.
-
-    Returns each row's group, what groups are by, and which rows are measured.
-    """
+    """Return each row's group as the reader chooses, by what, and which rows are measured."""
     columns = [*group_columns(view.dataset), *([_SUBGROUPS] if found else [])]
     chosen = container.multiselect(
         "Groups by",
@@ -55,40 +42,33 @@ def _group_names(
     if not chosen:
         st.info("Choose at least one group column.", icon=":material/groups:")
         st.stop()
-    by, measured = " × ".join(chosen), np.ones(len(view.evaluation), dtype=bool)
-    known = [name for name in chosen if name != _SUBGROUPS]
-    names = group_names(view.evaluation, known) if known else None
+    measured = np.ones(len(view.evaluation), dtype=bool)
+    parts = [group_names(view.evaluation, [name]) for name in chosen if name != _SUBGROUPS]
     if _SUBGROUPS in chosen:
-        own, measured = _subgroup_names(view, found)
-        names = own if names is None else names + " × " + own
-    assert names is not None
-    return names, by, measured
+        own = np.full(len(measured), "elsewhere", dtype=object)
+        for number, item in reversed(list(enumerate(found))):
+            if item.within is None:
+                own[item.rows] = title_of(item, number)
+                measured[item.rows] = np.isin(item.rows, item.held_out)
+        parts.append(own)
+    names = parts[0]
+    for part in parts[1:]:
+        names = names + " × " + part
+    return names, " × ".join(chosen), measured
 
 
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     rows = count_column("its rows")
-    st.dataframe(
-        in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap"),
-        height="content",
-        column_order=[
-            "furthest_group",
-            "furthest_rows",
-            "gap",
-            "gap_low",
-            "gap_high",
-            "cell_gap",
-            "cell",
-            "cell_rows",
-        ],
-        column_config={
-            "furthest_group": "worst group",
-            "furthest_rows": rows,
-            **with_interval("gap", "its gap, points"),
-            "cell_gap": points_column(WORST_CELL.heading, signed=True),
-            "cell": "the cell",
-            "cell_rows": rows,
-        },
-    )
+    columns = {
+        "furthest_group": "worst group",
+        "furthest_rows": rows,
+        **with_interval("gap", "its gap, points"),
+        "cell_gap": points_column(WORST_CELL.heading, signed=True),
+        "cell": "the cell",
+        "cell_rows": rows,
+    }
+    table = in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap")
+    st.dataframe(table, height="content", column_order=[*columns], column_config=columns)
     st.caption(
         f"Groups of {min_group_size} rows or more. Intervals of gaps hold for all groups at once. "
         f"The worst cell of group and confidence bin is that of cells of {MIN_CELL_ROWS} rows or "
@@ -109,22 +89,15 @@ def _one_group(
     head = st.columns(4, vertical_alignment="bottom")
     listed = list(sizes.index)
     group = head[0].selectbox("Group", listed, index=listed.index(worst), **in_session("group"))
-    before, after = pair_controls(result, head[1], head[2])
-    inside = names == group
-    for column, place, method in zip(
-        st.columns(2), ("before", "after"), (before, after), strict=True
-    ):
+    pair = pair_controls(result, head[1], head[2])
+    inside, places = names == group, ("before", "after")
+    for column, place, method in zip(st.columns(2), places, pair, strict=True):
         found = reports[method].set_index("group").loc[group]
+        table = recalibrated_reliability_of(view, result.datasets[method], inside)
+        rows = f"{group}, {found['rows']:,} evaluation rows"
         with column:
-            show_chart(
-                reliability_figure(
-                    compute.group_reliability(view, result, method, by, group, inside),
-                    rows=f"{group}, {found['rows']:,} evaluation rows",
-                    height=320,
-                    title=method,
-                ),
-                f"group_{place}",
-            )
+            chart = reliability_figure(table, rows=rows, height=320, title=method)
+            show_chart(chart, f"group_{place}")
             st.caption(
                 f"{rows_words(int(found['rows']))}: mean confidence "
                 f"{percent(found['mean_confidence'])}, accuracy {percent(found['accuracy'])}; gap "
@@ -135,20 +108,12 @@ def _one_group(
     on = map_control(view, head[3])
     if view.points(on=on[1]).shape[1] != 2:
         return
-    titles = [f"{group}: {method}" for method in (before, after)]
+    titles = [f"{group}: {method}" for method in pair]
     rows, key = f"{group}, {view.kernel_in_words}", (by, group)
-    pair = before, after
-    _, charts = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=360)
-    for column, place, chart in zip(st.columns(2), ("before", "after"), charts, strict=True):
+    _, pictures = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=360)
+    for column, place, picture in zip(st.columns(2), places, pictures, strict=True):
         with column:
-            show_chart(chart, f"place_{place}")
-
-
-def _few_rows(sizes: pd.Series) -> str:
-    small = sizes[sizes < MIN_GROUP_SIZE]
-    listed = ", ".join(f"{name} ({n})" for name, n in small.head(8).items())
-    more = " and others" if len(small) > 8 else ""
-    return f" Few rows, mostly noise: {listed}{more}." if len(small) else ""
+            show_chart(picture, f"place_{place}")
 
 
 settings = question(
@@ -196,16 +161,19 @@ with picture:
         metric=metric.lower(),
         rows=f"{by}, {int(measured.sum()):,} evaluation rows",
     )
-    show_chart(chart, "group_chart", caption=f"{chart.how_to_read}{plain(_few_rows(sizes))}")
-tabs = st.tabs(
-    ["One group, before and after", "Worst group of each method"], **linked("fairness_tab")
+    small = [f"{name} ({n})" for name, n in sizes[sizes < MIN_GROUP_SIZE].head(8).items()]
+    few = f" Few rows, mostly noise: {', '.join(small)}." if small else ""
+    show_chart(chart, "group_chart", caption=f"{chart.how_to_read}{plain(few)}")
+worst, shown = str(comparison["furthest_group"].iloc[0]), np.where(measured, names, "")
+show_tabs(
+    "fairness_tab",
+    {
+        "One group, before and after": lambda: _one_group(
+            view, result, reports, by, shown, sizes, worst
+        ),
+        "Worst group of each method": lambda: _worst_table(
+            comparison, min(min_group_size, largest)
+        ),
+    },
 )
-if tabs[0].open:
-    with tabs[0]:
-        worst = str(comparison["furthest_group"].iloc[0])
-        shown = np.where(measured, names, "")
-        _one_group(view, result, reports, by, shown, sizes, worst)
-if tabs[1].open:
-    with tabs[1]:
-        _worst_table(comparison, min(min_group_size, largest))
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

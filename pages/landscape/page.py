@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -10,25 +9,13 @@ import streamlit as st
 from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.figures.pictures.landscape_picture import Value
-from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.view.where import calibration_rows_of, reliability_of
-from pages.landscape.lists import list_worst
-from pages.landscape.map_rows import wait_until_drawn
-from pages.landscape.picture import KEY, color_choices, colors_of, is_live, show_asked, show_picture
-from pages.landscape.region import ASKED, ROWS_TAB, forget_region, marked_rows, region_panel
+from pages.landscape import picture as pictures, region
 from pages.landscape.subgroups import against_control, chosen_note, list_subgroups, search_subgroups
-from pages.shared import compute
+from pages.shared import compute, controls
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import (
-    Settings,
-    asks_for_vector,
-    bin_control,
-    linked,
-    map_control,
-    one_of,
-    view_controls,
-)
+from pages.shared.controls import linked, one_of
 from pages.shared.header import headline_in_a_line, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
@@ -41,19 +28,14 @@ from pages.shared.whole import whole_landscape
 _ERRORS: dict[str, Value] = {"signed error": "signed", "absolute error": "absolute"}
 
 
-def _choose_bin(table: ReliabilityTable, number: int) -> None:
-    if number in np.flatnonzero(table.count):
-        st.session_state["bin"] = table.bins.name(number)
-
-
 settings = question(
     "Where is the confidence wrong?",
     "The signed local calibration error of the evaluation rows on a map of their features.",
 )
-hear(KEY)
-whole = asks_for_vector(current().dataset)
-shared = Settings(settings, own_gamma=is_live(current().dataset) and not whole)
-view = view_controls(shared, shows_vector=True)
+hear(pictures.KEY)
+whole = controls.asks_for_vector(current().dataset)
+shared = controls.Settings(settings)
+view = controls.view_controls(shared, shows_vector=True)
 if not view.is_local:
     end_page("pages/data/page.py", "load features on the Data page")
 if not planar_maps(view.dataset):
@@ -64,7 +46,7 @@ if not planar_maps(view.dataset):
         "pages work on it all the same.",
     )
 if whole:
-    drawn_on, on_map = map_control(view, shared.popover)
+    drawn_on, on_map = controls.map_control(view, shared.popover)
     show_vector_landscape(view, on_map, drawn_on)
     end_page("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
 
@@ -84,12 +66,12 @@ with side.container(key="toolbar", gap="small"):
     left, right = st.columns(2, vertical_alignment="bottom")
     by = left.selectbox(
         "Colour by",
-        [*_ERRORS, *color_choices(view.evaluation)],
+        [*_ERRORS, *pictures.color_choices(view.evaluation)],
         **linked("color"),
         help="signed error: red is overconfident, blue underconfident. absolute error: the LCE. "
         "By anything else the rows are drawn one by one.",
     )
-    chosen = bin_control(
+    chosen = controls.bin_control(
         right,
         table,
         "Confidence bin",
@@ -100,10 +82,10 @@ with side.container(key="toolbar", gap="small"):
     )
     words = st.text_input(
         "Find rows",
-        **linked(ASKED),
+        **linked(region.ASKED),
         placeholder="predicted: Shirt; confidence < 0.7",
         icon=":material/search:",
-        on_change=forget_region,
+        on_change=region.forget_region,
         help="Highlights rows on the map and in the charts, and reports on them. A word of any "
         "column, or conditions with commas between them, which must all hold. Columns: predicted, "
         "true, confidence, groups and metadata.",
@@ -114,7 +96,7 @@ with side.container(key="toolbar", gap="small"):
         help="Colour only the subgroups listed below, each tested on held-out rows, and show "
         "beside the LCE what a calibrated model has.",
     )
-map_name, on_map = map_control(view, shared.popover)
+map_name, on_map = controls.map_control(view, shared.popover)
 
 scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
@@ -122,7 +104,7 @@ headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
 answer.container(key="said").caption(unbroken(sentence))
 details = st.container()
 below = st.container()
-tabs = below.tabs([SUBGROUPS_TAB, ROWS_TAB], **linked("below"))
+tabs = below.tabs([SUBGROUPS_TAB, region.ROWS_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
@@ -148,15 +130,15 @@ if search is not None:
         scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
-marked = marked_rows(scene, chosen_one, words)
+marked = region.marked_rows(scene, chosen_one, words)
 export_selection(None if marked is None else marked.rows)
-colors = None if by in _ERRORS else colors_of(scene, by)
+colors = None if by in _ERRORS else pictures.colors_of(scene, by)
 with picture:
     value = _ERRORS.get(by, "signed")
-    show_picture(scene, search, chosen_one, marked, value, layer, verdict, colors)
+    pictures.show_picture(scene, search, chosen_one, marked, value, layer, verdict, colors)
 with details:
     if search is not None and chosen_one is not None:
-        region_panel(
+        region.region_panel(
             view,
             errors,
             chosen_one.mask,
@@ -168,49 +150,50 @@ with details:
             titled=[part.column for part in chosen_one.saved.conditions],
         )
     elif layer != "3-D" or on_map.n_components == 3:
-        show_asked(scene, words)
+        pictures.show_asked(scene, words)
 if tabs[0].open and search is not None:
     with listing:
         list_subgroups(view, on_map, search, key, chosen_one)
 if tabs[1].open:
     with tabs[1]:
-        list_worst(view, errors, scene.worst, marked)
-wait_until_drawn()
+        region.list_worst(view, errors, scene.worst, marked)
+
+
+def _choose_bin(number: int) -> None:
+    if number in np.flatnonzero(table.count):
+        st.session_state["bin"] = table.bins.name(number)
+
+
+def _bins() -> None:
+    highlighted = None if marked is None else (marked.name, reliability_of(view, marked.rows))
+    chart = reliability_figure(
+        table,
+        rows=f"{view.rows}; click a bar",
+        chosen=chosen,
+        highlighted=highlighted,
+        height=330,
+        title="Confidence bins",
+    )
+    show_chart(chart, "chooser", narrow=True, on_pick=_choose_bin)
+
+
+def _distribution() -> None:
+    curves = {"LCE" if marked is None else "all": errors.absolute[rows]}
+    if marked is not None:
+        curves[marked.name] = errors.absolute[marked.rows]
+    chart = cdf_figure(
+        curves,
+        rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
+        global_error=None if chosen is None else float(abs(table.gap[chosen])),
+        null=chance,
+        highlighted="" if marked is None else marked.name,
+        title="LCE over rows",
+    )
+    show_chart(chart, "cdf", narrow=True)
+
+
 # After all else: Plotly, as it loads and draws, would hold up what the map paints.
 with side.container(key="side_charts"):
-    bins, cdf = st.tabs(["Confidence bins", "LCE over rows"], **linked("beside"))
-    if bins.open:
-        with bins:
-            show_chart(
-                reliability_figure(
-                    table,
-                    rows=f"{view.rows}; click a bar",
-                    chosen=chosen,
-                    highlighted=None
-                    if marked is None
-                    else (marked.name, reliability_of(view, marked.rows)),
-                    height=330,
-                    title="Confidence bins",
-                ),
-                "chooser",
-                narrow=True,
-                on_pick=partial(_choose_bin, table),
-            )
-    if cdf.open:
-        with cdf:
-            show_chart(
-                cdf_figure(
-                    {"LCE": errors.absolute[rows]}
-                    if marked is None
-                    else {"all": errors.absolute[rows], marked.name: errors.absolute[marked.rows]},
-                    rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
-                    global_error=None if chosen is None else float(abs(table.gap[chosen])),
-                    null=chance,
-                    highlighted="" if marked is None else marked.name,
-                    title="LCE over rows",
-                ),
-                "cdf",
-                narrow=True,
-            )
+    controls.show_tabs("beside", {"Confidence bins": _bins, "LCE over rows": _distribution})
 whole_landscape(view, chosen)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

@@ -24,7 +24,8 @@ from lore_core.figures import reliability_figure
 from lore_core.figures.pictures.picture import shortened
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
-from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
+from lore_core.metrics.glossary import FISHER, GLOSSARY
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
@@ -32,14 +33,16 @@ from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
+from pages.shared.controls import one_of
 from pages.shared.header import plain
-from pages.shared.rows import pick_row, show_rows
+from pages.shared.rows import add_images, pick_row, picked_row, show_row, show_rows
 from pages.shared.session import name_in_link
 from pages.shared.subgroups import Chosen, forget_subgroup
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
 _REGION, _PARAMETER = "_region", "region"
+_ERROR, _ANSWER = "its local error", "LoRe's answer"
 ASKED = "find"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
@@ -49,8 +52,6 @@ _COMPOSITION_ROWS = 9
 _MAX_LETTERS = 40
 #: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
 _INSIDE_BINS = 10
-#: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
-_AT_ONCE = 2**17
 
 
 def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> None:
@@ -107,10 +108,7 @@ def region_panel(
     note: str = "",
     titled: Sequence[str] = (),
 ) -> None:
-    """Report on the rows inside: the gap, what they are made of, the rows, their recalibration.
-
-    ``among`` (n_eval,): rows to compare with; ``fitted_on`` (n_cal,); ``titled``: columns not news.
-    """
+    """Report on rows inside compared with ``among``; ``titled``: columns that are no news."""
     dataset, target = view.evaluation, view.target_rows
     report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
     with st.container(border=True):
@@ -128,21 +126,15 @@ def region_panel(
         with left:
             _show_composition(composed, int(among.sum()) - report.n_rows)
         with right:
-            show_chart(
-                reliability_figure(
-                    reliability_table(
-                        target.confidence[inside],
-                        target.outcome[inside],
-                        n_bins=_INSIDE_BINS,
-                        weights=chosen_weights(target.weights, inside),
-                    ),
-                    rows=f"{report.n_rows:,} selected rows",
-                    height=300,
-                    title="Reliability inside",
-                ),
-                "inside",
-                narrow=True,
+            table = reliability_table(
+                target.confidence[inside],
+                target.outcome[inside],
+                n_bins=_INSIDE_BINS,
+                weights=chosen_weights(target.weights, inside),
             )
+            rows = f"{report.n_rows:,} selected rows"
+            chart = reliability_figure(table, rows=rows, height=300, title="Reliability inside")
+            show_chart(chart, "inside", narrow=True)
         listed, corrected = st.tabs(["Rows", "Recalibrate only these"])
         with listed:
             _show_inside(dataset, errors, inside, report.n_rows)
@@ -163,11 +155,13 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
             f"among the {n_outside:,} other rows on the map."
         )
         return
-    shares = ["share_inside", "share_outside"]
+    shares, text = ["share_inside", "share_outside"], st.column_config.TextColumn
     table = in_hundredths(shown[["attribute", "value", *shares]], *shares).assign(
         times=[
-            _times(*row)
-            for row in shown[["lift", "lift_low", "lift_high"]].itertuples(index=False, name=None)
+            "over 100"
+            if lift >= 100
+            else f"{decimal(lift, 1)} ({decimal(low, 1)} to {decimal(high, 1)})"
+            for lift, low, high in shown[["lift", "lift_low", "lift_high"]].to_numpy()
         ],
         p=shown["p_adjusted"].map(p_words),
         rows=shown["rows_inside"],
@@ -178,18 +172,10 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
         height="content",
         column_config={
             "attribute": "column",
-            "value": "value",
             "share_inside": share_column("inside", width=70),
             "share_outside": share_column("outside", width=70),
-            "times": st.column_config.TextColumn(
-                "times", help="How many times as frequent inside, and its 95 % interval."
-            ),
-            "p": st.column_config.TextColumn(
-                "p",
-                width=70,
-                help=f"Fisher's exact test, adjusted (Holm) for the {looked_at:,} values looked "
-                f"at. {GLOSSARY[FISHER]} Holm: {GLOSSARY[HOLM]}",
-            ),
+            "times": text("times", help="As frequent inside as outside, and its 95 % interval."),
+            "p": text("p", width=70, help=f"{FISHER}, adjusted (Holm). {GLOSSARY[FISHER]}"),
             "rows": count_column("rows", width=60),
         },
     )
@@ -197,13 +183,6 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
         f"Significantly over-represented, of {looked_at:,} values tested; strongest evidence "
         f"first. Outside are the {n_outside:,} other rows on the map."
     )
-
-
-def _times(lift: float, low: float, high: float) -> str:
-    """Write a ratio with its interval; beyond a hundred only that it is."""
-    if lift >= 100:
-        return f"over 100 (at least {decimal(min(low, 100), 1)})"
-    return f"{decimal(lift, 1)} ({decimal(low, 1)} to {decimal(high, 1)})"
 
 
 def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_rows: int) -> None:
@@ -231,23 +210,20 @@ def _show_recalibrated(
             "Recalibration works on the top label; choose it as target.", icon=":material/info:"
         )
         return
-    why_not = (
-        "These data have no calibration rows to fit on."
-        if view.calibration is None
-        else why_too_few(fitted_on, inside)
-    )
+    why_not: str | None = "These data have no calibration rows to fit on."
+    if view.calibration is not None:
+        why_not = why_too_few(fitted_on, inside)
     if why_not is not None:
         st.info(plain(why_not), icon=":material/info:")
         return
     found = compute.recalibrated_region(view.dataset, key, fitted_on, inside)
     table = found.table
     columns: dict[str, Any] = {"method": table["method"]}
-    columns["gap, points"] = _with_interval(table, "gap", POINTS, signed=True)
-    columns["change of gap"] = ["", *_with_interval(table, "gap_change", POINTS, signed=True)[1:]]
-    for metric in (item for item in COMPARED if item.name in table):
-        changed = _with_interval(table, f"{metric.name}_change", metric.unit, signed=True)
-        columns[metric.heading] = _with_interval(table, metric.name, metric.unit)
-        columns[f"change of {metric.name}"] = ["", *changed[1:]]
+    metrics = [(item.name, item.unit, item.heading) for item in COMPARED if item.name in table]
+    for name, unit, heading in (("gap", POINTS, "gap, points"), *metrics):
+        changed = _with_interval(table, f"{name}_change", unit, signed=True)
+        columns[heading] = _with_interval(table, name, unit, signed=name == "gap")
+        columns[f"change of {name}"] = ["", *changed[1:]]
     st.dataframe(pd.DataFrame(columns), hide_index=True, height="content")
     st.markdown(plain(found.sentence))
     st.caption(
@@ -272,11 +248,6 @@ class Marked:
     rows: Mask  #: (n,); mask
     name: str  #: In few words
     is_drawn: bool = False  #: Whether they are what was drawn on the map, which marks them itself
-
-    @property
-    def to_draw(self) -> Mask | None:
-        """The rows that the map does not mark by itself."""
-        return None if self.is_drawn else self.rows
 
 
 def marked_rows(scene: Scene, chosen: Chosen | None, words: str) -> Marked | None:
@@ -306,6 +277,77 @@ def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
 def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
     if isinstance(asked, str):
         return np.asarray(compute.matching_rows(dataset, asked))
-    # As the browser counts them: it has the map in 32 bits.
-    parts = [points[first : first + _AT_ONCE] for first in range(0, len(points), _AT_ONCE)]
-    return np.concatenate([asked.contains(part.astype(np.float32)) for part in parts])
+    return asked.contains(points.astype(np.float32))  # as the browser has them
+
+
+def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:
+    """List the worst rows, the picked one beside them, and below it the rows behind its error."""
+    dataset, gamma = view.evaluation, view.gamma
+    if len(worst) == 0:
+        st.caption(
+            f"No row shown here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
+            "raise γ, or switch off “Significant only”."
+        )
+        return
+    listing, detail = st.columns([3, 1], gap="medium")
+    with listing:
+        known = None if marked is None else (marked.name, marked.rows)
+        show_rows(dataset, worst, errors, "worst_rows", known)
+        st.caption(
+            f"The {len(worst)} rows with the largest local error among those with "
+            f"{MIN_EFFECTIVE_SIZE:g} effective neighbours or more; ringed on the map."
+        )
+    with detail:
+        picked = picked_row(dataset)
+        shown = int(worst[0]) if picked is None else picked
+        show_row(dataset, shown, errors)
+    _show_evidence(view, shown)
+
+
+def _show_evidence(view: View, row: int) -> None:
+    """Show which rows are behind a row's local error, or behind what LoRe would say instead."""
+    head, choice = st.columns([3, 1.4], vertical_alignment="bottom")
+    head.markdown(f"**Evidence for row {row}**")
+    # LoRe corrects the top label, from calibration rows; without those only the error is left.
+    offered = [_ERROR]
+    if view.target == TOP_LABEL and view.calibration is not None:
+        offered.append(_ANSWER)
+    wanted = one_of(
+        "Rows behind",
+        offered,
+        key="rows_behind",
+        help="The local error is a weighted mean over evaluation rows; LoRe's answer is the "
+        "weighted accuracy of calibration rows. Both only over rows in the same confidence bin.",
+        into=choice,
+    )
+    by_calibration = wanted == _ANSWER and _ANSWER in offered
+    found = compute.evidence(view, row, by_calibration=by_calibration)
+    st.markdown(plain(found.sentence))
+    if found.n_rows == 0:
+        return
+    source = (view.calibration if by_calibration else None) or view.evaluation
+    table = in_hundredths(found.neighbours, "share", "cumulative", "confidence")
+    number = st.column_config.NumberColumn
+    columns: dict[str, Any] = {
+        "row": number("row", help=f"Row number among the {found.source} rows."),
+        "share": st.column_config.ProgressColumn(
+            "weight",
+            format="%.1f %%",
+            min_value=0.0,
+            max_value=max(float(table["share"].max()), 1e-7),
+            help="Its share of all weight in this mean.",
+        ),
+        "cumulative": share_column("together", 0, help="The share of this row and all above it."),
+        "distance": number(
+            "distance",
+            format="%.3g",
+            help=f"Mean absolute difference of the coordinates; over γ = {view.gamma:g} the weight "
+            "falls to 37 %.",
+        ),
+        "confidence": share_column("confidence"),
+        "right": st.column_config.CheckboxColumn("right"),
+    }
+    columns |= add_images(table, source, table["row"].to_numpy())
+    st.dataframe(
+        table, hide_index=True, height="content", column_config=columns, key="evidence_rows"
+    )

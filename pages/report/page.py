@@ -5,6 +5,7 @@ import math
 import zipfile
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -23,39 +24,14 @@ from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
-from pages.shared.saved import saved
-from pages.shared.session import current
-from pages.shared.store import Loaded, store
+from pages.shared.session import current, saved
+from pages.shared.store import DEMO, store
 from pages.shared.tasks import is_busy, start_job, wait_for
 
 #: Seconds of a report: its start, times the root of the rows (fewer resamples of more), images.
 _START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
 #: Pixels of the window in which it is read here.
 _WINDOW = 760
-
-
-def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
-    """Gather the settings of this and the other pages: methods chosen there, else preselected."""
-    group = grouping(view.dataset)
-    offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
-    chosen = [name for name in st.session_state.get("methods") or [] if name in offered]
-    return ReportSettings(
-        methods=tuple(chosen or preselected(offered)),
-        group_column=None if group is None else group.column,
-        min_group_size=None if group is None else group.min_group_size,
-        unsure_cost=unsure,
-        wrong_cost=wrong,
-    )
-
-
-def _source(loaded: Loaded) -> Source:
-    """Where the data can be read again; nowhere if they were uploaded or made here."""
-    if loaded.source == "demo":
-        return Source(("demo",)) if loaded.dataset.images is not None else Source()
-    if loaded.source in ("upload", "test"):
-        return Source()
-    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
-    return Source(tuple(loaded.source.split(" + ")), split)
 
 
 def _make(
@@ -79,68 +55,39 @@ def _make(
         simulated = wait_for(intervals, part_of(progress, 0.3, 1.0))
         return result if simulated is None else result.with_simulated(simulated)
 
-    return zipped(
-        report_files(
-            view,
-            settings,
-            images=images,
-            source=source,
-            progress=progress,
-            comparing=compared,
-            saved=named,
-        )
-    )
+    how: dict[str, Any] = {"images": images, "source": source, "saved": named}
+    return zipped(report_files(view, settings, progress=progress, comparing=compared, **how))
 
 
 def _contents(view: View, settings: ReportSettings, images: bool) -> None:
     dataset = view.dataset
     calibrated, grouped = dataset.calibration is not None, dataset.groups is not None
-    local = view.is_local
-    on = f"{view.kernel_in_words}, " if local else ""
-    methods = ", ".join(settings.methods or ())
+    column, methods = plain(settings.group_column or ""), plain(", ".join(settings.methods or ()))
     costs = f"{settings.wrong_cost:g} for a wrong answer, {settings.unsure_cost:g} for “unsure”"
-    parts = [
-        (
-            True,
-            "**index.html**: the report to read, on a screen or on paper: verdict, every number "
-            "with its interval, how it was computed, and what it does not say",
-        ),
-        (True, "**Subgroups**: every significant one, its evidence and examples"),
-        (local, "**Landscape** with a γ slider that works without a server"),
-        (calibrated, f"**Recalibrators** ranked, with paired differences: {plain(methods)}"),
-        (
-            grouped,
-            "**Fairness**: every group under every method, by "
-            f"{plain(settings.group_column or '')}",
-        ),
-        (True, f"**Decisions** at a cost of {costs}"),
-        (
-            True,
-            "**figures/**: every figure, interactive without a network"
-            + (", and as SVG" if images else ""),
-        ),
-        (True, "**tables/**: every number as CSV and Parquet, one line a row included"),
-        (
-            True,
-            "**config.json** and **rerun.sh**: every setting, and the command that makes the "
-            "same numbers again",
-        ),
-    ]
-    st.markdown("\n".join(f"- {words}" for wanted, words in parts if wanted))
-    without = [
-        words
-        for there, words in (
-            (local, "no features, so nothing is said about the map"),
-            (calibrated, "no calibration rows, so no recalibrator is fitted"),
-            (grouped, "no groups, so nothing is said about fairness"),
-        )
-        if not there
-    ]
-    if without:
-        st.info(
-            f"These data hold {'; '.join(without)}. The report says so in its place.",
-            icon=":material/info:",
-        )
+    svg = ", and as SVG" if images else ""
+    parts = {
+        "**index.html**: the report to read, on a screen or on paper: verdict, every number with "
+        "its interval, how it was computed, and what it does not say": True,
+        "**Subgroups**: every significant one, its evidence and examples": True,
+        "**Landscape** with a γ slider that works without a server": view.is_local,
+        f"**Recalibrators** ranked, with paired differences: {methods}": calibrated,
+        f"**Fairness**: every group under every method, by {column}": grouped,
+        f"**Decisions** at a cost of {costs}": True,
+        f"**figures/**: every figure, interactive without a network{svg}": True,
+        "**tables/**: every number as CSV and Parquet, one line a row included": True,
+        "**config.json** and **rerun.sh**: every setting, and the command that makes the same "
+        "numbers again": True,
+    }
+    st.markdown("\n".join(f"- {words}" for words, is_there in parts.items() if is_there))
+    missing = {
+        "no features, so nothing is said about the map": view.is_local,
+        "no calibration rows, so no recalibrator is fitted": calibrated,
+        "no groups, so nothing is said about fairness": grouped,
+    }
+    if without := [words for words, is_there in missing.items() if not is_there]:
+        text = f"These data hold {'; '.join(without)}. The report says so in its place."
+        st.info(text, icon=":material/info:")
+    on = f"{view.kernel_in_words}, " if view.is_local else ""
     st.caption(
         f"Settings of this and the other pages: {on}{view.bins_in_words}, target "
         f"{plain(view.target_name)}. Methods and the group column are chosen on Recalibrate."
@@ -166,7 +113,23 @@ images = options[2].toggle(
 if missing is not None:
     st.caption(missing)
     images = True  # asked for all the same: the report says why they are not there
-chosen = _settings(view, unsure, wrong)
+group, loaded = grouping(view.dataset), current()
+offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
+methods = [name for name in st.session_state.get("methods") or [] if name in offered]
+chosen = ReportSettings(
+    methods=tuple(methods or preselected(offered)),
+    group_column=None if group is None else group.column,
+    min_group_size=None if group is None else group.min_group_size,
+    unsure_cost=unsure,
+    wrong_cost=wrong,
+)
+# Where the data can be read again; nowhere if they were uploaded or made here.
+source = Source()
+if loaded.source == DEMO and loaded.dataset.images is not None:
+    source = Source(("demo",))
+elif loaded.source not in (DEMO, "upload", "test"):
+    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
+    source = Source(tuple(loaded.source.split(" + ")), split)
 _contents(view, chosen, images and missing is None)
 named = tuple(saved().values())
 names = tuple((item.id, item.name, item.note) for item in named)
@@ -174,13 +137,7 @@ key, reports = ("report", view.key(), chosen, images, names), store().reports
 content = reports.get(key)
 request = Request(
     _make,
-    {
-        "view": view,
-        "settings": chosen,
-        "images": images,
-        "source": _source(current()),
-        "named": named,
-    },
+    {"view": view, "settings": chosen, "images": images, "source": source, "named": named},
     key,
     "The report",
     _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images,

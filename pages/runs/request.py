@@ -1,35 +1,142 @@
-"""How runs are to be compared, and the answer: computed in the background, kept by its key."""
+"""Which runs are compared and how, computed in the background, and what is shown of the answer."""
+
+from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import compare_runs, load_runs
-from lore_core.comparison import RunsComparison
+from lore_core import Dataset, InputError, compare_runs, load_runs, reading
+from lore_core.comparison import RunsComparison, conclude_runs
 from lore_core.dashboard.worker_pool import Request
+from lore_core.data.dataset import EVALUATION
+from lore_core.data.number_text import unbroken
 from lore_core.data.progress import Progress, part_of
+from lore_core.demo import synthetic
 from lore_core.embedding import METHODS, MapName, estimate_seconds
+from lore_core.figures import run_scatter_figure, runs_figure
+from lore_core.metrics import catalogue
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+from lore_core.metrics.metric import Metric
+from lore_core.reading.formats import runs_in
+from lore_core.reading.raw_file import RawFile
 from lore_core.recalibration import offered_recalibrators
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
-from pages.runs.source import RunsSource
-from pages.shared.controls import bins_control, gamma_control, in_session
-from pages.shared.header import plain
+from pages.shared import controls, files
+from pages.shared.cells import show_methods
+from pages.shared.charts import csv_button, show_chart
+from pages.shared.controls import in_session, linked, show_tabs
+from pages.shared.header import conclude, plain, show_error
 from pages.shared.methods import labels, preselected
 from pages.shared.store import store
 
+#: Draws of the sample, and rows of each.
+_DRAWS, _ROWS = 10, 2_000
+_INSTEAD = "Give the directory that holds the runs; a single file belongs on the Data page."
+_TEXT = (
+    "**One training is one draw:** a recalibrator that won on your data may have been lucky. "
+    "Train the same model with ten seeds or more, save each training's predictions as a pair "
+    "of files (.npz, .csv, .parquet, …), and every recalibrator is measured on each. "
+    "**Sample** shows what comes out."
+)
+_EXAMPLE = """my_runs/
+├── seed00_cal.npz    to fit on
+├── seed00_test.npz   to measure on
+├── seed01_cal.npz
+├── seed01_test.npz
+└── …"""
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
 _NONE = "none"
 _MAPS = {MapName(method).title: method for method in METHODS}
 #: Rough seconds of one processor for one method on one run, without the map.
 _SECONDS = 0.12
+
+
+@dataclass(frozen=True, eq=False)
+class RunsSource:
+    """Runs that can be read, and the first of them, which says what they hold."""
+
+    name: str  #: What to call them
+    files: tuple[tuple[RawFile, ...], ...]  #: Of each run
+    first: Dataset  #: The first run
+    digest: str  #: Changes with the files
+    drawn: tuple[Dataset, ...] = ()  #: The runs, where there are no files
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are."""
+        return len(self.drawn or self.files)
+
+
+def choose(*, explain: bool = True) -> RunsSource | None:
+    """Draw the sources; return the runs that were given; ``explain``: say what is wanted."""
+    kind = controls.source_control("Runs from", "runs_from")
+    if kind == controls.SAMPLE:
+        st.caption(
+            f"{_DRAWS} draws of {_ROWS:,} made-up rows, overconfident in one subgroup and "
+            "underconfident in another, while every confidence bin is right on average."
+        )
+        return _sample()
+    try:
+        if kind == controls.DIRECTORY:
+            text = files.directory_field(
+                "Directory of runs on this machine",
+                "runs_path",
+                "~/experiments/my_runs",
+                "Every pair of files <run>_cal.* and <run>_test.* in it is one training. Without "
+                "any pair each file is a run, with a split column of its own.",
+            )
+            if text:
+                return _looked_at(files.named_path(text), Path(text).name or text)
+        else:
+            label = "Files of all runs: pairs <run>_cal.* and <run>_test.*, or with a split column"
+            if uploads := controls.upload_control(label, "runs_upload"):
+                return _looked_at(uploads, f"{len(uploads)} uploaded files")
+    except InputError as error:
+        show_error(error)
+        return None
+    if explain:
+        controls.explain_source(_TEXT, _EXAMPLE)
+    return None
+
+
+@st.cache_resource(show_spinner="Drawing the sample …")
+def _sample() -> RunsSource:
+    """Draw made-up rows with a planted error, as so many trainings might give them."""
+    drawn = []
+    for draw in range(_DRAWS):
+        rows = synthetic(_ROWS, random_state=draw).dataset
+        halves = rows.rows(np.argsort(rows.in_split(EVALUATION), kind="stable"))
+        drawn.append(replace(halves, name=f"draw{draw}"))
+    return RunsSource("the sample", (), drawn[0], "sample", tuple(drawn))
+
+
+def _looked_at(given: Any, name: str) -> RunsSource:
+    uploads = given if isinstance(given, list) else []
+    state: Any = [item.file_id for item in uploads] or files.directory_state(given, _INSTEAD)
+
+    def look() -> RunsSource:
+        with st.spinner("Looking at the first run …"):
+            runs = runs_in(given)
+            files.check_inside(chain(*runs.values()))
+            run, own = next(iter(runs.items()))
+            first = reading.load(list(own), name=run, isolate=True)
+        marks = [(item.name, hashlib.sha256(item.getvalue()).hexdigest()) for item in uploads]
+        digest = hashlib.sha256(repr(marks or state).encode()).hexdigest()
+        return RunsSource(name, tuple(runs.values()), first, digest)
+
+    return files.once_a_state("_runs_source", state, look)
 
 
 @dataclass(frozen=True)
@@ -61,12 +168,17 @@ class RunsAnswer:
 def work(source: RunsSource, request: RunsRequest) -> Request[RunsAnswer]:
     """Return the work that compares them."""
     key, runs = request.key(source), store().runs
+    one = _SECONDS * len(request.methods)
+    if request.feature_map is not None and source.first.features is not None:
+        name = MapName.parse(request.feature_map, "feature_map")
+        n, p = source.first.features.shape
+        one += estimate_seconds(name.method, n, p, name.n_components or 1)
     return Request(
         compare,
         {"source": source, "request": request},
         key,
         f"Comparison of {source.n_runs} runs",
-        _seconds(source, request),
+        one * source.n_runs / (os.cpu_count() or 1),
         lane="server",
         keep=lambda answer: runs.put(key, answer),
     )
@@ -74,8 +186,8 @@ def work(source: RunsSource, request: RunsRequest) -> Request[RunsAnswer]:
 
 def compare(source: RunsSource, request: RunsRequest, progress: Progress) -> RunsAnswer:
     """Read the runs and compare them."""
-    files, reading = list(chain(*source.files)), part_of(progress, 0.0, _READING)
-    datasets = source.drawn or load_runs(files, progress=reading, isolate=True)
+    given, share = list(chain(*source.files)), part_of(progress, 0.0, _READING)
+    datasets = source.drawn or load_runs(given, progress=share, isolate=True)
     made = {item.label: item for item in offered_recalibrators(request.gamma, request.n_bins)}
     found = compare_runs(
         datasets,
@@ -108,8 +220,8 @@ def ask(source: RunsSource) -> RunsRequest | None:
     )
     columns = st.columns([1.1, 0.8, 2, 1.5], vertical_alignment="bottom")
     feature_map = _feature_map(source, columns)
-    gamma = View.gamma if feature_map is None else gamma_control(columns[2])
-    n_bins = bins_control(columns[3])
+    gamma = View.gamma if feature_map is None else controls.gamma_control(columns[2])
+    n_bins = controls.bins_control(columns[3])
     by, smallest = _groups(source)
     offered = labels(local=feature_map is not None, weighted=False)
     methods = st.multiselect(
@@ -169,11 +281,8 @@ def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
         **in_session("runs_groups"),
         help="For the maximum group-wise MCE. Several columns give their intersections.",
     )
-    largest = 1
-    if by:
-        largest = int(
-            np.unique(group_names(source.first.evaluation, by), return_counts=True)[1].max()
-        )
+    counts = np.unique(group_names(source.first.evaluation, by or names[:1]), return_counts=True)[1]
+    largest = int(counts.max())
     smallest = right.number_input(
         "Smallest group counted",
         1,
@@ -187,10 +296,144 @@ def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
     return tuple(by), int(smallest) if by else 1
 
 
-def _seconds(source: RunsSource, request: RunsRequest) -> float:
-    one = _SECONDS * len(request.methods)
-    if request.feature_map is not None and source.first.features is not None:
+_BEST = "★"
+
+
+def show(answer: RunsAnswer) -> None:
+    """Show a finished comparison: which method is best, every run, then the table."""
+    result = answer.comparison
+    metrics = [metric for metric in catalogue.RUNS_TABLE if metric.name in result.metrics]
+    shown = [metric.name for metric in metrics if catalogue.less_is_better(metric.name)]
+    top, picture = st.container(key="main_answer"), st.container(key="main_picture")
+    left, right = st.columns([1, 2.5], vertical_alignment="bottom")
+    preferred = catalogue.WORST_GROUP_GAP.name
+    metric = left.selectbox(
+        "Best by",
+        shown,
+        index=shown.index(preferred) if preferred in shown else 0,
+        format_func=catalogue.words_of,
+        **linked("runs_metric"),
+    )
+    lines = right.toggle(
+        "Join the dots of each run",
+        **in_session("runs_lines"),
+        help="A method that is better in nearly every run shows as lines that lean one way.",
+    )
+    conclude(top, conclude_runs(result, metric))
+    with picture:
+        rows = f"{answer.source}: {_rows(answer)}"
+        show_chart(runs_figure(result, metric, rows=rows, lines=lines), "runs_strip")
+
+    def how_sure() -> None:
+        st.markdown(unbroken(_how_sure(result)))
+        st.markdown(plain(_what(answer)))
+
+    shows: dict[str, Callable[[], None]] = {"All metrics": lambda: _table(result, metrics)}
+    if catalogue.MAX_GROUPWISE in shown:
+        shows["Worst group"] = lambda: _worst_group(answer, shown)
+    show_tabs("runs_tab", shows | {"How sure is this?": how_sure})
+
+
+def _rows(answer: RunsAnswer) -> str:
+    counts = answer.comparison.rows
+    rows = "" if counts is None else f", {_range(counts['evaluation_rows'])} evaluation rows each"
+    return f"{answer.comparison.n_runs:,} runs{rows}"
+
+
+def _range(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _what(answer: RunsAnswer) -> str:
+    request, counts = answer.request, answer.comparison.rows
+    on = ""
+    if request.feature_map is not None:
         name = MapName.parse(request.feature_map, "feature_map")
-        n, p = source.first.features.shape
-        one += estimate_seconds(name.method, n, p, name.n_components or 1)
-    return one * source.n_runs / (os.cpu_count() or 1)
+        called = "all features" if name.method == "identity" else name.title
+        on = (
+            f" Local methods and metrics: γ = {request.gamma:g} on {called} of each run's "
+            "calibration and evaluation rows together."
+        )
+    groups = ""
+    if request.by:
+        least = request.min_group_size
+        size = f"of {least} evaluation rows or more" if least > 1 else "however small"
+        groups = f" Groups by {' × '.join(request.by)}, {size}."
+    rows = ""
+    if counts is not None:
+        rows = (
+            f"Fitted on the {_range(counts['calibration_rows'])} calibration rows of each run, "
+            f"measured on its {_range(counts['evaluation_rows'])} evaluation rows"
+        )
+    return f"{rows}, {request.n_bins} equal-width confidence bins.{on}{groups}"
+
+
+def _table(result: RunsComparison, metrics: list[Metric]) -> None:
+    """Methods × metrics, mean ± sd; tinted against the first method, a star for the best."""
+    mean, sd, paired, best = result.table, result.sd, result.difference(), result.best()
+
+    def column(metric: Metric) -> pd.Series[str]:
+        name = metric.name
+        text = mean[name].map(metric.text) + " ± " + sd[name].map(metric.text)
+        if name in best.index and best.loc[name, "beyond_chance"]:
+            text.loc[str(best.loc[name, "method"])] += f" {_BEST}"
+        return text
+
+    text = pd.DataFrame({metric.name: column(metric) for metric in metrics})
+    show_methods(
+        text, metrics, {name: (paired.low[name], paired.high[name]) for name in best.index}
+    )
+    st.caption(
+        f"Mean ± standard deviation over runs. Green: significantly lower than "
+        f"“{plain(result.methods[0])}”, amber: higher; {_BEST} significantly lower than all others."
+    )
+    with st.container(horizontal=True):
+        csv_button("Every run as CSV", lambda: result.runs, "runs")
+        csv_button("Means and differences as CSV", result.frame, "runs-summary")
+
+
+def _how_sure(result: RunsComparison) -> str:
+    others = len(result.methods) - 1
+    if result.n_runs < 2 or not others:
+        return "One run has no spread, and one method no other: nothing can be tested."
+    return (
+        f"Runs are pairs: “significantly” means that the t interval of the paired difference over "
+        f"{result.n_runs:,} runs leaves out 0, at 95 %, or for the best (which was picked by "
+        f"looking) at 1 − 5 %/{others} against each of the other {others}. It is about other "
+        "trainings of the same kind, not other data, and about errors as observed, with noise."
+    )
+
+
+def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
+    result = answer.comparison
+    left, right = st.columns([1, 1.9], gap="medium")
+    others = [name for name in shown if name != catalogue.MAX_GROUPWISE]
+    correlation = result.correlation().reindex(others).sort_values(ascending=False)
+    with left:
+        preferred = catalogue.MLCE.name
+        metric = st.selectbox(
+            "Against",
+            others,
+            index=others.index(preferred) if preferred in others else 0,
+            format_func=catalogue.words_of,
+            **in_session("runs_against"),
+        )
+        st.dataframe(
+            {
+                "metric": [catalogue.words_of(name) for name in correlation.index],
+                "correlation": correlation.round(2) + 0.0,  # which takes the sign off a zero
+            },
+            hide_index=True,
+            height="content",
+            column_config={
+                "correlation": st.column_config.NumberColumn("Pearson r", format="%.2f")
+            },
+        )
+        st.caption(
+            f"Correlation with the {catalogue.MAX_GROUPWISE} over {len(result.runs):,} pairs of "
+            "run and method (Luo et al. 2022, Table 2): part of it is that some methods are "
+            "better at everything."
+        )
+    with right:
+        show_chart(run_scatter_figure(result, metric, rows=_rows(answer)), "runs_scatter")

@@ -10,7 +10,6 @@ from lore_core.comparison import Summary
 from lore_core.comparison.tables import beyond_chance
 from lore_core.data.number_text import HUNDREDTHS
 from lore_core.metrics.metric import Metric
-from lore_core.metrics.tables import metric_columns
 
 TINTS = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
@@ -64,11 +63,6 @@ def with_interval(name: str, label: str, *, low: str = "", high: str = "") -> di
     """Show a column of signed differences in points, and those of its 95 % interval's ends."""
     columns = {name: label, low or f"{name}_low": "95 % from", high or f"{name}_high": "to"}
     return {key: points_column(words, signed=True) for key, words in columns.items()}
-
-
-def show_metrics(table: pd.DataFrame) -> None:
-    """List the metrics of one model with estimates, intervals and p-values."""
-    st.dataframe(metric_columns(table), hide_index=True, height="content")
 
 
 def show_number(title: str, value: str, delta: str | None = None, about: str = "") -> None:

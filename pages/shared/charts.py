@@ -10,18 +10,7 @@ import streamlit as st
 
 from lore_core.data.export_text import csv_text
 from lore_core.data.number_text import unbroken
-from lore_core.figures import Chart, isotonic_figure, reliability_figure
-from lore_core.figures.export import (
-    COLUMN_WIDTHS,
-    STATIC_FORMATS,
-    chart_csv,
-    chart_html,
-    chart_image,
-    chart_parquet,
-    paper_chart,
-    paper_scale,
-    why_no_static_images,
-)
+from lore_core.figures import Chart, export, isotonic_figure, reliability_figure
 from lore_core.metrics import IsotonicReliability, ReliabilityTable
 from pages.shared.controls import linked, one_of, theme_mode
 from pages.shared.live import live_chart
@@ -79,15 +68,19 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
             width="stretch",
         )
 
-    download("Interactive HTML", chart_html, "html", "text/html")
-    download("Numbers as CSV", chart_csv, "csv", "text/csv")
-    download("Numbers as Parquet", chart_parquet, "parquet", "application/vnd.apache.parquet")
-    missing = why_no_static_images()
+    download("Interactive HTML", export.chart_html, "html", "text/html")
+    download("Numbers as CSV", export.chart_csv, "csv", "text/csv")
+    download(
+        "Numbers as Parquet", export.chart_parquet, "parquet", "application/vnd.apache.parquet"
+    )
+    missing = export.why_no_static_images()
     if st.button("For a paper …", key=f"paper_{key}", width="stretch", icon=":material/article:"):
         _for_a_paper(chart(), f"lore-lens-{name}", missing)
     if missing is None:
-        for kind in STATIC_FORMATS:
-            download(kind.upper(), partial(chart_image, image_format=kind), kind, _MIME[kind])
+        for kind in export.STATIC_FORMATS:
+            download(
+                kind.upper(), partial(export.chart_image, image_format=kind), kind, _MIME[kind]
+            )
     else:
         st.caption(f"{missing} Until then the camera button over the chart saves an SVG.")
 
@@ -95,14 +88,14 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
 @st.dialog("For a paper", width="large")
 def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
     first, second, third, fourth = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
-    column = first.selectbox("Width", [*COLUMN_WIDTHS, "other"], key="paper_column")
-    width = COLUMN_WIDTHS.get(column) or float(
+    column = first.selectbox("Width", [*export.COLUMN_WIDTHS, "other"], key="paper_column")
+    width = export.COLUMN_WIDTHS.get(column) or float(
         first.number_input("Width, mm", 30.0, 500.0, 100.0, 1.0, key="paper_width")
     )
     height = second.number_input("Height, mm", 20.0, 500.0, 63.0, 1.0, key="paper_height")
     font = third.number_input("Type, pt", 4.0, 24.0, 8.0, 0.5, key="paper_font")
     title = fourth.toggle("Title", key="paper_title")
-    laid = paper_chart(
+    laid = export.paper_chart(
         chart, width_mm=width, height_mm=float(height), font_pt=float(font), title=title
     )
     size = laid.figure.layout
@@ -111,16 +104,16 @@ def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
         st.caption(f"{missing} Until then take the interactive HTML and print it.")
         return
     with st.container(horizontal=True):
-        for kind in STATIC_FORMATS:
+        for kind in export.STATIC_FORMATS:
             st.download_button(
                 f"{kind.upper()}, 300 dpi" if kind == "png" else kind.upper(),
                 partial(
-                    chart_image,
+                    export.chart_image,
                     laid,
                     kind,
                     width=size.width,
                     height=size.height,
-                    scale=paper_scale(300.0) if kind == "png" else 1.0,
+                    scale=export.paper_scale(300.0) if kind == "png" else 1.0,
                 ),
                 f"{name}-{width:g}mm.{kind}",
                 _MIME[kind],

@@ -7,35 +7,29 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison, Dataset, Embedding, compare_groups, composition, metrics, regions
 from lore_core.comparison import Summary
 from lore_core.comparison.effects import compare_rewards
-from lore_core.comparison.retraining import GainEstimate
 from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
-from lore_core.inference import NullBand, VectorBand, VectorChance
+from lore_core.inference import VectorChance
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import identified, saved_subgroups
-from lore_core.regions.subgroups.verdict import Remaining
-from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.saved import saved
+from pages.shared.session import saved
 from pages.shared.tasks import await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
 _LOCAL: tuple[Part, ...] = (*_BINS, "gamma", "maps")
 _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
-#: Few rows' results are small: so many of each kind are kept, or readers push out each other's.
-_FEW_ROWS, _ENTRIES = 20_000, 48
 #: What a subgroup search depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
@@ -62,11 +56,16 @@ _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
 }
 
 
-def _request(
-    function: Callable[..., Result], view: View, n_rows: int, of: str = "", **arguments: Any
+def work(
+    function: Callable[..., Result],
+    view: View,
+    n_rows: int | None = None,
+    of: str = "",
+    **arguments: Any,
 ) -> Request[Result]:
-    """Ask for work on ``n_rows`` (times methods or classes); ``of`` names array arguments."""
+    """Ask for work on rows (times methods or classes), all unless said; ``of`` names arrays."""
     title, seconds, parts = _WORK[function]
+    n_rows = len(view.dataset) if n_rows is None else n_rows
     named = [value for value in arguments.values() if not isinstance(value, np.ndarray)]
     key = (view.key(*parts), of, *map(_name_of, named))
     return Request(function, {"view": view, **arguments}, key, title, seconds * n_rows, of)
@@ -78,33 +77,21 @@ def _name_of(value: Any) -> Hashable:
 
 
 def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
-    """Keep results, at least ``entries``, by what they depend on but for arguments ``_…``."""
+    """Keep ``entries`` results by what they depend on but for arguments ``_…``."""
 
     def keep(function: Callable[..., Any]) -> Any:
-        def cache(rows: str, n_entries: int) -> Any:
-            @wraps(function)
-            def computed(*arguments: Any, **named: Any) -> Any:
-                try:
-                    return function(*arguments, **named)
-                finally:
-                    release_pages()  # of what was looked at only for this
-
-            computed.__qualname__ += rows  # by which Streamlit tells functions apart
-            return st.cache_resource(
-                max_entries=n_entries,
-                show_spinner=spinner,
-                hash_funcs={View: lambda view: view.key(*parts), **_NAMES},
-            )(computed)
-
-        large = cache("", entries)
-        small = cache(" of few rows", max(entries, _ENTRIES))
-
         @wraps(function)
-        def cached(of: View | Dataset, *arguments: Any, **named: Any) -> Any:
-            n_rows = len(of if isinstance(of, Dataset) else of.dataset)
-            return (small if n_rows <= _FEW_ROWS else large)(of, *arguments, **named)
+        def computed(*arguments: Any, **named: Any) -> Any:
+            try:
+                return function(*arguments, **named)
+            finally:
+                release_pages()  # of what was looked at only for this
 
-        return cached
+        return st.cache_resource(
+            max_entries=entries,
+            show_spinner=spinner,
+            hash_funcs={View: lambda view: view.key(*parts), **_NAMES},
+        )(computed)
 
     return keep
 
@@ -113,7 +100,7 @@ reliability = _cached(64, False, *_BINS)(where.reliability_of)
 isotonic = _cached(64, False, "target")(where.isotonic_of)
 
 
-@_cached(12, "Computing local errors …", *_LOCAL)
+@_cached(24, "Computing local errors …", *_LOCAL)
 def errors(view: View) -> metrics.LocalErrors:
     """Local errors of the evaluation rows."""
     return map_arrays(where.errors_of(view))
@@ -123,7 +110,7 @@ _curve = _cached(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "maps")(
     where.suggestion_of
 )
-_halves = _cached(4, False, "target", "seed")(where.view_halves)
+_halves = _cached(8, False, "target", "seed")(where.view_halves)
 evidence = _cached(64, False, *_LOCAL)(where.evidence_of)
 chance_errors = _cached(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
 ranking = _cached(32, "Looking along every column …", "target")(where.ranking_of)
@@ -131,18 +118,16 @@ along = _cached(64, False, "target")(where.along_of)
 on_grid = _cached(64, False, "target")(where.grid_of)
 
 
-@_cached(12, "Searching subgroups …", *SEARCHED)
+@_cached(48, "Searching subgroups …", *SEARCHED)
 def _subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
     return where.subgroups_of(view, halves=_halves(view, against=against))
 
 
 def subgroups(view: View, **how: Against) -> SubgroupSearch:
-    """Subgroups of the evaluation rows, named by the reader; ``against``: what they are worse than.
-
-    A region has the id that it has in the first search at the first γ, if it is found there.
-    """
+    """Subgroups of the evaluation rows with names; ``against``: what they are worse than."""
     search: SubgroupSearch = _subgroups(view, **how)
     known = list(saved().values())
+    # A region has the id that it has in the first search at the first γ, if it is found there.
     if any(subgroup.is_region for subgroup in search.subgroups):
         known += saved_subgroups(_subgroups(view.with_(gamma=View.gamma)), view.evaluation)
     return identified(search, view.evaluation, known)
@@ -156,7 +141,7 @@ def field(
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
 
-@_cached(8, False, *_LOCAL, "seed")
+@_cached(24, False, *_LOCAL, "seed")
 def scene(view: View, bin_index: int | None, on_map: Embedding, axes: str) -> Scene:
     """Rows of one bin, or all of them, on a map called ``axes``."""
     return Scene(view, errors(view), reliability(view), bin_index, on_map, axes)
@@ -168,11 +153,6 @@ overall = _cached(32, "Testing the average …", *_BINS, "seed")(where.overall_o
 def verdict(view: View, searched: bool) -> regions.Verdict:
     """Headline of the evaluation rows, and what it rests on."""
     return where.verdict_of(view, subgroups(view) if searched else None, overall=overall(view))
-
-
-def remaining_request(view: View) -> Request[Remaining | None]:
-    """Return the work that tests what the best global method leaves wrong."""
-    return _request(methods.remaining_of, view, len(view.dataset))
 
 
 @_cached(64, "Drawing the landscape …", *_FITTED)
@@ -200,13 +180,13 @@ def outlines(
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
-@_cached(12, "Measuring …", *_BINS)
+@_cached(48, "Measuring …", *_BINS)
 def scores(view: View) -> Summary:
     """Metrics of the evaluation rows that need neither a map nor simulations."""
     return methods.summary_of(view.with_(maps={}), n_draws=0)
 
 
-@_cached(12, "Simulating intervals …")
+@_cached(48, "Simulating intervals …")
 def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with the intervals that can be waited for."""
     found = methods.summary_of(view, errors=errors(view) if view.is_local else None)
@@ -218,7 +198,7 @@ def fits(
 ) -> Request[Comparison]:
     """Return the work that fits methods and measures them, without the :func:`intervals`."""
     how: dict[str, Any] = {"labels": labels, "grouping": grouping, "measured_on": measured_on}
-    return _request(fit_methods, view, len(labels) * len(view.dataset), **how)
+    return work(fit_methods, view, len(labels) * len(view.dataset), **how)
 
 
 def intervals(
@@ -230,7 +210,7 @@ def intervals(
         return None
     confidences = {name: item.confidence for name, item in result.datasets.items()}
     how: dict[str, Any] = {"confidences": confidences, "measured_on": measured_on}
-    return _request(methods.intervals_of, view, n_methods * len(view.dataset), **how)
+    return work(methods.intervals_of, view, n_methods * len(view.dataset), **how)
 
 
 def curve(view: View) -> Any:
@@ -241,30 +221,20 @@ def curve(view: View) -> Any:
 
 
 def chance_request(view: View) -> Request[Any] | None:
-    """Return the work behind :func:`chance_band`; None where it cannot be waited for."""
+    """Return the work that simulates local errors over γ; None where it cannot be waited for."""
     if view.target == ALL_CLASSES:
         return vector_request(inference.vector_band_of, view, curve(view).n_rows)
-    if not inference.affordable_band(view):
-        return None
-    return _request(inference.chance_band_of, view, len(view.dataset))
-
-
-def chance_band(
-    view: View, container: DeltaGenerator | None = None
-) -> NullBand | VectorBand | None:
-    """Local errors over γ if every confidence were right; None without simulations."""
-    request = chance_request(view)
-    return None if request is None else await_result(request, container)
+    return work(inference.chance_band_of, view) if inference.affordable_band(view) else None
 
 
 def method_curve_requests(
     view: View, result: Comparison, names: Sequence[str], on_map: Embedding
 ) -> list[Request[metrics.BandwidthCurve]]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
-    of = {name: result.datasets[name].confidence for name in names}
-    n_rows, how = len(view.evaluation), {"on": on_map}
+    n_rows, of = len(view.evaluation), result.datasets
     return [
-        _request(where.curve_of, view, n_rows, name, confidence=of[name], **how) for name in names
+        work(where.curve_of, view, n_rows, name, confidence=of[name].confidence, on=on_map)
+        for name in names
     ]
 
 
@@ -295,14 +265,6 @@ def group_reports(
     return methods.group_reports_of(view, _rows_of(result, _measured), _names[_measured])
 
 
-@_cached(64, False, *_FITTED)
-def group_reliability(
-    view: View, result: Comparison, method: str, by: str, group: str, _rows: np.ndarray
-) -> metrics.ReliabilityTable:
-    """Bins of one group's rows under one method."""
-    return where.recalibrated_reliability_of(view, result.datasets[method], _rows)
-
-
 @_cached(64, "Counting rewards …", *_FITTED)
 def rewards(
     view: View,
@@ -315,64 +277,18 @@ def rewards(
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
 
-def gains_request(view: View) -> Request[GainEstimate | None]:
-    """Return the work that learns on calibration rows what could be gained."""
-    return _request(estimate_gains, view, len(view.dataset))
-
-
-def gains(view: View) -> GainEstimate | None:
-    """Learn on calibration rows what could be gained."""
-    return await_result(gains_request(view))
-
-
 def vector_request(
     function: Callable[..., Result], view: View, n_rows: int | None = None
 ) -> Request[Result]:
     """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
     n_rows = len(view.evaluation) if n_rows is None else n_rows
-    return _request(function, view, n_rows * view.dataset.n_classes)
-
-
-def vector_errors(view: View) -> metrics.VectorErrors:
-    """Local errors of the whole vector."""
-    return await_result(vector_request(inference.vector_errors_of, view))
-
-
-def vector_chance(view: View, container: DeltaGenerator | None = None) -> VectorChance:
-    """Test of the whole vector's local errors."""
-    return await_result(vector_request(inference.vector_chance_of, view), container)
+    return work(function, view, n_rows * view.dataset.n_classes)
 
 
 @_cached(32, False, *_FITTED)
 def classes(view: View, _errors: metrics.VectorErrors, _chance: VectorChance) -> pd.DataFrame:
     """Every class with what chance shows, the most wrong first."""
     return inference.classes_of(view, _errors, _chance)
-
-
-@_cached(32, False)
-def variable_names(dataset: Dataset) -> list[str]:
-    """Every column of the evaluation rows."""
-    return [PREDICTED, TRUE, *(name for name, _, _ in columns(dataset.evaluation))]
-
-
-@_cached(64, False, "target")
-def partner_of(
-    view: View, name: str, ranked: tuple[str, ...], n_parts: int, min_rows: int
-) -> str | None:
-    """Return the strongest other column with enough rows in half of the combinations or more."""
-    for other in ranked:
-        if other != name and on_grid(view, name, other, n_parts, min_rows)["shown"].mean() >= 0.5:
-            return other
-    return None
-
-
-@_cached(64, False)
-def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str, str]:
-    """Two columns, the one of more parts first."""
-    first, second = (
-        len(attribute(dataset.evaluation, name, n_parts=n_parts).values) for name in (one, two)
-    )
-    return (one, two) if first >= second else (two, one)
 
 
 @_cached(16, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,11 @@ from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS, VECTOR_CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
+from lore_core.reading.formats import SUFFIXES
 from lore_core.view import View
+from pages.shared import maps
+from pages.shared.files import is_local
 from pages.shared.header import plain
-from pages.shared.maps import (
-    available_maps,
-    compute_map,
-    duration,
-    find_map,
-    instant_map,
-    planar_maps,
-    seconds,
-)
 from pages.shared.session import HISTORY, PICKS, current, name_in_link
 from pages.shared.tasks import current_job
 
@@ -36,6 +31,9 @@ GAMMAS = list(ROUND_GAMMAS)
 #: Pixels of a control in a row.
 _WIDTH = 190
 WHOLE_VECTOR = "whole vector"
+#: Where rows come from.
+DIRECTORY, PATH, UPLOAD, SAMPLE = "Directory", "Path", "Upload", "Sample"
+_SOURCES = DIRECTORY, UPLOAD, SAMPLE
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
@@ -61,6 +59,33 @@ def in_session(key: str) -> dict[str, str]:
 def one_of(label: str, options: list[str], *, into: Any = st, **named: Any) -> Any:
     """Choose one of a few that stand side by side: the first, until the reader says otherwise."""
     return into.segmented_control(label, options, default=options[0], required=True, **named)
+
+
+def source_control(label: str, key: str, kinds: Sequence[str] = _SOURCES) -> str:
+    """Choose where rows come from; a directory or path only at this machine."""
+    offered = [kind for kind in kinds if kind not in (DIRECTORY, PATH) or is_local()]
+    return str(one_of(label, offered, label_visibility="collapsed", **in_session(key)))
+
+
+def upload_control(label: str, key: str, **more: Any) -> list[Any]:
+    """Ask for files of rows."""
+    kinds = [suffix.lstrip(".") for suffix in SUFFIXES]
+    return [*st.file_uploader(label, kinds, accept_multiple_files=True, key=key, **more)]
+
+
+def explain_source(text: str, example: str) -> None:
+    """Say what files are wanted, beside an example."""
+    left, right = st.columns([1.2, 1], gap="large")
+    left.markdown(text)
+    right.code(example, language=None)
+
+
+def show_tabs(key: str, shows: Mapping[str, Callable[[], object]]) -> None:
+    """Draw tabs, of which only the open one is computed; which it is lives in the link."""
+    for tab, show in zip(st.tabs([*shows], **linked(key)), shows.values(), strict=True):
+        if tab.open:
+            with tab:
+                show()
 
 
 def keep_settings(page: str) -> None:
@@ -106,41 +131,31 @@ def theme_mode() -> Mode:
 
 
 def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding]:
-    """Return the wanted map, or until it is ready the first that can be made on the spot."""
-    embedding = find_map(dataset, wanted)
+    """Return the wanted map, or offer to make it and return one that is made on the spot."""
+    embedding = maps.find_map(dataset, wanted)
     if embedding is not None:
         return wanted, embedding
-    names = available_maps(dataset)
-    instead = next(name for name in _FALLBACKS if name in names)
-    missing_map(dataset, wanted, instead)
-    return instead, instant_map(dataset, instead)
-
-
-def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
-    """Say that a map is not ready and offer to make it."""
+    shown = next(name for name in _FALLBACKS if name in maps.available_maps(dataset))
     job = current_job()
     if job is not None and not job.ended:
-        st.caption(
-            f":material/map: **{shown} is shown** until {wanted} is ready."
-            if job.title == wanted
-            else f":material/map: **{shown} is shown instead of {wanted}**: {job.title} is being "
-            "made first."
+        made = f"while {job.title} is being made"
+        st.caption(f":material/map: **{shown} is shown instead of {wanted}** {made}.")
+    else:
+        text, button = st.columns([5, 1.4], vertical_alignment="center")
+        text.info(
+            f"{wanted} has not been made for these data yet; **{shown} is shown instead**. Making "
+            f"it takes about {maps.duration(maps.seconds(dataset, wanted))} and can be cancelled.",
+            icon=":material/map:",
         )
-        return
-    text, button = st.columns([5, 1.4], vertical_alignment="center")
-    text.info(
-        f"{wanted} has not been made for these data yet; **{shown} is shown instead**. "
-        f"Making it takes about {duration(seconds(dataset, wanted))} and can be cancelled.",
-        icon=":material/map:",
-    )
-    button.button(
-        f"Make {wanted}",
-        type="primary",
-        width="stretch",
-        key=f"make_{wanted}",
-        on_click=compute_map,
-        args=(dataset, wanted),
-    )
+        button.button(
+            f"Make {wanted}",
+            type="primary",
+            width="stretch",
+            key=f"make_{wanted}",
+            on_click=maps.compute_map,
+            args=(dataset, wanted),
+        )
+    return shown, maps.instant_map(dataset, shown)
 
 
 def gamma_control(container: DeltaGenerator) -> float:
@@ -243,9 +258,9 @@ def asks_for_vector(dataset: Dataset) -> bool:
 
 
 class Settings:
-    """The settings all pages share, folded into the header; ``own_gamma``: the picture has γ."""
+    """The settings all pages share, folded into the header."""
 
-    def __init__(self, container: DeltaGenerator, *, own_gamma: bool = False) -> None:
+    def __init__(self, container: DeltaGenerator) -> None:
         note_changes()
         container.button(
             "Undo",
@@ -262,14 +277,13 @@ class Settings:
         self.popover = container.popover(
             "Settings", icon=":material/tune:", type="tertiary", width="content"
         )
-        self.own_gamma = own_gamma
 
 
 def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = False) -> View:
     """Draw the shared settings; ``shows_vector``: whether the page knows the whole vector."""
     dataset = current().dataset
     has_features = dataset.features is not None
-    names = available_maps(dataset)
+    names = maps.available_maps(dataset)
     if not isinstance(settings, Settings):
         settings = Settings(settings)
     wanted, value = "", View.gamma
@@ -290,7 +304,7 @@ def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = F
             help="Equal steps of confidence, or about as many rows in each.",
         )
         target = target_control(dataset)
-    maps = dict([_usable(dataset, wanted)]) if wanted else {}
+    on = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(
             "These data hold no features, so only global calibration can be shown. Add a "
@@ -300,13 +314,12 @@ def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = F
         )
     if not shows_vector:
         say_vector_is_elsewhere()
-    view = View(dataset, target, value, n_bins, binning, maps)
+    view = View(dataset, target, value, n_bins, binning, on)
     of_label = view.with_(target=TOP_LABEL) if target == ALL_CLASSES else view
     st.session_state[_VIEW] = of_label  # (What other pages compute is not of all classes.)
-    near = f"γ {value:g} · " * (has_features and not settings.own_gamma)
-    on = f" · {view.map_name}" if view.is_local else ""
-    of = "" if target == TOP_LABEL else f" · {plain(view.target_name)}"
-    settings.summary.caption(f"{near}{n_bins} bins{on}{of}")
+    parts = [f"γ {value:g}" * has_features, f"{n_bins} bins", view.map_name if on else ""]
+    parts.append("" if target == TOP_LABEL else plain(view.target_name))
+    settings.summary.caption(" · ".join(filter(None, parts)))
     return view if shows_vector else of_label
 
 
@@ -318,7 +331,7 @@ def last_view() -> View | None:
 
 def map_control(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the picture is drawn on, apart from the features the kernel works on."""
-    names = planar_maps(view.dataset)
+    names = maps.planar_maps(view.dataset)
     about = (
         "The map of the picture. If it is not the map the kernel works on, the rows' errors are "
         "averaged on it."
@@ -329,7 +342,7 @@ def map_control(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
 
 def metric_map(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the local metrics are measured on, apart from the one LoRe uses."""
-    others = [name for name in available_maps(view.dataset) if name != view.map_name]
+    others = [name for name in maps.available_maps(view.dataset) if name != view.map_name]
     label, names = "Measure local errors on", ["same as LoRe's", *others]
     about = "A local method looks good on its own map. Measured on another, does it still?"
     return _chosen_map(view, container, label, names, key="measure", width=300, help=about)
@@ -340,7 +353,7 @@ def _chosen_map(
 ) -> tuple[str, Embedding]:
     """Choose a map; a name that is none of these data's is the view's own."""
     name = container.selectbox(label, names, **linked(key), **look)
-    if name == view.map_name or name not in available_maps(view.dataset):
+    if name == view.map_name or name not in maps.available_maps(view.dataset):
         return view.map_name, view.embedding
     return _usable(view.dataset, name)
 

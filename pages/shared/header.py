@@ -14,65 +14,40 @@ from pages.shared.session import current, failure, is_loaded, join_names, proble
 
 
 def question(title: str, text: str, *, names_data: bool = True) -> DeltaGenerator:
-    """Head a page with the question it answers, and name the data, unless it has others.
-
-    Returns where the page's settings go.
-    """
+    """Head a page with its question, and name the data; return where its settings go."""
     head = st.container(key="head", gap="xsmall")
     head.html('<a class="skip" href="#map">Skip to the map</a>')
     if not names_data or not is_loaded():
         head.subheader(title, anchor=False, help=text)
         return head
-    dataset = current().dataset
+    dataset, whole = current().dataset, whole_data()
+    n_calibration = 0 if dataset.calibration is None else len(dataset.calibration)
     row = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
     line = head.container(**row, horizontal_alignment="distribute")
     line.subheader(title, anchor=False, help=text, width="content")
     with line.container(**row, width="content"):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
-        st.caption(_rows_words(), width="content")
+        st.caption(
+            f"{len(dataset.evaluation):,} evaluation + {n_calibration:,} calibration rows"
+            f"{'' if dataset.weights is None else ', weighted'}"
+            f"{'' if whole is None else f', a sample of {whole.n_drawn_from:,}'}",
+            width="content",
+        )
         settings = st.container(
             horizontal=True, vertical_alignment="center", gap="small", width="content"
         )
-        _words()
-    trouble = problem()
-    if trouble:
+        with st.popover("Glossary", icon=":material/menu_book:", type="tertiary", width="content"):
+            words = (f"- **{plain(term)}**: {plain(text)}" for term, text in GLOSSARY.items())
+            st.markdown("\n".join(words))
+    if trouble := problem():
         st.warning(plain(trouble), icon=":material/warning:")
-    failed = failure()
-    if failed is not None:
+    if (failed := failure()) is not None:
         st.warning(
             f"{plain(join_names(failed.files))} could not be read (see Data): the pages still show "
             f"**{plain(dataset.name)}**.",
             icon=":material/warning:",
         )
     return settings
-
-
-def _rows_words() -> str:
-    """Say how many rows are shown, and of how many."""
-    dataset, whole = current().dataset, whole_data()
-    calibration = 0 if dataset.calibration is None else len(dataset.calibration)
-    return (
-        f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
-        f"{'' if dataset.weights is None else ', weighted'}"
-        f"{'' if whole is None else f', a sample of {whole.n_drawn_from:,}'}"
-    )
-
-
-def say_nothing_is_loaded() -> None:
-    """Say in place of numbers that there are none, and lead to where data are loaded."""
-    st.info("Nothing is loaded: the data asked for could not be read.", icon=":material/info:")
-    st.page_link(
-        "pages/data/page.py", label="Data: see why, or load others", icon=":material/arrow_forward:"
-    )
-
-
-def _words() -> None:
-    with st.popover("Glossary", icon=":material/menu_book:", type="tertiary", width="content"):
-        st.markdown(
-            "\n".join(
-                f"- **{plain(term)}**: {plain(meaning)}" for term, meaning in GLOSSARY.items()
-            )
-        )
 
 
 _LEVELS = {
@@ -93,12 +68,6 @@ def headline_in_a_line(verdict: Verdict) -> None:
     """Say the verdict where a picture needs the room."""
     _, icon, color = _LEVELS[verdict.level]
     st.markdown(f":{color}[:material/{icon}:] **{plain(verdict.sentence)}**")
-
-
-def details(text: str) -> None:
-    """Say what a finding rests on, folded away."""
-    with st.expander("How sure is this?", icon=":material/help:"):
-        st.markdown(plain(text))
 
 
 def conclude(container: DeltaGenerator, conclusion: Conclusion) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
+from lore_core.dashboard.background_tasks import estimate_gains
 from lore_core.dashboard.worker_pool import POOL, Request
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
@@ -178,7 +179,7 @@ def _prefetch(view: View, session: str, names: list[str] | None, column: str | N
             return None
         task = submit(request, session)
         task.wait()
-        return None if task.failed else task.result()
+        return None if task.error else task.result()
 
     if names is None:
         names = preselected(labels(local=view.is_local, weighted=view.dataset.weights is not None))
@@ -189,4 +190,4 @@ def _prefetch(view: View, session: str, names: list[str] | None, column: str | N
         if on is not None:
             for curve in compute.method_curve_requests(view, result, list(result.datasets), on):
                 done(curve)
-    done(compute.gains_request(view.with_(target=TOP_LABEL)))
+    done(compute.work(estimate_gains, view.with_(target=TOP_LABEL)))

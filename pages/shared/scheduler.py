@@ -63,10 +63,7 @@ class _Ticket:
 def page_slot(
     tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False
 ) -> Iterator[None]:
-    """Wait for a turn, then count as a running page; ``tell`` hears how many come before.
-
-    ``is_step``: the reader moved a control, and comes before pages that have just been asked for.
-    """
+    """Wait for a turn, steps before new pages; ``tell`` hears how many come before."""
     around, _own.began = getattr(_own, "began", None), _take_slot(tell, is_step=is_step)
     # (With others at the same time there is no processor left for a second thread.)
     with fewer_threads(1) if len(_runs) + len(_waiting) > 1 else nullcontext():
@@ -150,19 +147,13 @@ def _work_when_idle() -> None:
     while True:
         with _news:
             _news.wait_for(lambda: _idle_work)
-        _wait_until_idle()
-        with _news:
+            while _news.wait_for(lambda: _runs or _waiting, _IDLE_SECONDS):
+                _news.wait_for(lambda: not (_runs or _waiting))
             _, function = _idle_work.popitem()
         try:
             function()
         except Exception:  # any bug of idle work must not end the thread; it is printed
             traceback.print_exc()
-
-
-def _wait_until_idle() -> None:
-    with _news:
-        while _news.wait_for(lambda: _runs or _waiting, _IDLE_SECONDS):
-            _news.wait_for(lambda: not (_runs or _waiting))
 
 
 def is_page_running() -> bool:
@@ -171,20 +162,16 @@ def is_page_running() -> bool:
 
 
 def set_up_process() -> None:
-    """Let threads take turns often, as computations yield at each step; limit the heap (glibc)."""
+    """Let threads take turns often and many files be open; limit the heap (glibc)."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    _allow_open_files()
-    for what, value in _HEAP_SETTINGS.items():
-        _heap_function("mallopt")(what, value)
-
-
-def _allow_open_files() -> None:
-    """Let as many files be open as the system allows: each large array of a result holds one."""
     if sys.platform == "linux":
         import resource  # elsewhere there is none
 
+        # Each large array of a result holds a file open.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    for what, value in _HEAP_SETTINGS.items():
+        _heap_function("mallopt")(what, value)
 
 
 def trim_memory() -> None:

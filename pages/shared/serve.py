@@ -1,7 +1,4 @@
-"""Run Streamlit on the dashboard: ``python serve.py run app.py …``, or :func:`serve` from Python.
-
-The library starts it by its path, without Streamlit; it ends with its standard input.
-"""
+"""Run Streamlit on the dashboard: ``python serve.py run app.py …``, ending with standard input."""
 
 import atexit
 import contextlib
@@ -44,10 +41,8 @@ if is_signalled:
 
 
 def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -> None:
-    """Run ``streamlit`` until it is interrupted; ``notify`` is called once the port is its own.
-
-    Streamlit's own folder ``pages`` would show "Page not found" over a first deep link.
-    """
+    """Run ``streamlit`` until it is interrupted; ``notify`` is called once the port is its own."""
+    # Streamlit's own folder ``pages`` would show "Page not found" over a first deep link.
     PagesManager.uses_pages_directory = False
     starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket, notify)
     # Its own handlers wait for open connections first, for as long as those like.
@@ -77,10 +72,7 @@ def answering_at_once(
 
 
 def _start_guard() -> None:
-    """Start a process that kills this one if it still runs a moment after its first signal.
-
-    A Python handler waits for threads that hold the interpreter; the pipe does not.
-    """
+    """Start a process that kills this one if it runs on after a signal, as threads may let it."""
     heard, signalled = os.pipe()
     os.set_blocking(signalled, False)
     signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
@@ -91,10 +83,7 @@ def _start_guard() -> None:
 
 
 def _end(*_: object) -> None:
-    """End this process and those it started; the guard ends what takes too long.
-
-    Exit functions may wait for a lock, and threads that make a map would abort an orderly end.
-    """
+    """End this process and those it started at once; the guard ends what takes too long."""
     for number in _END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     begin, groups, code = time.monotonic(), set[int](), 1

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -15,6 +14,8 @@ from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION
 from lore_core.mergeable.partitions.run import WholeData, read_whole_data
+from lore_core.regions import SavedSubgroup
+from lore_core.regions.subgroups.saved import link_text, read_link_text
 from pages.shared.files import State, arguments, states_of
 from pages.shared.store import DEMO, Loaded, store
 
@@ -27,19 +28,20 @@ _EXPORTED = "_exported"
 READ_MAPPING = "_read_mapping"
 #: What a reader picked on the data that are shown; it means nothing on others.
 PICKS = ("_picked_row", "_region", "_subgroup")
-
-
+#: The definition of the subgroup that is looked at; those that a reader named or loaded.
+CHOSEN, _SAVED, _SUBGROUPS = "_subgroup", "_saved_subgroups", "subgroups"
+#: Letters that names and definitions of subgroups take in the link at most.
+_MAX_LETTERS = 800
 #: Settings and picks that were changed, as they were before each change.
 HISTORY = "_history"
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """Data that could not be loaded."""
 
     error: InputError
     #: Uploads or paths, which another mapping of their columns may help; none of a link.
-    files: list[Any] = field(default_factory=list)
+    files: list[Any]
     source: str = ""  #: As in :attr:`Loaded.source`
 
 
@@ -103,8 +105,7 @@ def adopt(loaded: Loaded) -> None:
 
 
 def _show(loaded: Loaded) -> None:
-    before = st.session_state.get(_KEY)
-    if before is not None and before.key != loaded.key:
+    if is_loaded() and current().key != loaded.key:
         _forget_picks()
     st.session_state[_KEY] = loaded
     st.session_state.pop(_FAILURE, None)
@@ -235,19 +236,15 @@ def read_once(folder: str) -> WholeData:
 def join_names(files: Iterable[Any]) -> str:
     """Name uploads or paths in a sentence."""
     names = [file.name or str(file) for file in files]
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return (", " if more else " and ").join(names[:2]) + more
+    return ", ".join([*names[:2], *([f"{len(names) - 2} more"] if names[2:] else [])])
 
 
 def _note_missing_data() -> None:
-    note_failure(
-        Failure(
-            InputError(
-                "the data this link was made for are no longer here: they were removed, or unused "
-                "for too long. Load their file again."
-            )
-        )
+    text = (
+        "the data this link was made for are no longer here: they were removed, or unused for too "
+        "long. Load their file again."
     )
+    note_failure(Failure(InputError(text), []))
 
 
 def problem() -> str | None:
@@ -259,9 +256,8 @@ def problem() -> str | None:
     st.session_state[_CHANGED] = now
     changed = sorted({Path(file) for file, *_ in {*loaded.files} - {*now}})
     names = ", ".join(path.name for path in changed[:3]) or loaded.dataset.name
-    what, again = "changed on disk", " To read it again, open the address without what follows its "
-    again += "“?”, or use the Data page."
-    if any(not path.exists() for path in changed):
+    what, again = "changed on disk", " To read it again, use the Data page."
+    if not all(path.exists() for path in changed):
         what, again = "was removed", ""
     return f"{names} {what} since it was read; what is shown is as it was then.{again}"
 
@@ -280,3 +276,21 @@ def export_selection(rows: Mask | None) -> None:
     st.session_state[_EXPORTED] = content
     with suppress(InputError), replaced_at_once(path) as written, written.open("wb") as file:
         np.save(file, selected)
+
+
+def saved() -> dict[str, SavedSubgroup]:
+    """Return what was named or loaded, by ids; at first those in the link."""
+    known: dict[str, SavedSubgroup] | None = st.session_state.get(_SAVED)
+    if known is None:
+        known = {}
+        with suppress(InputError):
+            known = {x.id: x for x in read_link_text(st.query_params.get(_SUBGROUPS, "[]"))}
+        st.session_state[_SAVED] = known
+    return known
+
+
+def keep_subgroups_in_link() -> None:
+    """Write names and definitions into the link, that of the chosen one first."""
+    chosen: SavedSubgroup | None = st.session_state.get(CHOSEN)
+    own = [] if chosen is None or chosen.id in saved() else [chosen]
+    name_in_link(_SUBGROUPS, link_text([*own, *saved().values()], _MAX_LETTERS) or None)

@@ -8,37 +8,36 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Dataset, Embedding, InputError
+from lore_core import Dataset, Embedding, InputError, regions
 from lore_core.data.arrays import Mask
 from lore_core.data.errors import short
 from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape, MapDots
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.regions import Field, Outline, SavedSubgroup, Verdict, drawn_rows, telling_rows
+from lore_core.regions import Field, Outline, SavedSubgroup, Verdict
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
+from lore_core.regions.subgroups.saved import MAX_NAME, MAX_NOTE, rows_digest, saved_subgroup
 from lore_core.regions.subgroups.verdict import generated_name, leaning, name_of_subgroup
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import linked
-from pages.shared.header import plain, sentence
+from pages.shared.header import plain, sentence, show_error
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
 from pages.shared.rows import show_examples
-from pages.shared.saved import CHOSEN, definition_of, name_control, saved
-from pages.shared.session import name_in_link
+from pages.shared.session import CHOSEN, name_in_link, saved
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
 SUBGROUPS_TAB = "Subgroups"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
 MAX_ROWS_AT_ONCE = 300_000
-#: Rows shown with a subgroup in a list.
+#: Rows shown with a subgroup.
 _EXAMPLES = 6
 _PARAMETER = "subgroup"
 #: Colours of subgroups, as Streamlit and as maps know them; red and blue say what is wrong.
@@ -147,11 +146,6 @@ def title_of(subgroup: Subgroup, number: int) -> str:
     return f"{number + 1} · {name_of_subgroup(subgroup)}"
 
 
-def titles_of(search: SubgroupSearch) -> dict[str, str]:
-    """Name all subgroups, by their numbers from 1."""
-    return {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(search.subgroups)}
-
-
 def gap_line(subgroup: Subgroup, n_rows: int) -> str:
     """Say a subgroup's held-out gap with its interval, and its size."""
     held, sign = subgroup.held, subgroup.sign
@@ -163,12 +157,45 @@ def gap_line(subgroup: Subgroup, n_rows: int) -> str:
     )
 
 
-def examples_of(view: View, subgroup: Subgroup, n_rows: int) -> NDArray[np.int64]:
-    """Return the rows that show a subgroup's error best."""
-    target = view.target_rows
-    return telling_rows(
-        target.confidence, target.outcome, subgroup.rows, subgroup.sign, n_rows=n_rows
-    )
+def show_examples_of(view: View, subgroup: Subgroup) -> None:
+    """Show the rows that show a subgroup's error best."""
+    confidence, outcome, sign = view.target_rows.confidence, view.target_rows.outcome, subgroup.sign
+    rows = regions.telling_rows(confidence, outcome, subgroup.rows, sign, n_rows=_EXAMPLES)
+    show_examples(view.evaluation, rows, confidence)
+
+
+def definition_of(dataset: Dataset, item: Subgroup | SavedSubgroup) -> SavedSubgroup:
+    """Return what is saved of a subgroup found among the rows of a dataset."""
+    return item if isinstance(item, SavedSubgroup) else saved_subgroup(item, rows_digest(dataset))
+
+
+def name_control(dataset: Dataset, item: Subgroup | SavedSubgroup) -> None:
+    """Let the reader give a subgroup a name and a note."""
+    keys = {part: f"{part}_{item.id}" for part in ("name", "note")}
+
+    def take() -> None:
+        given = {part: st.session_state[key].strip() for part, key in keys.items()}
+        saved()[item.id] = replace(definition_of(dataset, item), **given)
+
+    made = generated_name(item) if isinstance(item, Subgroup) else item.title
+    with st.popover("Rename", icon=":material/edit:", type="tertiary", width="content"):
+        st.text_input("Name", item.name, MAX_NAME, keys["name"], placeholder=made, on_change=take)
+        st.text_area("Note", item.note, max_chars=MAX_NOTE, key=keys["note"], on_change=take)
+
+
+def load_control() -> None:
+    """Let the reader load a file of subgroups."""
+    with st.popover("Load subgroups", icon=":material/upload:", width="content"):
+        file = st.file_uploader("A file saved here or by `lore subgroups --save`", "json")
+        if file is None or file.file_id == st.session_state.get("_loaded_subgroups"):
+            return
+        try:
+            saved().update((item.id, item) for item in regions.load_subgroups(file.getvalue()))
+        except InputError as error:
+            show_error(error)
+            return
+        st.session_state["_loaded_subgroups"] = file.file_id
+        st.rerun()
 
 
 def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: bool) -> None:
@@ -193,8 +220,7 @@ def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: 
         lines = [generated_name(subgroup)] if subgroup.name else []
         lines += [unbroken(gap_line(subgroup, search.n_rows)), subgroup.note]
         st.caption("  \n".join(map(plain, filter(None, lines))))
-        rows = examples_of(view, subgroup, _EXAMPLES)
-        show_examples(view.evaluation, rows, view.target_rows.confidence)
+        show_examples_of(view, subgroup)
 
 
 def color_limit(scene: Scene) -> float:
@@ -211,11 +237,11 @@ def live_scene(
     **more: Any,
 ) -> LiveLandscape:
     """Return what a map in the browser shows of a scene, stronger where subgroups were found."""
-    dataset, inside, vivid, colors = scene.view.dataset, None, None, {}
+    dataset, inside, vivid, titles, colors = scene.view.dataset, None, None, {}, {}
     if search is not None:
-        inside = search.inside()
-        marks = enumerate(marks_of(search.subgroups), start=1)
-        colors = {str(number): _MARKS[mark] for number, mark in marks}
+        inside, found = search.inside(), search.subgroups
+        titles = {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(found)}
+        colors = {name: _MARKS[mark] for name, mark in zip(titles, marks_of(found), strict=True)}
         if scene.only is None and field is not None:
             key = (*search_key(scene.view, search), "all")
             vivid = compute.region_outline(dataset, scene.on, key, inside)
@@ -226,7 +252,7 @@ def live_scene(
         map_key=map_key(dataset, scene.on),
         vivid=vivid,
         inside=inside,
-        titles={} if search is None else titles_of(search),
+        titles=titles,
         colors=colors,
         gamma=scene.view.gamma,
         **more,
@@ -262,7 +288,7 @@ def headline_dots(
     if any(name == known for known, _ in outlined):
         return ()
     inside = np.isin(np.arange(len(scene.points)), top.rows)
-    rows = drawn_rows(inside, top.rows[:0], _MAX_DOTS)
+    rows = regions.drawn_rows(inside, top.rows[:0], _MAX_DOTS)
     return (MapDots(_MARKS[mark], scene.points[rows]),)
 
 

@@ -90,38 +90,30 @@ def submit(request: Request[Any], session: object = None) -> Task:
     with _LOCK:
         task = _TASKS.get(key)
         # What others than pages wait for is kept elsewhere, and may be gone from there.
-        is_over = task is not None and task.ended and (task.failed or request.lane != "short")
+        is_over = task is not None and task.ended and (task.error or request.lane != "short")
         if task is None or task.cancelled or is_over:
             task = _TASKS[key] = Task(request)
-            _begin(task)
+            if not POOL.is_warm and task.lane == "short":  # no server: nobody could be held up
+                task.run()
+            else:
+                task.lane = task.lane if POOL.is_warm else "server"
+                POOL.submit(task)
+                _watch_sessions()
         task.sessions.add(this_session() if session is None else session)
         _TASKS.move_to_end(key)
         _forget()
         return task
 
 
-def _begin(task: Task) -> None:
-    if not POOL.is_warm and task.lane == "short":  # no server, and nobody who could be held up
-        task.run()
-        return
-    if not POOL.is_warm:
-        task.lane = "server"
-    POOL.submit(task)
-    _watch_sessions()
-
-
-def find_task(function: Callable[..., Any], key: Hashable) -> Task | None:
-    """Return the task that makes something, or made it, if anybody has asked for it."""
-    return _TASKS.get((function, key))
-
-
 def _forget() -> None:
     """Forget the oldest results beyond what is kept, and none that is waited for."""
     for key, task in list(_TASKS.items())[:-1]:
-        n_bytes = sum(item.n_bytes for item in _TASKS.values())
-        n_file_bytes = sum(item.n_file_bytes for item in _TASKS.values())
-        is_small = n_bytes <= _MAX_BYTES and n_file_bytes <= _MAX_FILE_BYTES
-        if len(_TASKS) <= _MAX_RESULTS and is_small:
+        tasks = _TASKS.values()
+        is_small = (
+            sum(item.n_bytes for item in tasks) <= _MAX_BYTES
+            and sum(item.n_file_bytes for item in tasks) <= _MAX_FILE_BYTES
+        )
+        if len(tasks) <= _MAX_RESULTS and is_small:
             return
         if task.ended:
             del _TASKS[key]
@@ -130,7 +122,11 @@ def _forget() -> None:
 def await_result(request: Request[Result], container: DeltaGenerator | None = None) -> Result:
     """Return the result of work, showing progress; leaving the page does not stop it."""
     if _is_stopped(request):
-        _offer(request.title, container)
+        with (container or st).container():
+            st.info(f"{request.title}: cancelled; nothing else changed.", icon=":material/cancel:")
+            again = st.session_state.pop
+            st.button("Begin again", key="begin_again", on_click=again, args=(_STOPPED, None))
+        st.stop()
     task = submit(request)
     if not task.ended:
         with _waiting(task), release_slot():
@@ -164,7 +160,7 @@ def _waiting(task: Task) -> Iterator[None]:
             task.n_waiting -= 1
 
 
-def is_ready(request: Request[Any], seconds: float) -> bool:
+def is_ready(request: Request[Any], seconds: float = _SILENT_SECONDS) -> bool:
     """Begin some work, unless the reader has stopped it, and return whether it soon has ended."""
     return not _is_stopped(request) and submit(request).wait(seconds)
 
@@ -191,14 +187,6 @@ def _watch_task(task: Task, request: Request[Any], container: DeltaGenerator | N
         # (Here Streamlit ends the run of a page that was left.)
         bar.progress(min(task.fraction, 1.0), text=_progress_text(task))
     shown.empty()
-
-
-def _offer(title: str, container: DeltaGenerator | None) -> None:
-    with (container or st).container():
-        st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
-        begin_again = st.session_state.pop
-        st.button("Begin again", key="begin_again", on_click=begin_again, args=(_STOPPED, None))
-    st.stop()
 
 
 def show_progress(task: Task, stop: Callable[[], None], key: str) -> DeltaGenerator:
@@ -230,7 +218,7 @@ def is_busy() -> bool:
 
 def join_job(function: Callable[..., Any], key: Hashable) -> bool:
     """Make the task at work that makes something this session's job, whoever started it."""
-    task = find_task(function, key)
+    task = _TASKS.get((function, key))
     if task is None or task.ended or task.cancelled:
         return False
     st.session_state[_JOB] = task
@@ -245,18 +233,13 @@ def start_job(request: Request[Any]) -> None:
         st.session_state[_JOB] = submit(request)
 
 
-def forget_job() -> None:
-    """Leave this session without a job: nothing is said of it any more."""
-    st.session_state.pop(_JOB, None)
-
-
 def cancel_job() -> None:
     """Stop this session's job at its next step; where others wait for it, too, leave it to them."""
     job = current_job()
     if job is not None and not job.ended:
         leave(job, this_session())
         if not job.cancelled:
-            forget_job()
+            del st.session_state[_JOB]
 
 
 @st.fragment(run_every=_POLL_SECONDS)
@@ -270,22 +253,19 @@ def _watch_job() -> None:
             show_progress(job, cancel_job, "cancel_job")
 
 
-def job_panel(page: str) -> None:
-    """Show this session's job while it is at work, and once how it ended, unless the page does."""
+def job_panel() -> None:
+    """Show this session's job while it is at work, and once how it ended."""
     job = current_job()
     if job is None:
         return
     if not job.ended:
         _watch_job()
         return
-    forget_job()
-    if job.page == page and (job.error or job.cancelled):
-        return
-    if job.error:
+    del st.session_state[_JOB]
+    if job.cancelled:
+        text = f"{plain(job.title)} was cancelled; nothing else changed."
+        st.info(text, icon=":material/cancel:")
+    elif job.error:
         st.error(plain(job.error), icon=":material/error:")
-    elif job.cancelled:
-        st.info(
-            f"{plain(job.title)} was cancelled; nothing else changed.", icon=":material/cancel:"
-        )
     else:
         st.toast(f"{plain(job.title)} is ready.", icon=":material/check:")

@@ -1,5 +1,7 @@
 """Overview and Landscape of all classes at once: the whole probability vector."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -12,16 +14,14 @@ from lore_core.inference import VectorChance, describe_classes
 from lore_core.metrics import VectorErrors
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
-from lore_core.view.inference import classes_of, vector_chance_of
+from lore_core.view.inference import classes_of, vector_chance_of, vector_errors_of
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column, share_column, show_number, show_tile
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.header import conclude, plain
 from pages.shared.maps import plane_of
-from pages.shared.tasks import is_ready
+from pages.shared.tasks import await_result, is_ready
 
-#: Seconds the numbers wait for what chance shows.
-_SOON = 0.3
 #: Classes that are listed; the file has all.
 _LISTED = 20
 _REST = (
@@ -36,9 +36,9 @@ def show_vector_overview(view: View) -> None:
         st.caption(unbroken(f"Local errors of the whole vector need features. {_REST}"))
         return
     top, tiles = st.container(), st.container()
-    errors, chance = compute.vector_errors(view), None
-    if is_ready(compute.vector_request(vector_chance_of, view), _SOON):
-        chance = compute.vector_chance(view)
+    errors = await_result(compute.vector_request(vector_errors_of, view))
+    request = compute.vector_request(vector_chance_of, view)
+    chance = await_result(request) if is_ready(request) else None
     with tiles:
         _tiles(view, errors, chance)
     if chance is None:
@@ -46,7 +46,7 @@ def show_vector_overview(view: View) -> None:
         waiting = st.container()
         _list_classes(classes_of(view, errors))
         st.caption(unbroken(_REST))
-        compute.vector_chance(view, waiting)
+        await_result(request, waiting)
         st.rerun()
         return
     table = compute.classes(view, errors, chance)
@@ -56,19 +56,20 @@ def show_vector_overview(view: View) -> None:
     _list_classes(table)
     if (plane := plane_of(view)) is not None:
         name, on = plane
-        _map(view, errors, chance, on, name, 460)
+        _map(view, errors, chance, on, axes=name, height=460)
     st.caption(unbroken(_REST))
 
 
 def show_vector_landscape(view: View, on_map: Embedding, axes: str) -> None:
     """Draw rows by the class that is most wrong around them, and list every class."""
-    errors, chance = compute.vector_errors(view), compute.vector_chance(view)
+    errors = await_result(compute.vector_request(vector_errors_of, view))
+    chance = await_result(compute.vector_request(vector_chance_of, view))
     table = compute.classes(view, errors, chance)
     st.markdown(f"**{unbroken(chance.sentence)}** {plain(describe_classes(table))}")
     big, side = st.columns([1.5, 1], gap="medium")
     with big:
         if on_map.n_components == 2:
-            _map(view, errors, chance, on_map, axes)
+            _map(view, errors, chance, on_map, axes=axes, height=620)
         else:
             st.info("Draw on a map of two dimensions to see where.", icon=":material/info:")
     with side:
@@ -77,32 +78,21 @@ def show_vector_landscape(view: View, on_map: Embedding, axes: str) -> None:
 
 
 def _map(
-    view: View,
-    errors: VectorErrors,
-    chance: VectorChance,
-    on: Embedding,
-    axes: str,
-    height: int = 620,
+    view: View, errors: VectorErrors, chance: VectorChance, on: Embedding, **look: Any
 ) -> None:
-    chart = class_map_figure(
-        view.evaluation,
-        view.points(on=on),
-        errors,
-        chance,
-        rows=f"{view.rows}, {view.kernel_in_words}",
-        axes=axes,
-        height=height,
-    )
+    rows, points = f"{view.rows}, {view.kernel_in_words}", view.points(on=on)
+    chart = class_map_figure(view.evaluation, points, errors, chance, rows=rows, **look)
     show_chart(chart, "class_map")
 
 
 def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> None:
     known = {}
     if chance is not None:
-        known = {
-            "average": _against(chance.chance_level, chance.p_value),
-            "largest": _against(chance.largest_level, chance.largest_p_value),
-        }
+        for name, level, p in (
+            ("average", chance.chance_level, chance.p_value),
+            ("largest", chance.largest_level, chance.largest_p_value),
+        ):
+            known[name] = f"if calibrated below {POINTS.text(level)}, {p_sentence(p)}"
         if chance.n_supported:
             of_all = share_words(chance.beyond.sum() / chance.n_supported)
             known["beyond"] = f"{of_all} of {chance.n_supported:,}"
@@ -138,10 +128,6 @@ def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> Non
             "probabilities, the accuracy is of the predicted class."
         )
     )
-
-
-def _against(level: float, p: float) -> str:
-    return f"if calibrated below {POINTS.text(level)}, {p_sentence(p)}"
 
 
 def _list_classes(table: pd.DataFrame) -> None:

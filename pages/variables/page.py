@@ -8,6 +8,7 @@ from lore_core.data.number_text import p_words
 from lore_core.figures import shared_limit, variable_figure, variable_grid_figure
 from lore_core.metrics.glossary import COCHRAN, GLOSSARY, HOLM
 from lore_core.regions import describe_variable
+from lore_core.regions.variables.attributes import PREDICTED, TRUE, columns
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
@@ -23,13 +24,12 @@ _GRID_PARTS = 6
 _NONE = "none"
 
 
-def _pick_from_table(names: list[str]) -> None:
-    rows = st.session_state["ranking"].selection.rows
-    if rows and rows[0] < len(names):
-        st.session_state["variable"] = names[rows[0]]
-
-
 def _show_ranking(ranking: pd.DataFrame) -> None:
+    def pick() -> None:
+        if rows := st.session_state["ranking"].selection.rows:
+            st.session_state["variable"] = ranking["variable"].iloc[rows[0]]
+
+    text = st.column_config.TextColumn
     st.markdown("**Where to look first**")
     shown = ranking[["variable", "p_adjusted", "spread", "worst_value", "worst_gap"]]
     st.dataframe(
@@ -39,26 +39,26 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
         hide_index=True,
         height="content" if len(ranking) <= 11 else 430,
         column_config={
-            "variable": st.column_config.TextColumn("variable", width=140),
+            "variable": text("variable", width=140),
             "spread": points_column(
                 "spread",
                 width=55,
                 help="How far the true gaps of its parts lie apart, in points: their standard "
                 "deviation without noise.",
             ),
-            "p_adjusted": st.column_config.TextColumn(
+            "p_adjusted": text(
                 "p",
                 width=60,
                 help="Test that the gap is the same in all parts, adjusted for the number of "
                 "variables. Below 0.05: a significant difference. "
                 f"{COCHRAN}: {GLOSSARY[COCHRAN]} {HOLM}: {GLOSSARY[HOLM]}",
             ),
-            "worst_value": st.column_config.TextColumn(
+            "worst_value": text(
                 "worst part", width=105, help="The part whose 95 % interval ends furthest from 0."
             ),
             "worst_gap": points_column("gap", signed=True, width=55),
         },
-        on_select=lambda: _pick_from_table(list(ranking["variable"])),
+        on_select=pick,
         selection_mode="single-row",
         key="ranking",
     )
@@ -88,27 +88,35 @@ with settings.popover("Settings", icon=":material/tune:", type="tertiary", width
     )
 say_vector_is_elsewhere()
 view = View(dataset, target)
-ranking = compute.ranking(view, parts)
+ranking, cut = compute.ranking(view, parts), min(parts, _GRID_PARTS)
 ranked = list(ranking["variable"])
-names = [*ranked, *(name for name in compute.variable_names(dataset) if name not in ranked)]
+known = [PREDICTED, TRUE, *(column for column, _, _ in columns(dataset.evaluation))]
+names = [*ranked, *(column for column in known if column not in ranked)]
 answer = st.container(key="main_answer")
-columns = st.columns([1, 1, 1.4], vertical_alignment="bottom")
-name = columns[0].selectbox(
+left, right, _ = st.columns([1, 1, 1.4], vertical_alignment="bottom")
+name = left.selectbox(
     "Variable",
     names,
     **linked("variable"),
     help="The first is the one with the strongest evidence.",
 )
 others = [other for other in names if other != name]
-partner = compute.partner_of(view, name, tuple(ranked), min(parts, _GRID_PARTS), _MIN_CELL)
-second = columns[1].selectbox(
+
+
+def _has_rows(other: str) -> bool:
+    """Whether half of the combinations with another column, or more, have enough rows."""
+    return bool(compute.on_grid(view, name, other, cut, _MIN_CELL)["shown"].mean() >= 0.5)
+
+
+partner = next((other for other in ranked if other != name and _has_rows(other)), None)
+second = right.selectbox(
     "Together with",
     [_NONE, *others],
     index=0 if partner is None else 1 + others.index(partner),
     # Another variable has another partner.
     **linked("second"),
-    help="A second variable: the gap on every combination of the two. Suggested is the strongest "
-    "one with enough rows in most combinations.",
+    help="A second variable: the gap on every combination of the two. Suggested is the one with "
+    "the strongest evidence and enough rows.",
 )
 
 found = compute.along(view, name, parts)
@@ -137,13 +145,11 @@ with side:
     else:
         _show_ranking(ranking)
 if second != _NONE:
-    # The one with more parts lies across, where there is more room.
-    pair = compute.wider_first(dataset, name, second, min(parts, _GRID_PARTS))
-    grid = compute.on_grid(view, *pair, min(parts, _GRID_PARTS), _MIN_CELL)
+    grid = compute.on_grid(view, name, second, cut, _MIN_CELL)
     show_chart(
         variable_grid_figure(
             grid,
-            names=pair,
+            names=(name, second),
             limit=shared_limit(grid.loc[grid["shown"], "gap"].to_numpy()),
             min_rows=_MIN_CELL,
             rows=view.rows,

@@ -1,5 +1,7 @@
 """Watch: does the model change over time?"""
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
@@ -9,13 +11,12 @@ from lore_core.figures import movement_figure
 from lore_core.mergeable import SummedBatches, Watched, movement_frame
 from lore_core.mergeable.partitions.batches import movement_words
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import gamma_control, in_session, linked
+from pages.shared.controls import gamma_control, in_session, show_tabs
 from pages.shared.files import State
 from pages.shared.header import conclude, plain, question, show_error
 from pages.shared.tasks import await_result
-from pages.watch.looking import N_DRAWS, Look
-from pages.watch.one_batch import LEVEL, list_changes, show_before_and_after, show_change
-from pages.watch.source import choose
+from pages.watch import looking
+from pages.watch.looking import LEVEL, Look, choose
 
 #: Whether batches were shown: their source is folded away.
 _SHOWN = "_watch_shown"
@@ -48,36 +49,32 @@ def show(batches: SummedBatches, state: State) -> None:
     with picture:
         columns = st.columns(2, gap="medium") if of is not None else [st.container()]
         with columns[-1]:
-            n = batches_words(len(watched))
-            chart = movement_figure(
-                table, level=LEVEL, rows=f"{n} on {batches.plan.embedding.name.title}"
-            )
+            rows = f"{batches_words(len(watched))} on {batches.plan.embedding.name.title}"
+            chart = movement_figure(table, level=LEVEL, rows=rows)
             show_chart(chart, "watch_movement", narrow=True)
         if of is not None:
             with columns[0]:
-                show_change(look, of)
-    names = ["What changed", "Before and after", "All batches", "How sure is this?"]
-    tabs = dict(zip(names, st.tabs(names, **linked("watch_tab")), strict=True))
-    for name, tab in tabs.items():
-        if tab.open:
-            with tab:
-                _show_tab(name, look, watched, of, table)
+                looking.show_change(look, of)
 
+    def of_a_batch(show_it: Callable[[Look, Watched], None]) -> None:
+        if of is None:
+            st.caption("The first batch has none before it.")
+        else:
+            show_it(look, of)
 
-def _show_tab(
-    name: str, look: Look, watched: list[Watched], of: Watched | None, table: pd.DataFrame
-) -> None:
-    if name == "All batches":
+    def all_batches() -> None:
         st.dataframe(pd.DataFrame(movement_words(watched, LEVEL)), hide_index=True)
         csv_button("All numbers", lambda: table, "movement", key="watch_csv")
-    elif name == "How sure is this?":
-        _how_sure(look, watched)
-    elif of is None:
-        st.caption("The first batch has none before it.")
-    elif name == "What changed":
-        list_changes(look, of)
-    else:
-        show_before_and_after(look, of)
+
+    show_tabs(
+        "watch_tab",
+        {
+            "What changed": lambda: of_a_batch(looking.list_changes),
+            "Before and after": lambda: of_a_batch(looking.show_before_and_after),
+            "All batches": all_batches,
+            "How sure is this?": lambda: _how_sure(look, watched),
+        },
+    )
 
 
 def _how_sure(look: Look, watched: list[Watched]) -> None:
@@ -85,9 +82,10 @@ def _how_sure(look: Look, watched: list[Watched]) -> None:
     st.markdown(plain(f"{n_rows} in {batches_words(len(watched))} on {look.batches.plan.note}."))
     st.markdown(
         unbroken(
-            f"p: the share of {N_DRAWS} simulations, in which errors are everywhere what they were "
-            "in all earlier batches together, that show as large a change; of rows in memory "
-            "slices by columns and words are tested as well, and p is twice the lower (Bonferroni)."
+            f"p: the share of {looking.N_DRAWS} simulations, in which errors are everywhere what "
+            "they were in all earlier batches together, that show as large a change; of rows in "
+            "memory slices by columns and words are tested as well, and p is twice the lower "
+            "(Bonferroni)."
             f" At p ≤ {percent(LEVEL, 0)} (*) at most about one batch in a hundred of a model that "
             "does not change is marked."
         )

@@ -1,40 +1,141 @@
-"""Methods × metrics: estimates, intervals, and which differences are significant."""
+"""What a comparison shows: tables of methods, landscapes and reliability before and after."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import Comparison
+from lore_core import Comparison, region_report
 from lore_core.comparison.conclusions import nothing_done, subgroup_gaps
 from lore_core.comparison.effects import about_predictions
 from lore_core.comparison.tables import beyond_chance
+from lore_core.data.arrays import Mask
 from lore_core.data.number_text import POINTS, unbroken
+from lore_core.figures import cdf_figure
+from lore_core.figures.browser.landscape import LiveLandscape, SecondField
 from lore_core.inference.intervals import ABOUT_INTERVALS
-from lore_core.metrics.catalogue import (
-    ECE,
-    METHOD_TABLE,
-    MLCE_SUPPORTED,
-    WORST_CELL,
-    WORST_GROUP_GAP,
-    words_of,
-)
+from lore_core.metrics import catalogue
 from lore_core.metrics.metric import Metric
-from lore_core.regions import Subgroup
+from lore_core.regions import Subgroup, class_positions
+from lore_core.view import View
 from lore_core.view.methods import Grouping
-from pages.shared.cells import (
-    TINTS,
-    count_column,
-    in_hundredths,
-    points_column,
-    show_methods,
-    with_interval,
-)
-from pages.shared.controls import in_session
+from pages.shared import cells, compute
+from pages.shared.cells import TINTS, in_hundredths
+from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
+from pages.shared.controls import bin_control, in_session, linked, map_control, one_of
 from pages.shared.header import plain
+from pages.shared.live import live_landscape, map_key
+from pages.shared.maps import plane_of
+from pages.shared.methods import pair_controls, pair_of_maps
 from pages.shared.subgroups import title_of
+
+_SIDES = ("before", "after")
+#: Each method in its own map, or both in one.
+_BESIDE, _SWIPED = "two", "one"
+#: What the short table shows of each method, besides the score they are ranked by.
+_SHORT = (catalogue.ECE, catalogue.MLCE_SUPPORTED, catalogue.WORST_GROUP_GAP)
+Pair = tuple[str, str]
+
+
+def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair, Mask, str]:
+    """Draw two methods' landscapes; return the methods, the rows shown and their bin."""
+    pictures = st.container()
+    head = st.columns([2, 2, 1.5, 1.7, 1.8], vertical_alignment="bottom")
+    pair = before, _ = pair_controls(result, head[0], head[1])
+    local, table = result.summaries[before].local, result.summaries[before].reliability
+    assert local is not None
+    about = f"The rows of this bin before (by “{before}”); the same rows are shown after."
+    index = bin_control(head[2], table, "Confidence bin", ["all", "worst"], "compare_bin", about)
+    rows, bin_name = np.ones(len(local.signed), dtype=bool), "all"
+    if index is not None:
+        rows, bin_name = local.bin_index == index, table.bins.name(index)
+    on = map_control(view, head[3])
+    if on[1].n_components != 2:
+        on = plane_of(view) or on
+    points = view.points(on=on[1])
+    if points.shape[1] != 2:
+        pictures.info(
+            f"Landscapes before and after are drawn on a 2-D map; {on[0]} is not one. Choose "
+            "another under “Draw on”.",
+            icon=":material/map:",
+        )
+        return pair, rows, bin_name
+    about = f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}"
+    key = (measured_on, bin_name, before)
+    labels = class_positions(view.evaluation, points, rows)
+    fields, charts = pair_of_maps(
+        view, result, pair, on, rows, key, about, pair, labels=labels, height=380
+    )
+    is_swiped = (
+        one_of(
+            "Maps",
+            [_BESIDE, _SWIPED],
+            **linked("maps"),
+            help="two: side by side. one: a handle divides before from after.",
+            into=head[4],
+        )
+        == _SWIPED
+    )
+    with pictures:
+        if is_swiped:
+            live = LiveLandscape(
+                picture=charts[0],
+                field=fields[0],
+                against=SecondField(pair, fields[1]),
+                n_shown=int(rows.sum()),
+                map_key=map_key(view.dataset, on[1]),
+                gamma=view.gamma,
+            )
+            live_landscape(live, "swipe")
+            st.caption(f"Before is left of the handle, after right of it. {charts[0].how_to_read}")
+        columns = st.columns(2, gap="medium")
+        for column, side, name, chart in zip(columns, _SIDES, pair, charts, strict=True):
+            dataset = result.datasets[name]
+            sentence = region_report(
+                dataset.confidence, dataset.outcome, rows, weights=dataset.weights
+            ).sentence
+            with column:
+                if is_swiped:
+                    chart_line(chart, f"landscape_{side}", caption=f"{plain(name)}: {sentence}")
+                else:
+                    show_chart(chart, f"landscape_{side}", caption=sentence)
+    return pair, rows, bin_name
+
+
+def compare_reliability(view: View, result: Comparison, pair: Pair) -> None:
+    """Show reliability before and after."""
+    diagram = diagram_choice()
+    for column, side, name in zip(st.columns(2), _SIDES, pair, strict=True):
+        with column:
+            show_reliability(
+                diagram,
+                result.summaries[name].reliability,
+                partial(compute.isotonic, view, result.datasets[name]),
+                f"reliability_{side}",
+                rows=f"{len(view.evaluation):,} evaluation rows",
+                bins=view.bins_in_words,
+                height=360,
+                of=name,
+            )
+
+
+def compare_distributions(
+    view: View, result: Comparison, pair: Pair, rows: Mask, bin_name: str, measured_on: str
+) -> None:
+    """Show the local errors of some rows before and after."""
+    local = {name: result.summaries[name].local for name in pair}
+    show_chart(
+        cdf_figure(
+            {name: item.absolute[rows] for name, item in local.items() if item is not None},
+            rows=f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}, "
+            f"{int(rows.sum()):,} evaluation rows",
+        ),
+        "cdf_compare",
+    )
 
 
 def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
@@ -44,10 +145,6 @@ def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
         return text
     low, high = (frame[name].map(metric.text) for frame in (result.low, result.high))
     return text + "  (" + low + "–" + high + ")"
-
-
-#: What the short table shows of each method, besides the score they are ranked by.
-_SHORT = (ECE, MLCE_SUPPORTED, WORST_GROUP_GAP)
 
 
 def short_table(result: Comparison) -> None:
@@ -95,25 +192,23 @@ def metrics_table(
     result: Comparison, grouping: Grouping | None, measured_on: str, *, pending: bool = False
 ) -> None:
     """Methods × metrics; ``pending``: whether intervals are still being simulated."""
-    metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
+    metrics = [metric for metric in catalogue.METHOD_TABLE if metric.name in result.table]
     text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
     text.index = pd.Index(result.names.values(), name="method")
     found = {name: f.reindex(result.table.index) for name, f in result.differences.items()}
     ends = {name: (item["low"], item["high"]) for name, item in found.items()}
-    show_methods(text, metrics, ends, explained=True)
-    st.caption(unbroken(" ".join(_notes(result, metrics, grouping, measured_on, pending=pending))))
+    cells.show_methods(text, metrics, ends, explained=True)
+    notes = _notes(result, metrics, measured_on, pending=pending)
+    if grouping is not None and catalogue.WORST_CELL.name in result.table:
+        notes.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
+    notes.append(plain(about_predictions(result.most_probable)))
+    st.caption(unbroken(" ".join(notes)))
 
 
 def _notes(
-    result: Comparison,
-    metrics: list[Metric],
-    grouping: Grouping | None,
-    measured_on: str,
-    *,
-    pending: bool,
+    result: Comparison, metrics: list[Metric], measured_on: str, *, pending: bool
 ) -> list[str]:
     first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
-    predictions = plain(about_predictions(result.most_probable))
     paired = ", ".join(item.words for item in result.paired if item in metrics)
     text = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: significantly better than “{first}” "
@@ -134,9 +229,7 @@ def _notes(
         "The paper's unfiltered maxima, MLCE and group-wise MCE, rest on single rows and cells: "
         "they are in the CSV."
     )
-    if grouping is not None and WORST_CELL.name in result.table:
-        text.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
-    return [*text, predictions]
+    return text
 
 
 def subgroups_table(result: Comparison, found: Sequence[Subgroup]) -> None:
@@ -178,7 +271,7 @@ def worst_parts_table(result: Comparison) -> None:
         return
     method = st.selectbox("After", methods, **in_session("worst_places_after"), width=300)
     shown = table[table["method"] == method].drop(columns="method")
-    shown["metric"] = [words_of(name) for name in shown["metric"]]
+    shown["metric"] = [catalogue.words_of(name) for name in shown["metric"]]
 
     def tint(row: pd.Series) -> list[str]:
         color = TINTS[{"nearer": "better", "further": "worse"}.get(row["change"], "")]
@@ -192,9 +285,9 @@ def worst_parts_table(result: Comparison) -> None:
         column_order=["metric", "worst", "where", "rows", "before", "after", "low", "high"],
         column_config={
             "metric": "maximum",
-            "rows": count_column("held-out rows"),
-            "before": points_column("gap before, points", signed=True),
-            **with_interval("after", "gap after, points", low="low", high="high"),
+            "rows": cells.count_column("held-out rows"),
+            "before": cells.points_column("gap before, points", signed=True),
+            **cells.with_interval("after", "gap after, points", low="low", high="high"),
         },
     )
     st.caption(
