@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison.effects import most_probable_classes, try_worst_parts
+from lore_core.comparison.effects import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
@@ -115,7 +115,7 @@ class Comparison:
 
     def without_row_values(self) -> Comparison:
         """Return the same, in less memory: of differences those to the first and those known."""
-        _ = self.differences, self.worst_parts, self.most_probable
+        _ = self.differences, self.most_probable
         summaries = {label: item.without_row_values() for label, item in self.summaries.items()}
         return dataclasses.replace(self, summaries=summaries)
 
@@ -130,11 +130,6 @@ class Comparison:
         with ThreadPoolExecutor(thread_count(None)) as threads:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
-
-    @property
-    def worst_parts(self) -> pd.DataFrame:
-        """See :func:`~lore_core.comparison.effects.try_worst_parts`."""
-        return self._once("worst parts", lambda: try_worst_parts(self.summaries, self.datasets))
 
     @property
     def most_probable(self) -> pd.DataFrame:
@@ -152,7 +147,6 @@ class Comparison:
             "differences": {
                 name: item.to_dict(orient="index") for name, item in self.differences.items()
             },
-            "worst_parts": self.worst_parts.to_dict(orient="records"),
         }
 
     def frame(self, methods: list[str] | None = None) -> pd.DataFrame:

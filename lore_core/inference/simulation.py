@@ -33,8 +33,6 @@ from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
-from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
-from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
 from lore_core.metrics.means import TIE, central_interval
 from lore_core.metrics.metric import ChanceKey, CurveKey
@@ -136,10 +134,6 @@ class NullErrors:
         """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
         return central_interval(self.lce, level)
 
-    def expected(self, metric: ChanceKey) -> float:
-        """Mean of a summary over the draws: what chance alone makes of it."""
-        return float(np.mean(getattr(self, metric)))
-
 
 def null_band(
     confidence: ArrayLike,
@@ -149,7 +143,6 @@ def null_band(
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n_draws: int = 200,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     weights: ArrayLike | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -165,7 +158,7 @@ def null_band(
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
-    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, w, **drawing)
     drawn = [_summaries(error, supported, w) for _, error, supported in drawn_errors]
     return NullBand(
         grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
@@ -180,7 +173,6 @@ def null_errors(
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n_draws: int = 200,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     within: Mask | None = None,
     weights: ArrayLike | None = None,
     n_shares: int = 201,
@@ -206,7 +198,7 @@ def null_errors(
     ranks = np.linspace(0.0, 1.0, np.count_nonzero(chosen))
     drawn = []
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
-    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, w, **drawing)
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:
             lce = list(
@@ -263,11 +255,10 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     """
     supported = errors.supported_maximum()
     rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
+    text = f"There are no {rows}."
     if np.isfinite(supported):
-        text = f"The largest local error of {rows} is {with_points(supported)}"
-        text += f"{_against_chance(null, 'mlce_supported', supported)}."
-    else:
-        text = f"There are no {rows}."
+        shown = f"{with_points(supported)}{_against_chance(null, 'mlce_supported', supported)}"
+        text = f"The largest local error of {rows} is {shown}."
     worst = int(np.nanargmax(errors.absolute))
     text += (
         f" That of all rows (MLCE) is {points_words(errors.maximum)}, set by row {worst} with "
@@ -279,8 +270,7 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     drawn = "" if null.n_cells is None else f" (of rows in {null.n_cells:,} cells of like rows)"
     return (
         f"{text} p is how often {null.n_draws} simulations in which every confidence is right show "
-        f"as much{drawn}. A maximum is set by one row: a small p says that some row is wrong, a "
-        "large one does not say that a whole place, whose rows are tested together, is right."
+        f"as much{drawn}. A large p does not say that a whole subgroup is right."
     )
 
 
@@ -288,27 +278,8 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
     """Say the range under chance alone, and the p-value."""
     if null is None or not np.isfinite(p := null.p_value(metric, observed)):
         return ""
-    low, high = central_interval(getattr(null, metric), 0.9)
-    shown = p_sentence(p)
-    return f" ({interval_words(float(low), float(high))} in 9 of 10 calibrated models, {shown})"
-
-
-def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
-    """Say how much of the ECE is chance."""
-    ece = reliability.expected_calibration_error
-    left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
-    text = (
-        f"Chance adds to the ECE, the more the fewer rows a bin holds: of the {ECE.text(ece)} "
-        f"points, {left} are left when the noise of each bin is taken off (debiased, Kumar et al. "
-        "2019)."
-    )
-    if null is None:
-        return text
-    shown = p_sentence(null.p_value("ece", ece))
-    return (
-        f"{text} A calibrated model with these confidences shows "
-        f"{ECE.text(null.expected('ece'))} points on average ({shown})."
-    )
+    band = interval_words(*map(float, central_interval(getattr(null, metric), 0.9)))
+    return f" ({band} in 9 of 10 calibrated models, {p_sentence(p)})"
 
 
 def _drawn_errors(
@@ -316,7 +287,6 @@ def _drawn_errors(
     index: Ints,
     embedding: Points,
     gammas: Floats,
-    min_effective_size: float,
     weights: Floats | None,
     **drawing: Any,
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
@@ -325,7 +295,7 @@ def _drawn_errors(
     check_lengths(embedding=z, confidence=c)
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
     support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
-    supported = support.effective_size >= min_effective_size
+    supported = support.effective_size >= MIN_EFFECTIVE_SIZE
     of_rows = c, z, index, bandwidth, support.mass
     for gap, mean in drawn_means(*of_rows, weights=weights, **drawing):
         yield gap, np.abs(mean, out=mean), supported

@@ -83,7 +83,9 @@ def loss_parts(
     check_finite(h, "predicted")
     n = check_lengths(confidence=c, recalibrated=g, predicted=h)
     bins, cells = cells_of(c, h)
-    calibration = _calibration(c - a, a, bins)
+    size, mean, noise = _means(c - a, bins)
+    unit = _variance(a, bins) / n
+    calibration = _squares(n, size / n, mean, noise.dot(size / n), unit, 2 * float(unit @ unit))
     grouping = _grouping(g - a, a, bins, cells)
     return LossParts(
         score=float(np.mean((c - a) ** 2)),
@@ -128,14 +130,6 @@ class _Squares:
         middle = self.value + z * self.growth / 2
         half = np.sqrt(max(middle**2 - self.value**2 + z * self.constant, 0.0))
         return Gain(self.value, float(max(middle - half, 0.0)), float(max(middle + half, 0.0)))
-
-
-def _calibration(residual: Floats, a: Floats, bins: Ints) -> _Squares:
-    n = len(a)
-    size, mean, noise = _means(residual, bins)
-    unit = _variance(a, bins) / n
-    constant = 2 * float(unit @ unit)
-    return _squares(n, size / n, mean, noise.dot(size / n), unit, constant)
 
 
 def _grouping(residual: Floats, a: Floats, bins: Ints, cells: Ints) -> _Squares:

@@ -174,9 +174,9 @@ def smooth_calibration_error(
     sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
     sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)
     waves = fft.dct(sums, type=2)
-    return float(optimize.brentq(lambda sigma: _smoothed(waves, sigma) - sigma, 0.0, 1.0))
 
+    def excess(sigma: float) -> float:
+        damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(_STEPS)))
+        return float(np.abs(fft.idct(damped, type=2)).sum()) - sigma
 
-def _smoothed(waves: Floats, sigma: float) -> float:
-    damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(_STEPS)))
-    return float(np.abs(fft.idct(damped, type=2)).sum())
+    return float(optimize.brentq(excess, 0.0, 1.0))

@@ -4,7 +4,7 @@ import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from lore_core import __version__
@@ -74,19 +74,12 @@ def configuration(
         "versions": {
             "lore-lens": __version__,
             "python": platform.python_version(),
-            **{name: _version(name) for name in _VERSIONS},
+            **{name: version(name) for name in _VERSIONS},
         },
         "left_out": dict(findings.missing),
         "rerun": ["lore", "report", *(source.files or ("DATA",)), *options],
         "contents": dict(contents),
     }
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def map_option(view: View) -> str:
@@ -116,30 +109,19 @@ def rerun_command(
         "--expect-data": digest,
     }
     options = [*typed(looked_at), *source.options, *typed(computed)]
-    return _script(source.files, options), options
-
-
-def _script(files: Sequence[str], options: Sequence[str]) -> str:
-    if files:
-        text = "# DATA may be left out where this is run in the directory of the first run."
-        default = f"[ $# -gt 0 ] || set -- {shlex.join(files)}"
-    else:
-        text = "# DATA: the file (or the calibration and the test file) the report was made from."
-        default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
-    return "\n".join(
-        [
-            "#!/bin/sh",
-            "# Makes this report again, with the same numbers, from the same data:",
-            "#     sh rerun.sh [DATA...]           writes the directory report-again",
-            "#     OUT=new.zip sh rerun.sh DATA    writes new.zip",
-            text,
-            "# Other data than those of the report are refused (--expect-data).",
-            "set -eu",
-            default,
-            f'exec lore report "$@" {shlex.join(options)} -o "${{OUT:-report-again}}"',
-            "",
-        ]
-    )
+    default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
+    if source.files:  # run in the directory of the first run
+        default = f"[ $# -gt 0 ] || set -- {shlex.join(source.files)}"
+    lines = [
+        "#!/bin/sh",
+        "# Makes this report again, with the same numbers, from the same data; others are refused:",
+        "#     sh rerun.sh [DATA...]           writes the directory report-again",
+        "#     OUT=new.zip sh rerun.sh DATA    writes new.zip",
+        "set -eu",
+        default,
+        f'exec lore report "$@" {shlex.join(options)} -o "${{OUT:-report-again}}"',
+    ]
+    return "\n".join([*lines, ""]), options
 
 
 def require_packages() -> None:

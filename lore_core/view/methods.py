@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.comparison.groups import group_report
+from lore_core.comparison.effects import group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
@@ -218,7 +218,10 @@ def remaining_of(view: View, progress: Progress | None = None) -> Remaining | No
         return None
     part = part_of(progress, 0.0, 0.5)
     tell(part, 0.0, "fitting a global method")
-    known = _some_of(view.calibration, view.seed)
+    known = view.calibration
+    if len(known) > _MOST_TRIED_ON:
+        chosen = np.random.default_rng(view.seed).permutation(len(known))[:_MOST_TRIED_ON]
+        known = known.rows(np.sort(chosen))
     fitted = _best_global(known, view.target, view.seed).fit(known)
     after = fitted.recalibrate(view.evaluation)
     halves = halves_of(after, target=view.target, random_state=view.seed)
@@ -232,13 +235,6 @@ def remaining_of(view: View, progress: Progress | None = None) -> Remaining | No
             view.points_if_any, gamma=view.gamma, progress=part_of(progress, 0.5, 1.0)
         ),
     )
-
-
-def _some_of(calibration: Dataset, seed: int) -> Dataset:
-    if len(calibration) <= _MOST_TRIED_ON:
-        return calibration
-    chosen = np.random.default_rng(seed).permutation(len(calibration))[:_MOST_TRIED_ON]
-    return calibration.rows(np.sort(chosen))
 
 
 def _best_global(calibration: Dataset, target: str | int, seed: int) -> Recalibrator:

@@ -10,12 +10,10 @@ from lore_core import describe_maximum
 from lore_core.comparison import Summary
 from lore_core.comparison.tables import metric_table
 from lore_core.data.number_text import unbroken
-from lore_core.inference import describe_bias
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
 from lore_core.regions.subgroups.find import SubgroupSearch
-from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
-from lore_core.regions.subgroups.verdict import SMALL
+from lore_core.regions.subgroups.overall import Overall
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import show_metrics, show_tile
@@ -54,9 +52,9 @@ def _list_subgroups(view: View, search: SubgroupSearch) -> None:
 
 def _asks_remaining(view: View, overall: Overall, search: SubgroupSearch | None) -> bool:
     """Whether anything is wrong that a global method could correct or leave."""
-    off = overall.p_value <= OVERALL_ALPHA and max(abs(overall.gap), overall.error) >= SMALL
-    found = search is not None and bool(search.subgroups)
-    return view.calibration is not None and search is not None and (off or found)
+    if view.calibration is None or search is None:
+        return False
+    return overall.matters or bool(search.subgroups)
 
 
 def _metrics(view: View, found: Summary) -> None:
@@ -70,10 +68,9 @@ def _metrics(view: View, found: Summary) -> None:
         type="tertiary",
         help="Every metric with its unit, 95 % interval, p-value and number of rows.",
     )
-    notes = [] if found.local is None else [describe_maximum(found.local, chance)]
-    notes.append(describe_bias(found.reliability, chance))
     st.caption(unbroken(f"n = {found.n_rows:,} evaluation rows. {ABOUT_INTERVALS}"))
-    st.caption(unbroken(" ".join(notes)))
+    if found.local is not None:
+        st.caption(unbroken(describe_maximum(found.local, chance)))
 
 
 settings = question(

@@ -60,7 +60,7 @@ def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
                 f"at {above.sum()} of {np.isfinite(curve.mlce_supported).sum()} band"
                 in said.sentence
             )
-    assert "was not tested" in conclude_bandwidths(curve, None, on="a map").sentence
+    assert "cannot be tested" in conclude_bandwidths(curve, None, on="a map").sentence
 
 
 def report(**groups):
@@ -106,8 +106,8 @@ def test_a_fix_is_named_unless_it_harms_another_group():
     # The middle of 0.6 and 0.45, 0.525, lies in the interval of the accuracy, 0.419 to 0.581; that
     # of 0.75 and 0.45, 0.6, above it.
     assert either.endswith(
-        "“rival” takes “a” from +40.0 to −5.0 points (95 % CI −13.1 to +3.1); “gentle” may come as "
-        "near to zero."
+        "“rival” brings “a” nearest to zero: +40.0 → −5.0 points (95 % CI −13.1 to +3.1); “gentle” "
+        "may come as near to zero."
     )
     only = conclude_groups({"No recalibration": before, "harmful": fixes["harmful"]}, 30).sentence
     assert "“harmful” takes it to 0.0 points, and “b” from 0.0 to −10.0." in only
@@ -196,7 +196,7 @@ def test_the_best_method_and_the_place(rows):
     conclusion = conclude_recalibration(result, search)
     assert conclusion.is_significant
     assert conclusion.sentence.startswith(
-        "“fix” is significantly better than doing nothing and than the other method on NLL: "
+        "“fix” is significantly better than doing nothing and than every other method on NLL: "
     )
     held = search.subgroups[0].held_out
     assert set(held) < set(search.subgroups[0].rows)

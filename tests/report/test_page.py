@@ -17,7 +17,7 @@ from lore_core.metrics.catalogue import TILES
 from lore_core.report.charts import landscape_chart, live_landscape
 from lore_core.report.findings import examine
 from lore_core.report.model_card import model_card
-from lore_core.report.rendering import missing, render
+from lore_core.report.page import missing, render
 from lore_core.shipping import describe
 from lore_core.view.methods import remaining_of
 from lore_core.view.where import overall_of

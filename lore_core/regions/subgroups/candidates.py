@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -13,16 +13,18 @@ from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights, linearised
-from lore_core.inference.significance import holm
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.metrics.means import holm
 from lore_core.regions.rows import nearest_rows
 from lore_core.regions.selection import region_report
 from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
 from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
 from lore_core.regions.variables.cutting import Attribute
 
+#: Rows of a subgroup, and its gap, at least; what is merely better than the average is none.
+MIN_ROWS, _MIN_GAP = 20, 0.02
 #: Columns whose pairs are looked at: the best by themselves.
 _PAIRED = 12
 #: Most slices of one column, or of one pair, that are kept.
@@ -55,7 +57,6 @@ class Rows:
     outcome: Floats
     attributes: Sequence[Attribute]  #: Columns whose values may name a subgroup
     weights: Floats | None = None  #: What each row counts for; None: all alike
-    describing: Sequence[Attribute] = ()  #: Columns that only describe what is found
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -81,14 +82,16 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Proposal:
-    """A set of the searched half that looks worse than the average: a slice, or a region's rows."""
+class Candidate:
+    """A set that looks worse than the average on the searched half: a slice, or a region's rows."""
 
     interest: float
     excess: float  #: Mean, > 0: more overconfident than what it is compared with
     lower_bound: float  #: Of the size of the excess
     conditions: Slice  #: Empty for a region
     rows: Ints | None = None  #: Of a region, in the searched half
+    #: (n,); mask of all rows, searched or not, once it is chosen.
+    inside: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     @property
     def sign(self) -> int:
@@ -99,13 +102,6 @@ class Proposal:
     def weight(self) -> float:
         """How much its excess counts: what takes fewer words is told first."""
         return WEIGHTS[len(self.conditions)]
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate(Proposal):
-    """A proposal among all rows."""
-
-    inside: Mask = field(kw_only=True)  #: (n,); mask of all rows, searched or not
 
 
 def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
@@ -125,8 +121,6 @@ class SearchedHalf:
     rows: Rows  #: All rows
     searched: Ints  #: The half that is searched
     against: Against
-    min_rows: int  #: Least rows of a subgroup, in all rows
-    min_gap: float  #: Least size of its gap; what is merely better than the average is no subgroup
 
     @cached_property
     def half(self) -> Rows:
@@ -144,14 +138,17 @@ class SearchedHalf:
         ``points``: all rows on the map. ``gamma``: bandwidth of the field whose tree is cut.
         """
         regions = [] if points is None else list(self._regions(points[self.searched], gamma))
-        nearest = self._nearest(points) if points is not None and regions else np.empty(0, np.int64)
+        nearest = np.empty(0, dtype=np.int64)
+        if points is not None and regions:
+            nearest = nearest_rows(points[self.searched], points, 1)[1][:, 0]
+            nearest[self.searched] = np.arange(len(self.searched))
         pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
         chosen: list[Candidate] = []
         for item in map(self._merged, pool):
-            new = Candidate(**vars(item), inside=self._mask(item, nearest))
+            new = replace(item, inside=self._mask(item, nearest))
             off = self.half.mean(residual, new.inside[self.searched])
-            if new.sign * off < self.min_gap or any(_is_no_news(new, one) for one in chosen):
+            if new.sign * off < _MIN_GAP or any(_is_no_news(new, one) for one in chosen):
                 continue
             chosen.append(new)
             if len(chosen) == most:
@@ -159,9 +156,9 @@ class SearchedHalf:
         return chosen
 
     @cached_property
-    def _word_slices(self) -> dict[str, list[tuple[Proposal, Mask]]]:
+    def _word_slices(self) -> dict[str, list[tuple[Candidate, Mask]]]:
         """Map each column of texts to its lists of words, with the half's rows that hold each."""
-        found: dict[str, list[tuple[Proposal, Mask]]] = {}
+        found: dict[str, list[tuple[Candidate, Mask]]] = {}
         for item in self._slices:
             name = words_of(item.conditions, self.half.attributes)
             if name is not None:
@@ -169,7 +166,7 @@ class SearchedHalf:
                 found.setdefault(name, []).append((item, inside))
         return found
 
-    def _merged(self, item: Proposal) -> Proposal:
+    def _merged(self, item: Candidate) -> Candidate:
         """Return the longest list of words around one that is as wrong, or itself."""
         name = words_of(item.conditions, self.half.attributes)
         if name is None:
@@ -186,13 +183,13 @@ class SearchedHalf:
 
     def _interest(self, excess: Excess, n_columns: int) -> Floats:
         n = len(self.half)
-        least = max(self.min_rows * n / len(self.rows), 5)
+        least = max(MIN_ROWS * n / len(self.rows), 5)
         fits = (excess.n >= least) & (excess.share <= _LARGEST)
         fits &= excess.variance >= _LEAST_VARIANCE
         return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
 
     @cached_property
-    def _slices(self) -> list[Proposal]:
+    def _slices(self) -> list[Candidate]:
         """List sets that columns name: the same whatever the map and the bandwidth."""
         alone = [self._best_slices((k,)) for k in range(len(self.half.attributes))]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
@@ -208,7 +205,7 @@ class SearchedHalf:
     def _alone(self) -> list[tuple[list[Slice], Excess]]:
         return [self._table((k,)) for k in range(len(self.half.attributes))]
 
-    def _best_slices(self, columns: tuple[int, ...]) -> list[Proposal]:
+    def _best_slices(self, columns: tuple[int, ...]) -> list[Candidate]:
         slices, excess = self._alone[columns[0]] if len(columns) == 1 else self._table(columns)
         worth = self._interest(excess, len(columns))
         if len(columns) > 1:
@@ -219,34 +216,30 @@ class SearchedHalf:
             worth = np.where(excess.lower_bound > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
         return [
-            Proposal(
+            Candidate(
                 float(worth[k]), float(excess.mean[k]), float(excess.lower_bound[k]), slices[k]
             )
             for k in best
             if worth[k] > 0
         ]
 
-    def _regions(self, points: Floats, gamma: float) -> Iterator[Proposal]:
+    def _regions(self, points: Floats, gamma: float) -> Iterator[Candidate]:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
         excess = self.average.moments[:, 1] / self.average.moments[:, 0]
         means = laplacian_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
-        least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
-        for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
-            of_node = self.average.of_rows(node.rows)
-            worth = float(self._interest(of_node, 0))
+        least = max(round(MIN_ROWS * len(points) / len(self.rows)), 5)
+        n, k = len(points), min(_NEIGHBOURS + 1, len(points))
+        _, neighbour = nearest_rows(points, points, k)
+        touching = np.repeat(np.arange(n), k), neighbour.ravel()
+        graph = sparse.csr_array((np.ones(n * k, dtype=np.int8), touching), shape=(n, n))
+        for rows in level_tree(field, graph, min_rows=least, lowest=_LOWEST):
+            of_rows = self.average.of_rows(rows)
+            worth = float(self._interest(of_rows, 0))
             if worth > 0:
-                yield Proposal(
-                    worth, float(of_node.mean), float(of_node.lower_bound), (), node.rows
-                )
+                yield Candidate(worth, float(of_rows.mean), float(of_rows.lower_bound), (), rows)
 
-    def _nearest(self, points: Floats) -> Ints:
-        _, nearest = nearest_rows(points[self.searched], points, 1)
-        nearest = nearest[:, 0]
-        nearest[self.searched] = np.arange(len(self.searched))
-        return nearest
-
-    def _mask(self, item: Proposal, nearest: Ints) -> Mask:
+    def _mask(self, item: Candidate, nearest: Ints) -> Mask:
         if item.rows is None:
             holds = [part.holds(self.rows.attributes) for part in item.conditions]
             return np.asarray(np.logical_and.reduce(holds))
@@ -264,34 +257,13 @@ def _is_no_news(new: Candidate, known: Candidate) -> bool:
     return bool(part) and more_words and new.lower_bound <= abs(known.excess)
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
-    """Connected rows whose excess is beyond a level."""
-
-    rows: Ints
-    sign: int  #: +1: more overconfident than the average; −1: less, or underconfident.
-    level: float  #: The least |excess| in it
-    parent: int | None  #: The node around it; None for a country
-
-
-def neighbour_graph(z: Floats) -> Any:
-    """Symmetric graph of each row's nearest rows on the map, shape (n, n)."""
-    n = len(z)
-    k = min(_NEIGHBOURS + 1, n)
-    _, neighbour = nearest_rows(z, z, k)
-    start = np.repeat(np.arange(n), k)
-    return sparse.csr_array(
-        (np.ones(n * k, dtype=np.int8), (start, neighbour.ravel())), shape=(n, n)
-    )
-
-
-def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Node]:
-    """Cut a field on a graph at rising levels, both signs, into nested connected parts.
+def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Ints]:
+    """Cut a field on a graph at rising levels, both signs, into nested connected sets of rows.
 
     ``value`` (n,): excess at each row; NaN: not known. ``graph`` (n, n): which rows touch.
-    ``min_rows``: smaller parts are no nodes. ``lowest``: the first level, > 0.
+    ``min_rows``: smaller parts do not count. ``lowest``: the first level, > 0.
     """
-    nodes: list[Node] = []
+    nodes: list[Ints] = []
     for sign in (1, -1):
         height = np.where(np.isfinite(value), sign * value, -np.inf)
         ranked = np.sort(height[height > lowest])[::-1]
@@ -300,20 +272,17 @@ def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> li
         # No higher than where the smallest allowed part could still be whole.
         top = ranked[min_rows - 1]
         levels = np.geomspace(lowest, top, _LEVELS) if top > lowest else np.array([lowest])
-        inside_of = np.full(len(value), -1, dtype=np.int64)
+        size_around = np.full(len(value), np.inf)
         for level in levels:
             rows = np.flatnonzero(height >= level)
             if len(rows) < min_rows:
                 break
             _, part = sparse.csgraph.connected_components(graph[rows][:, rows], directed=False)
-            count = np.bincount(part)
-            for number in np.flatnonzero(count >= min_rows):
+            for number in np.flatnonzero(np.bincount(part) >= min_rows):
                 members = rows[part == number]
-                parent = int(inside_of[members[0]])
-                if parent >= 0 and len(members) >= _SAME_NODE * len(nodes[parent].rows):
-                    continue
-                nodes.append(Node(members, sign, float(level), None if parent < 0 else parent))
-                inside_of[members] = len(nodes) - 1
+                if len(members) < _SAME_NODE * size_around[members[0]]:
+                    nodes.append(members)
+                    size_around[members] = len(members)
     return nodes
 
 
@@ -349,11 +318,11 @@ class Tried:
     rows: Ints
     held: Held
 
-    def confirmed(self, alpha: float, min_gap: float) -> bool:
-        """Whether it is significant and itself wrong, by ``min_gap``: not just off the average."""
+    def confirmed(self, alpha: float) -> bool:
+        """Whether it is significant and itself wrong, not just off the average."""
         low, high = self.held.gap_low, self.held.gap_high
         wrong = low > 0 if self.candidate.sign > 0 else high < 0
-        return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= min_gap
+        return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= _MIN_GAP
 
 
 def try_on(

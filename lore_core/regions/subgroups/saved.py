@@ -21,7 +21,7 @@ from lore_core.data.export_text import as_json
 from lore_core.data.number_text import gap_words
 from lore_core.data.rules import Number, check_fields, check_value
 from lore_core.data.validation import InputError
-from lore_core.inference.significance import holm
+from lore_core.metrics.means import holm
 from lore_core.regions.selection import region_report
 from lore_core.regions.subgroups.candidates import SAME, overlap
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch

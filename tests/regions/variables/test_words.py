@@ -13,8 +13,7 @@ from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.overall import Average
 from lore_core.regions.subgroups.slices import is_wider_slice
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
-from lore_core.regions.variables.attributes import rows_holding
-from lore_core.regions.variables.words import word_attributes
+from lore_core.regions.variables.attributes import rows_holding, word_attributes
 
 
 @pytest.fixture(scope="module")
