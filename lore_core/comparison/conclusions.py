@@ -176,9 +176,8 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
 def group_difference_p(table: pd.DataFrame) -> float:
     """P-value of a test that all groups have the same gap; NaN where fewer than two can be tested.
 
-    ``table``: from :func:`~lore_core.comparison.effects.group_report`. Cochran's Q; the variance of
-    a group's accuracy is that at its mean confidence less the common gap, which is at least what it
-    is. Groups with less variance than three rows' worth are left out.
+    Cochran's Q; the variance of a group's accuracy is that at its mean confidence less the common
+    gap, which is at least what it is. Groups with less than three rows' worth are left out.
     """
     rows, confidence, gap = (table[name].to_numpy() for name in ("rows", "mean_confidence", "gap"))
     common = np.average(gap, weights=rows)

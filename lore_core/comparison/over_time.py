@@ -26,7 +26,7 @@ from lore_core.data.texts import text_columns, with_text_features
 from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_rows
 from lore_core.mergeable.partitions.batches import change_words, in_order, stratified_change
 from lore_core.reading.mapping import ColumnMapping
-from lore_core.regions.subgroups.slices import conditions_of
+from lore_core.regions.subgroups.candidates import conditions_of
 from lore_core.regions.subgroups.verdict import leaning
 from lore_core.regions.variables.attributes import PREDICTED, telling_attributes, word_attributes
 

@@ -94,11 +94,9 @@ def summarize(
     local : LocalErrors, optional
         Known local errors of these rows, bins and γ.
     """
-    rows = Measured(
-        dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
-    )
-    if local is not None:
-        rows.set_local_errors(local)
+    settings = (target, gamma, n_bins, binning, groups, min_group_size)
+    known_local = [] if local is None else [local]
+    rows = Measured(dataset, embedding, *settings, known_local=known_local)
     values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
@@ -19,16 +20,6 @@ from lore_core.data.number_text import (
     with_points,
 )
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import (
-    InputError,
-    Points,
-    as_confidence,
-    as_coordinates,
-    check_integer,
-    check_lengths,
-    check_positive,
-    check_share,
-)
 from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.schedule import thread_count
@@ -70,7 +61,7 @@ class NullBand:
         − level)/2 of the draws leave on either side somewhere.
         """
         draws, mean, deviation = self._spread(metric)
-        tail = (1 - check_share(level, "level")) / 2
+        tail = (1 - validation.check_share(level, "level")) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.nan_to_num((draws - mean) / deviation, nan=0.0)
         below, above = (
@@ -137,7 +128,7 @@ class NullErrors:
 
 def null_band(
     confidence: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     gammas: ArrayLike | None = None,
     *,
     n_bins: int = N_BINS,
@@ -154,7 +145,7 @@ def null_band(
     :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
-    c = as_confidence(confidence)
+    c = validation.as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
@@ -167,7 +158,7 @@ def null_band(
 
 def null_errors(
     confidence: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
@@ -185,16 +176,16 @@ def null_errors(
     ``within`` (n,): mask of the rows of the CDF (one confidence bin), each counted once, with
     weights too. ``n_shares``: points of the CDF.
     """
-    c = as_confidence(confidence)
-    grid = np.array([check_positive(gamma, "gamma")])
+    c = validation.as_confidence(confidence)
+    grid = np.array([validation.check_positive(gamma, "gamma")])
     chosen = np.ones(len(c), dtype=bool) if within is None else np.asarray(within, dtype=bool)
-    check_lengths(confidence=c, within=chosen)
+    validation.check_lengths(confidence=c, within=chosen)
     if not chosen.any():
-        raise InputError("'within' must hold at least one row; got none.")
+        raise validation.InputError("'within' must hold at least one row; got none.")
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
     count = np.bincount(index, weights=w)
-    share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
+    share = np.linspace(0.0, 1.0, validation.check_integer(n_shares, "n_shares", minimum=2))
     ranks = np.linspace(0.0, 1.0, np.count_nonzero(chosen))
     drawn = []
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
@@ -285,14 +276,14 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
 def _drawn_errors(
     c: Floats,
     index: Ints,
-    embedding: Points,
+    embedding: validation.Points,
     gammas: Floats,
     weights: Floats | None,
     **drawing: Any,
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
-    z = as_coordinates(embedding)
-    check_lengths(embedding=z, confidence=c)
+    z = validation.as_coordinates(embedding)
+    validation.check_lengths(embedding=z, confidence=c)
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
     support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= MIN_EFFECTIVE_SIZE
@@ -317,7 +308,7 @@ def drawn_means(
 
     Drawn from ``predicted``, (n,) or (n, K); draws do not depend on b', how many come at a time.
     """
-    n_draws = check_integer(n_draws, "n_draws")
+    n_draws = validation.check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
     fitting = int(_MEMORY / (8 * predicted.size * len(bandwidth)))
     at_once = int(np.clip(fitting, 1, np.clip(MAX_COLUMNS // n_columns, 1, MAX_DRAWS)))

@@ -47,8 +47,6 @@ class LossParts:
     grouping: Gain
     both: Gain  #: Their sum: what a better model gains on these features, at least
     n_rows: int
-    n_bins: int  #: Bins of confidence
-    n_cells: int  #: Their parts altogether
 
 
 def are_enough(outcome: Floats) -> bool:
@@ -93,8 +91,6 @@ def loss_parts(
         grouping=grouping.part(),
         both=calibration.plus(grouping).part(),
         n_rows=n,
-        n_bins=int(bins.max()) + 1,
-        n_cells=int(cells.max()) + 1,
     )
 
 
@@ -206,7 +202,6 @@ class RewardParts:
     recalibrated: Gain  #: The curve learnt on other rows, over the confidence
     improved: Gain  #: The model learnt on other rows, over that curve
     both: Gain  #: That model over the confidence
-    n_rows: int
 
 
 def reward_parts(
@@ -233,7 +228,7 @@ def reward_parts(
     """
     c, a = as_rows(confidence, outcome)
     g, f = as_confidence(recalibrated, "recalibrated"), as_confidence(improved, "improved")
-    n = check_lengths(confidence=c, recalibrated=g, improved=f)
+    check_lengths(confidence=c, recalibrated=g, improved=f)
     if not (np.isfinite(ratio) and ratio >= 1):
         raise InputError(f"'ratio' must be finite and at least 1 (w ≥ u); got {ratio:g}.")
     t = 1 - 1 / ratio
@@ -256,7 +251,6 @@ def reward_parts(
         recalibrated=gain("g", "c"),
         improved=gain("f", "g"),
         both=gain("f", "c"),
-        n_rows=n,
     )
 
 

@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, MapArray, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
-from lore_core.data.validation import (
-    InputError,
-    Points,
-    as_coordinates,
-    as_placed_rows,
-    check_lengths,
-    check_positive,
-)
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 
@@ -126,7 +119,7 @@ def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats
     """Return d·γ, the divisor of the L1 distance; on overflow the largest number."""
     if isinstance(gamma, np.ndarray):
         return np.array([scaled_bandwidth(float(one), n_dimensions) for one in np.ravel(gamma)])
-    return min(check_positive(gamma, "gamma") * n_dimensions, sys.float_info.max)
+    return min(validation.check_positive(gamma, "gamma") * n_dimensions, sys.float_info.max)
 
 
 def kernel_progress(progress: Progress | None) -> Callable[[float], object] | None:
@@ -137,7 +130,7 @@ def kernel_progress(progress: Progress | None) -> Callable[[float], object] | No
 def local_errors(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
@@ -168,7 +161,7 @@ def local_errors(
     i's confidence bin and k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)): Luo et al. 2022, eq. 4 before the
     absolute value.
     """
-    c, a, z = as_placed_rows(confidence, outcome, embedding)
+    c, a, z = validation.as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
     w = as_weights(weights, len(c))
@@ -197,7 +190,7 @@ def local_errors(
 def local_calibration_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
@@ -223,7 +216,7 @@ def local_calibration_error(
     >>> local_calibration_error([0.9, 0.9], [1, 0], [[0.0], [0.0]], signed=True)
     array([0.4, 0.4])
     """
-    c, a, z = as_placed_rows(confidence, outcome, embedding)
+    c, a, z = validation.as_placed_rows(confidence, outcome, embedding)
     # Without what local_errors adds, in half its time.
     error = laplacian_means(
         z,
@@ -239,7 +232,7 @@ def local_calibration_error(
 
 
 def maximum_local_calibration_error(
-    confidence: ArrayLike, outcome: ArrayLike, embedding: Points, **options: Any
+    confidence: ArrayLike, outcome: ArrayLike, embedding: validation.Points, **options: Any
 ) -> float:
     """MLCE = max_i LCE(i) (Luo et al. 2022, eq. 5), in [0, 1].
 
@@ -251,7 +244,7 @@ def maximum_local_calibration_error(
 
 
 def average_local_calibration_error(
-    confidence: ArrayLike, outcome: ArrayLike, embedding: Points, **options: Any
+    confidence: ArrayLike, outcome: ArrayLike, embedding: validation.Points, **options: Any
 ) -> float:
     """ALCE = mean_i LCE(i), in [0, 1].
 
@@ -309,7 +302,7 @@ def positive_root(squared: Any) -> Any:
 
 def vector_errors(
     dataset: Dataset,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
@@ -347,16 +340,16 @@ def vector_errors(
 
 
 def vector_rows(
-    dataset: Dataset, embedding: Points, n_bins: int, binning: Binning
+    dataset: Dataset, embedding: validation.Points, n_bins: int, binning: Binning
 ) -> tuple[Floats, Floats, Ints]:
     """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,)."""
     if dataset.weights is not None:
-        raise InputError(
+        raise validation.InputError(
             f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
             'weights out (mapping={"weight": ""}, --column weight=).'
         )
-    z = as_coordinates(embedding)
-    check_lengths(dataset=dataset.labels, embedding=z)
+    z = validation.as_coordinates(embedding)
+    validation.check_lengths(dataset=dataset.labels, embedding=z)
     residual = dataset.probabilities.copy()
     residual[np.arange(len(residual)), dataset.labels] -= 1.0
     index = confidence_bins(dataset.confidence, n_bins, binning).assign(dataset.confidence)

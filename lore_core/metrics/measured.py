@@ -49,9 +49,9 @@ class Measured:
     groups: ArrayLike | None = None
     min_group_size: int = 1
     _by_row: dict[RowMean, Floats] = field(default_factory=dict, init=False, repr=False)
-    #: (Before Python 3.12 a cached property locks all objects, and methods are measured side by
-    #: side.)
-    _local: list[LocalErrors] = field(default_factory=list, init=False, repr=False)
+    #: Once they are known. (Before Python 3.12 a cached property locks all objects, and methods are
+    #: measured side by side.)
+    known_local: list[LocalErrors] = field(default_factory=list, repr=False)
 
     @cached_property
     def _target_rows(self) -> Target:
@@ -118,7 +118,7 @@ class Measured:
     @property
     def local_errors(self) -> LocalErrors:
         """Local errors; needs an embedding."""
-        if not self._local:
+        if not self.known_local:
             local = local_errors(
                 self.confidence,
                 self.outcome,
@@ -128,12 +128,8 @@ class Measured:
                 binning=self.binning,
                 weights=self.weights,
             )
-            self.set_local_errors(local)
-        return self._local[0]
-
-    def set_local_errors(self, local: LocalErrors) -> None:
-        """Set known local errors of these rows."""
-        self._local[:] = [local]
+            self.known_local.append(local)
+        return self.known_local[0]
 
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:

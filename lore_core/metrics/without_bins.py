@@ -46,16 +46,9 @@ class IsotonicReliability:
     @property
     def sentence(self) -> str:
         """The three parts of the score, in words."""
-        lost, chance, discrimination, spread, score = (
-            decimal(value, 4)
-            for value in (
-                self.miscalibration,
-                self.chance_miscalibration,
-                self.discrimination,
-                self.uncertainty,
-                self.score,
-            )
-        )
+        parts = ("score", "uncertainty", "discrimination", "miscalibration")
+        score, spread, discrimination, lost = (decimal(getattr(self, part), 4) for part in parts)
+        chance = decimal(self.chance_miscalibration, 4)
         return (
             f"The squared error of the confidence, {score} a row, is {spread} (the outcome's own "
             f"uncertainty) − {discrimination} (discrimination: rows told apart) + {lost} "

@@ -14,7 +14,7 @@ from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.means import holm
-from lore_core.regions.subgroups.slices import Condition, conditions_of
+from lore_core.regions.subgroups.candidates import Condition, conditions_of
 from lore_core.regions.variables.attributes import (
     PAIR,
     PREDICTED,
@@ -120,10 +120,9 @@ def _enriched(
 def region_label(inside: Mask, coded: Sequence[Attribute]) -> tuple[Predicate, ...]:
     """Return what more than half of some rows hold, significantly more often than the others.
 
-    ``inside`` (n,): the rows. ``coded``: columns of all n rows. First a value, or two of one column
-    together: of the predicted class, else of another column, else words; then what images measure,
-    if it is low or high. Features only where there is nothing else. Empty where nothing sets the
-    rows apart; see :func:`composition` for the test.
+    ``coded``: columns of all rows. First a value, or two of one column together: of the predicted
+    class, else of another column, else words; then brightness, if it is low or high. Features only
+    where there is nothing else. Empty where nothing sets the rows apart.
     """
     frame, parts = _enriched(coded, inside, np.ones(len(inside), dtype=bool))
     least = np.where(frame["attribute"] == WORDS, _MIN_WORD_LIFT, _MIN_LIFT)

@@ -50,7 +50,7 @@ def report_charts(
     if summary.local is not None:
         charts["local_error_distribution"] = figures.cdf_figure(
             {"LCE": summary.local.absolute},
-            rows=rows_and_kernel(findings),
+            rows=f"{findings.view.rows}, {findings.view.kernel_in_words}",
             null=findings.chance,
             global_error=summary.reliability.expected_calibration_error,
         )
@@ -122,12 +122,8 @@ def report_drawings(
     if result is not None:
         by = result.ranked_by
         frames = {"value": result.table, "low": result.low, "high": result.high}
-        known = {
-            name: frame[by.name]
-            for name, frame in frames.items()
-            if frame is not None and by.name in frame
-        }
-        values = pd.DataFrame(known, index=result.ranking, columns=list(frames))
+        known = {name: of.reindex(columns=[by.name])[by.name] for name, of in frames.items()}
+        values = pd.DataFrame(known).loc[result.ranking]
         made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
@@ -151,7 +147,7 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
         worst=scene.table(scene.worst),
         n_total=scene.n_rows,
         limit=shared_limit(scene.supported),
-        rows=rows_and_kernel(findings),
+        rows=f"{findings.view.rows}, {findings.view.kernel_in_words}",
         axes=scene.axes,
         found=outlines_of(findings.search, scene.points, LISTED),
         labels=scene.classes,
@@ -187,12 +183,6 @@ def live_landscape(
         note = f"{counts[number]:,} evaluation rows, {names[number]}; each point {what}."
         layers.append(Layer(names[number], tuple(of_bin), note, counts[number]))
     return replace(still, layers=tuple(layers), gammas=gammas, start=gammas.index(view.gamma))
-
-
-def rows_and_kernel(findings: Findings) -> str:
-    """Say which rows are shown and which of them are near each other."""
-    view = findings.view
-    return f"{view.rows}, {view.kernel_in_words}"
 
 
 def _bins(table: ReliabilityTable) -> dict[int | None, str]:

@@ -22,6 +22,7 @@ from lore_core.report.archive import FORMAT, check_output_path, typed, write_bun
 from lore_core.report.findings import Comparing, Findings, ReportSettings, Source, examine
 from lore_core.report.tables import ABOUT_TABLES, table_files, tables
 from lore_core.view import SumsView, View
+from lore_core.view.methods import group_columns
 
 #: Of the numbers; what else is installed does not change them.
 _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
@@ -48,12 +49,10 @@ def configuration(
             "calibration_rows": 0 if calibration is None else len(calibration),
             "classes": list(dataset.class_names),
             "features": 0 if dataset.features is None else int(dataset.features.shape[1]),
-            "group_columns": []
-            if dataset.groups is None
-            else [str(name) for name in dataset.groups.columns],
+            "group_columns": group_columns(dataset),
         },
         "settings": {
-            "target": findings.target_option,
+            "target": target_option(findings.view),
             **findings.view.local,
             **asdict(findings.settings),
             "random_state": findings.view.seed,
@@ -87,8 +86,13 @@ def map_option(view: View) -> str:
     return view.embedding.name.typed if view.is_local else "none"
 
 
+def target_option(view: View) -> str:
+    """Name the target as the command line does."""
+    return view.target_name.removeprefix("class ")
+
+
 def rerun_command(
-    view: View, settings: ReportSettings, *, target_name: str, source: Source, digest: str
+    view: View, settings: ReportSettings, *, source: Source, digest: str
 ) -> tuple[str, list[str]]:
     """Return the script that makes the report again (other data are refused), and its options."""
     looked_at = {
@@ -96,7 +100,7 @@ def rerun_command(
         "--gamma": view.gamma,
         "--bins": view.n_bins,
         "--binning": view.binning,
-        "--target": target_name,
+        "--target": target_option(view),
     }
     computed = {
         "--simulation-seed": view.seed,
@@ -283,9 +287,7 @@ def report_files(
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
     digest = content_digest(view.dataset)
-    script, options = rerun_command(
-        view, settings, target_name=findings.target_option, source=source or Source(), digest=digest
-    )
+    script, options = rerun_command(view, settings, source=source or Source(), digest=digest)
     config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()

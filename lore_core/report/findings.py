@@ -111,11 +111,6 @@ class Findings:
         """Smaller groups do not set the maximum."""
         return 1 if self.grouping is None else self.grouping.min_group_size
 
-    @property
-    def target_option(self) -> str:
-        """The target as the command line names it."""
-        return self.view.target_name.removeprefix("class ")
-
 
 def examine(
     view: View,
@@ -245,9 +240,7 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         findings.comparison = findings.comparing(names, findings.grouping, own)
     else:
         # Global metrics alone where local ones would take too long.
-        simulating = methods.simulating_of(view, n_methods=len(chosen))
-        if draws is not None:
-            simulating = {"n_draws": max(draws, N_SIMULATED) if draws else 0}
+        simulating = methods.simulating_of(view, draws, n_methods=len(chosen))
         findings.comparison = methods.comparison_of(
             view, chosen, simulating, grouping=findings.grouping, progress=own
         )

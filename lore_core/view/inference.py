@@ -38,8 +38,7 @@ def chance_errors_of(
     """Return all summaries at the view's γ if every confidence were right; None if not simulated.
 
     ``bin_index``: bin of the CDF; by default all rows. ``n_draws``: by default 200 (of sums 99), or
-    what takes some seconds, which may be none. Else like rows are drawn together, up to three
-    dimensions.
+    what takes some seconds, which may be none.
     """
     sums, n_draws = _sums_to_draw(view, n_draws)
     if not n_draws:

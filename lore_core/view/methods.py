@@ -71,8 +71,12 @@ def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None)
     return min(min_group_size or MIN_GROUP_SIZE, largest)
 
 
-def simulating_of(view: View, *, n_methods: int = 1, on: Embedding | None = None) -> dict[str, Any]:
-    """Return the intervals that can be waited for, as :func:`comparison_of` takes them."""
+def simulating_of(
+    view: View, n_draws: int | None = None, *, n_methods: int = 1, on: Embedding | None = None
+) -> dict[str, Any]:
+    """Return intervals as :func:`comparison_of` takes them: asked for, or short to wait for."""
+    if n_draws is not None:
+        return {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
     embedding = view.embedding if on is None and view.is_local else on
     dimensions = None if embedding is None else embedding.n_components
     return affordable_intervals(len(view.evaluation), dimensions, n_methods=n_methods)
@@ -86,9 +90,6 @@ def summary_of(
     progress: Progress | None = None,
 ) -> Summary:
     """Return every metric of the evaluation rows; ``n_draws``: 0 for no simulated intervals."""
-    simulating = simulating_of(view)
-    if n_draws is not None:
-        simulating = {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
     return summarize(
         view.evaluation,
         view.points_if_any,
@@ -97,7 +98,7 @@ def summary_of(
         local=errors,
         random_state=view.seed,
         progress=progress,
-        **simulating,
+        **simulating_of(view, n_draws),
     )
 
 

@@ -16,12 +16,7 @@ from lore_core.data.validation import InputError
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
-from lore_core.metrics.bandwidth import (
-    BandwidthCurve,
-    BandwidthSuggestion,
-    bandwidth_curve,
-    suggest_bandwidth,
-)
+from lore_core.metrics import bandwidth
 from lore_core.metrics.gains import RewardParts
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
@@ -76,12 +71,12 @@ def curve_of(
     *,
     confidence: Floats | None = None,
     on: Embedding | None = None,
-) -> BandwidthCurve:
+) -> bandwidth.BandwidthCurve:
     """Return MLCE and ALCE over γ, by default of the target's confidence on the kernel's map."""
     if isinstance(view, SumsView):
         return bandwidth_curve_of_sums(view.sums, progress=part_of(progress, 0.8, 1.0))
     rows = view.target_rows if confidence is None else view.evaluation
-    return bandwidth_curve(
+    return bandwidth.bandwidth_curve(
         rows.confidence if confidence is None else confidence,
         rows.outcome,
         view.points(on=on),
@@ -92,12 +87,12 @@ def curve_of(
     )
 
 
-def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion | None:
+def suggestion_of(view: View, tried_bins: Sequence[int]) -> bandwidth.BandwidthSuggestion | None:
     """Return the γ and bins that predict calibration rows best; None where they are too few."""
     if view.calibration is None:
         return None
     try:
-        return suggest_bandwidth(
+        return bandwidth.suggest_bandwidth(
             **scored(view.calibration.target(view.target)),
             embedding=view.points(CALIBRATION),
             gammas=view.gammas,

@@ -295,11 +295,9 @@ LOSSES = LossParts(
     grouping=Gain(0.0212, 0.01697, 0.0265),
     both=Gain(0.0235, 0.019, 0.029),
     n_rows=2443,
-    n_bins=15,
-    n_cells=60,
 )
 GAIN = Gain(0.5, 0.4, 0.6, 0.2)
-REWARDS = RewardParts(10.0, 0.06, Gain(0.0, float("nan"), float("nan"), 0.0), GAIN, GAIN, 2443)
+REWARDS = RewardParts(10.0, 0.06, Gain(0.0, float("nan"), float("nan"), 0.0), GAIN, GAIN)
 
 
 def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():

@@ -1,11 +1,13 @@
-"""Sets of rows that look worse than the average on one half, and their tests on held-out rows."""
+"""Sets of rows, in words or on a map, that look worse than the average, and their tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from lore_core.metrics.means import holm
 from lore_core.regions.rows import nearest_rows
 from lore_core.regions.selection import region_report
 from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
-from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
+from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import Attribute
 
 #: Rows of a subgroup, and its gap, at least; what is merely better than the average is none.
@@ -47,6 +49,129 @@ _NEIGHBOURS = 10
 _LEVELS = 12
 #: A node that keeps this share of its parent's rows is the same subgroup.
 _SAME_NODE = 0.8
+#: So much of a list's rows lie in the one around it.
+_INSIDE = 0.9
+#: The longer list has so much of the shorter one's evidence,
+_EVIDENCE = 0.9
+#: and the rows it adds, within a standard error, so much of its guaranteed excess.
+_AS_WRONG = 0.5
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A column holds one of some neighbouring parts."""
+
+    column: int  #: Its place among the attributes
+    #: Parts ``first`` to ``end − 1``.
+    first: int
+    end: int
+
+    def holds(self, attributes: Sequence[Attribute]) -> Mask:
+        """Rows for which it is true, shape (n,)."""
+        codes = attributes[self.column].codes
+        return np.asarray((codes >= self.first) & (codes < self.end))
+
+    def predicate(self, attributes: Sequence[Attribute]) -> Predicate:
+        """Return it as data, for rows whose columns are cut in another way."""
+        attribute, first, end = attributes[self.column], self.first, self.end
+        name, value = attribute.name, attribute.values[first]
+        if attribute.words:
+            return Predicate(name, value, words=attribute.words, least=attribute.least)
+        if end - first == 1 and attribute.only and math.isfinite(attribute.only[first]):
+            number = attribute.only[first]
+            return Predicate(name, value, number, math.nextafter(number, math.inf))
+        if first > len(attribute.edges) or not attribute.edges:  # missing, or a name
+            return Predicate(name, value)
+        borders, edges = ("", *attribute.borders, ""), (-math.inf, *attribute.edges, math.inf)
+        if first == 0:
+            value = f"< {borders[end]}"
+        elif end > len(attribute.edges):
+            value = f"≥ {borders[first]}"
+        else:
+            value = f"{borders[first]} to {borders[end]}"
+        return Predicate(name, value, edges[first], edges[end])
+
+
+Slice = tuple[Condition, ...]
+
+
+def subgroup_id(conditions: Iterable[Predicate], rows: Iterable[int]) -> str:
+    """Return the id of a slice, by its conditions in any order, or of a region, by its rows."""
+    parts = sorted(
+        repr((part.column, sorted(part.words), part.least, part.low, part.high))
+        if part.words or part.low is not None
+        else repr((part.column, part.value))
+        for part in conditions
+    )
+    content = repr(parts or sorted(map(int, rows))).encode()
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
+
+
+def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
+    """All values of a column; of a number all ranges but the whole, of words that they are held."""
+    size = len(attribute.values)
+    if attribute.words:
+        return [Condition(column, 1, 2)]
+    if not attribute.numeric:
+        return [Condition(column, k, k + 1) for k in range(size)]
+    parts = len(attribute.borders) + 1
+    ranges = [
+        Condition(column, first, end)
+        for first in range(parts)
+        for end in range(first + 1, parts + 1)
+        if end - first < parts
+    ]
+    missing = [Condition(column, k, k + 1) for k in range(parts, size)]
+    return ranges + missing
+
+
+def slice_tables(
+    attributes: Sequence[Attribute], columns: Sequence[int], average: Average
+) -> tuple[list[Slice], Floats]:
+    """Sum moments over slices of one column or two: (n_slices, n_strata, 5; 7 of weighted rows)."""
+    sizes = [len(attributes[k].values) for k in columns]
+    code = average.stratum
+    for k, size in zip(columns, sizes, strict=True):
+        code = code * size + attributes[k].codes
+    shape = (average.n_strata, *sizes)
+    sums: Floats = np.stack(
+        [
+            np.bincount(code, weights=moment, minlength=int(np.prod(shape))).reshape(shape)
+            for moment in average.moments.T
+        ],
+        axis=-1,
+    )
+    conditions = [conditions_of(attributes[k], k) for k in columns]
+    for axis, items in enumerate(conditions, start=1):
+        upto = np.insert(np.cumsum(sums, axis=axis), 0, 0.0, axis=axis)
+        end, first = ([getattr(item, side) for item in items] for side in ("end", "first"))
+        sums = np.take(upto, end, axis=axis) - np.take(upto, first, axis=axis)
+    sums = np.moveaxis(sums, 0, -2)
+    return list(product(*conditions)), sums.reshape(-1, *sums.shape[-2:])
+
+
+def words_of(found: Slice, attributes: Sequence[Attribute]) -> str | None:
+    """Return the column of texts whose words alone name a slice; None where there is none."""
+    if len(found) != 1:
+        return None
+    attribute = attributes[found[0].column]
+    return attribute.name if attribute.words else None
+
+
+def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> bool:
+    """Whether to take list of words ``wide`` for ``narrow``, of about whose rows it has more.
+
+    Masks of the rows of ``average``; ``sign``: which way these are off.
+    """
+    more, n_wide, n_narrow = wide & ~narrow, int(wide.sum()), int(narrow.sum())
+    if n_wide <= n_narrow or (wide & narrow).sum() < _INSIDE * n_narrow:
+        return False
+    around, inside, added = (average.of_rows(rows) for rows in (wide, narrow, more))
+    bound = float(inside.lower_bound)
+    if float(around.lower_bound) * np.sqrt(n_wide) < _EVIDENCE * bound * np.sqrt(n_narrow):
+        return False
+    likely = sign * float(added.mean) + max(float(added.error), float(added.scatter))
+    return likely >= _AS_WRONG * bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,15 +281,14 @@ class SearchedHalf:
         return chosen
 
     @cached_property
-    def _word_slices(self) -> dict[str, list[tuple[Candidate, Mask]]]:
-        """Map each column of texts to its lists of words, with the half's rows that hold each."""
-        found: dict[str, list[tuple[Candidate, Mask]]] = {}
-        for item in self._slices:
-            name = words_of(item.conditions, self.half.attributes)
-            if name is not None:
-                inside = item.conditions[0].holds(self.half.attributes)
-                found.setdefault(name, []).append((item, inside))
-        return found
+    def _word_slices(self) -> list[tuple[str, Candidate, Mask]]:
+        """List lists of words, the column of each and the half's rows that hold it."""
+        named = [(words_of(item.conditions, self.half.attributes), item) for item in self._slices]
+        return [
+            (name, item, item.conditions[0].holds(self.half.attributes))
+            for name, item in named
+            if name is not None
+        ]
 
     def _merged(self, item: Candidate) -> Candidate:
         """Return the longest list of words around one that is as wrong, or itself."""
@@ -174,9 +298,9 @@ class SearchedHalf:
         inside = item.conditions[0].holds(self.half.attributes)
         around = [
             (int(wide.sum()), other)
-            for other, wide in self._word_slices[name]
-            if other.interest > 0
-            and other.sign == item.sign
+            for column, other, wide in self._word_slices
+            if (column, other.sign) == (name, item.sign)
+            and other.interest > 0
             and is_wider_slice(wide, inside, item.sign, self.average)
         ]
         return max(around, key=lambda pair: pair[0])[1] if around else item
@@ -261,7 +385,6 @@ def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> li
     """Cut a field on a graph at rising levels, both signs, into nested connected sets of rows.
 
     ``value`` (n,): excess at each row; NaN: not known. ``graph`` (n, n): which rows touch.
-    ``min_rows``: smaller parts do not count. ``lowest``: the first level, > 0.
     """
     nodes: list[Ints] = []
     for sign in (1, -1):

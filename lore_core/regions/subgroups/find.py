@@ -7,18 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import (
-    InputError,
-    as_coordinates,
-    check_lengths,
-    check_positive,
-    check_share,
-)
 from lore_core.data.weights import as_weights
 from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.candidates import (
@@ -31,11 +25,13 @@ from lore_core.regions.subgroups.candidates import (
     SearchedHalf,
     Tried,
     interest,
+    is_wider_slice,
     overlap,
+    subgroup_id,
     try_on,
+    words_of,
 )
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Against, Average, mean_gap_p
-from lore_core.regions.subgroups.slices import is_wider_slice, subgroup_id, words_of
 from lore_core.regions.variables.attributes import Predicate, telling_attributes, word_attributes
 
 #: Candidates of each half that are tried on the other one.
@@ -100,11 +96,6 @@ class Subgroup:
     def is_region(self) -> bool:
         """Whether it is an outline on the map and not a slice in words."""
         return not self.conditions
-
-    @property
-    def is_fixed_by_all_rows(self) -> bool:
-        """Whether rows of the same confidence are not significantly less far off."""
-        return not (self.held.beyond_low > 0 if self.sign > 0 else self.held.beyond_high < 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,11 +240,11 @@ class Halves:
         progress: Progress | None = None,
     ) -> SubgroupSearch:
         """Find subgroups; see :func:`find_subgroups`."""
-        points = None if embedding is None else as_coordinates(embedding)
+        points = None if embedding is None else validation.as_coordinates(embedding)
         if points is not None:
-            check_lengths(dataset=self.rows.confidence, embedding=points)
-        check_positive(gamma, "gamma")
-        check_share(alpha, "alpha")
+            validation.check_lengths(dataset=self.rows.confidence, embedding=points)
+        validation.check_positive(gamma, "gamma")
+        validation.check_share(alpha, "alpha")
         tried: list[Tried] = []
         for number, (half, held_out) in enumerate(self.turns):
             tell(progress, number / len(self.turns), "searching subgroups")
@@ -295,7 +286,7 @@ def halves_of(
         off = mean_gap_p(c, a, target_rows.weights) <= OVERALL_ALPHA / 2
         against = "average" if off else "zero"
     elif against not in ("zero", "average", "same confidence"):
-        raise InputError(
+        raise validation.InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     known = telling_attributes(dataset, target=target, n_parts=_PARTS)

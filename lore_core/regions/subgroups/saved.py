@@ -23,10 +23,9 @@ from lore_core.data.rules import Number, check_fields, check_value
 from lore_core.data.validation import InputError
 from lore_core.metrics.means import holm
 from lore_core.regions.selection import region_report
-from lore_core.regions.subgroups.candidates import SAME, overlap
+from lore_core.regions.subgroups.candidates import SAME, overlap, subgroup_id
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import Average
-from lore_core.regions.subgroups.slices import subgroup_id
 from lore_core.regions.subgroups.verdict import capitalized, generated_name, rows_with_conditions
 from lore_core.regions.variables.attributes import Predicate, rows_holding
 

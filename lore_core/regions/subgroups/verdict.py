@@ -103,17 +103,14 @@ def _on_average(overall: Overall, top_label: bool) -> str:
 
 
 def _nowhere(overall: Overall, search: SubgroupSearch) -> str:
-    if search.tried == 0:
-        return search.sentence
     gap = detectable_gap(overall, search.strictest)
+    if search.tried == 0 or gap >= 0.5:
+        return search.sentence
     further = "" if search.against == "zero" else " more than that"
-    power = (
-        ""
-        if gap >= 0.5
-        else f" A subgroup of a tenth of the rows that is off by {with_points(gap)}{further} would "
-        "have been found, at least in part, about four times in five."
+    return (
+        f"{search.sentence} A subgroup of a tenth of the rows that is off by {with_points(gap)}"
+        f"{further} would have been found, at least in part, about four times in five."
     )
-    return f"{search.sentence}{power}"
 
 
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
@@ -222,13 +219,16 @@ def evidence_of(subgroup: Subgroup, search: SubgroupSearch, *, top_label: bool =
     held = subgroup.held
     means = means_words(held.confidence, held.accuracy, top_label=top_label)
     text = f"On {held.n_rows:,} held-out rows: {means}"
-    if search.against != "same confidence" and subgroup.is_fixed_by_all_rows:
+    is_worse = held.beyond_low > 0 if subgroup.sign > 0 else held.beyond_high < 0
+    if search.against != "same confidence" and not is_worse:
         text += f"; not significantly worse than {_ALIKE}."
     else:
         more = held.excess if search.against == "same confidence" else held.beyond
         text += f"; {with_points(subgroup.sign * more)} worse than {_ALIKE}."
-    long = [part for part in (*subgroup.conditions, *subgroup.label) if part.says_less]
-    return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])
+    for part in (*subgroup.conditions, *subgroup.label):
+        if any(word not in part.value for word in part.words):
+            text += f" All its words: {quoted(part.words)}."
+    return text
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +260,8 @@ class Remaining:
         by_gap = before.gap_p <= OVERALL_ALPHA / 2
         was, after = (abs(x.gap) if by_gap else x.error for x in (before, now))
         what = "the overall gap" if by_gap else "the ECE"
-        if after >= was:
-            return f"{self.label} would not reduce {what}"
         numbers = f"from {points_words(was, 1)} to {with_points(after, 1)}"
-        return f"{self.label} would reduce {what} {numbers}"
+        return f"{self.label} would take {what} {numbers}"
 
     def _of_subgroups(self) -> str:
         found = self.search.subgroups

@@ -17,14 +17,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.texts import WORD, text_columns, texts_of
 from lore_core.data.validation import InputError, check_integer
-from lore_core.regions.variables.cutting import (
-    Attribute,
-    Origin,
-    cut,
-    is_line,
-    names_of,
-    numbers_of,
-)
+from lore_core.regions.variables import cutting
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -50,7 +43,7 @@ _MIN_COUNTED = 20
 _SAME_ORDER, _COMPARED = 0.98, 4000
 
 
-def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
+def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[cutting.Attribute]:
     """Code every column of a dataset, numbers cut at quantiles into ``n_parts`` of equal size.
 
     Predicted class, true class, both where they differ, groups, metadata, image brightness and
@@ -58,11 +51,11 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     and those that say the same as an earlier one or order the rows alike (rank correlation ≥ 0.98).
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
-    coded: list[Attribute] = []
+    coded: list[cutting.Attribute] = []
     divisions: set[bytes] = set()
     orders: dict[bytes, list[Floats]] = {}
 
-    def add(attribute: Attribute, values: pd.Series[Any] | None = None) -> None:
+    def add(attribute: cutting.Attribute, values: pd.Series[Any] | None = None) -> None:
         if np.all(attribute.codes == attribute.codes[0]):
             return
         # Two columns that divide or order the rows alike are one piece of news, told by the first:
@@ -83,13 +76,13 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     for item in _classes(dataset):
         add(item)
     for name, origin, values in columns(dataset):
-        add(cut(name, values, origin=origin, n_parts=n_parts), values)
+        add(cutting.cut(name, values, origin=origin, n_parts=n_parts), values)
     return coded
 
 
 def _order(series: pd.Series[Any]) -> Floats | None:
     """Return ranks whose products are Spearman's ρ; 0: missing, None: values have no order."""
-    if not is_line(series):
+    if not cutting.is_line(series):
         return None
     some = series.iloc[np.linspace(0, len(series) - 1, min(len(series), _COMPARED)).astype(int)]
     rank = some.rank()
@@ -98,7 +91,7 @@ def _order(series: pd.Series[Any]) -> Floats | None:
     return np.asarray(ranks / length) if length else None
 
 
-def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
+def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> cutting.Attribute:
     """Code one column, by its name in :func:`attributes`; InputError if there is no such column."""
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:
@@ -106,18 +99,18 @@ def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
             return item
     for known, origin, values in columns(dataset):
         if known == name:
-            return cut(name, values, origin=origin, n_parts=n_parts)
+            return cutting.cut(name, values, origin=origin, n_parts=n_parts)
     raise InputError(f"'name' must be a column of the dataset; got {name!r}.")
 
 
-def says_the_truth(dataset: Dataset, attribute: Attribute) -> bool:
+def says_the_truth(dataset: Dataset, attribute: cutting.Attribute) -> bool:
     """Whether a column tells the true class: along it even a calibrated model looks wrong."""
     return _division(attribute.codes) == _division(dataset.labels)
 
 
 def telling_attributes(
     dataset: Dataset, *, target: str | int = TOP_LABEL, n_parts: int = 4
-) -> list[Attribute]:
+) -> list[cutting.Attribute]:
     """Code the columns along which a finding would be one: known before the truth is.
 
     Without the true class, columns that follow from it or that it follows from, columns that say
@@ -155,15 +148,15 @@ def _division(codes: NDArray[np.integer[Any]]) -> bytes:
 
 def columns(
     dataset: Dataset, *, identifiers: bool = False
-) -> list[tuple[str, Origin, pd.Series[Any]]]:
+) -> list[tuple[str, cutting.Origin, pd.Series[Any]]]:
     """List columns that say something about a row, classes apart: name, origin, values.
 
     ``identifiers``: also columns that only tell the rows apart.
     """
-    listed: list[tuple[str, Origin, pd.Series[Any]]] = []
+    listed: list[tuple[str, cutting.Origin, pd.Series[Any]]] = []
     taken = {PREDICTED, TRUE, PAIR}
 
-    def put(name: object, origin: Origin, values: Any) -> None:
+    def put(name: object, origin: cutting.Origin, values: Any) -> None:
         series = pd.Series(np.asarray(values) if not isinstance(values, pd.Series) else values)
         if not identifiers and _is_identifier(str(name), series):
             return
@@ -208,7 +201,7 @@ def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
     return close or bool((np.diff(values) > 0).all()) or bool(_IDENTIFIER.search(name))
 
 
-def _classes(dataset: Dataset) -> list[Attribute]:
+def _classes(dataset: Dataset) -> list[cutting.Attribute]:
     names = tuple(dataset.class_name(k) for k in range(dataset.n_classes))
     pair = dataset.labels * dataset.n_classes + dataset.predictions
     pair = np.where(dataset.labels == dataset.predictions, -1, pair)
@@ -220,9 +213,9 @@ def _classes(dataset: Dataset) -> list[Attribute]:
         for k in used
     )
     return [
-        Attribute(PREDICTED, "class", dataset.predictions, names),
-        Attribute(TRUE, "class", dataset.labels, names),
-        Attribute(PAIR, "class", code.astype(np.int64), pairs),
+        cutting.Attribute(PREDICTED, "class", dataset.predictions, names),
+        cutting.Attribute(TRUE, "class", dataset.labels, names),
+        cutting.Attribute(PAIR, "class", code.astype(np.int64), pairs),
     ]
 
 
@@ -254,11 +247,6 @@ class Predicate:
     def __str__(self) -> str:
         return f"{self.value} in {self.column}" if self.words else f"{self.column} {self.value}"
 
-    @property
-    def says_less(self) -> bool:
-        """Whether its value names fewer words than there are."""
-        return any(word not in self.value for word in self.words)
-
     def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
         """Return for which rows it is true, shape (n,); InputError if there is no such column."""
         if self.column == PREDICTED:
@@ -272,12 +260,12 @@ class Predicate:
             texts = series.fillna("").astype(str).tolist()
             return np.asarray(words_held(texts, self.words) >= self.least)
         if self.low is None or self.high is None:
-            return np.asarray(names_of(series) == self.value)
-        if not is_line(series):
+            return np.asarray(cutting.names_of(series) == self.value)
+        if not cutting.is_line(series):
             return np.zeros(len(series), dtype=bool)
         missing = series.isna().to_numpy()
         inside = np.zeros(len(series), dtype=bool)
-        numbers = numbers_of(series[~missing])
+        numbers = cutting.numbers_of(series[~missing])
         inside[~missing] = (numbers >= self.low) & ((numbers < self.high) | math.isinf(self.high))
         return inside
 
@@ -311,7 +299,7 @@ def words_held(texts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
     return np.asarray(made.transform(texts).sum(axis=1), dtype=np.int64).ravel()
 
 
-def word_attributes(dataset: Dataset) -> list[Attribute]:
+def word_attributes(dataset: Dataset) -> list[cutting.Attribute]:
     """Code each word of the texts of a dataset, and each group of words, as held or not.
 
     The 300 most frequent words in at least 20 rows, 0.5 % and at most half of them; and groups of
@@ -327,7 +315,7 @@ def word_attributes(dataset: Dataset) -> list[Attribute]:
     """
     if len(dataset) > MAX_ROWS:
         return []
-    found: list[Attribute] = []
+    found: list[cutting.Attribute] = []
     for name in text_columns(dataset):
         try:
             stands_in, words = _vocabulary(texts_of(dataset, name))
@@ -355,7 +343,7 @@ def quoted(words: Sequence[str]) -> str:
 
 def _attribute(
     column: str, words: tuple[str, ...], least: int, stands_in: sparse.csr_matrix
-) -> Attribute:
+) -> cutting.Attribute:
     text = quoted(words)
     if len(words) > _SAID + 1:
         text = f"{quoted(words[:_SAID])} and {len(words) - _SAID} more words"
@@ -363,7 +351,9 @@ def _attribute(
         text = f"{'any' if least == 1 else 'two or more'} of {text}"
     codes = np.asarray(stands_in.sum(axis=1)).ravel() >= least
     values = (f"without {text}", text)
-    return Attribute(column, "text", codes.astype(np.int64), values, words=words, least=least)
+    return cutting.Attribute(
+        column, "text", codes.astype(np.int64), values, words=words, least=least
+    )
 
 
 def _vocabulary(texts: Sequence[str]) -> tuple[sparse.csr_matrix, NDArray[np.object_]]:

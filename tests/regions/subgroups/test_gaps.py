@@ -3,9 +3,8 @@ import pytest
 from scipy import sparse, stats
 
 from lore_core.regions.subgroups import overall
-from lore_core.regions.subgroups.candidates import level_tree
+from lore_core.regions.subgroups.candidates import level_tree, slice_tables
 from lore_core.regions.subgroups.overall import Average, overall_gap, upper_tail
-from lore_core.regions.subgroups.slices import slice_tables
 from lore_core.regions.variables.cutting import cut
 
 

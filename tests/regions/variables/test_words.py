@@ -8,10 +8,9 @@ import pytest
 from benchmarks._answer_logs import TOPICS, answer_log, as_dataset, found_in
 from lore_core.data.dataset import Dataset
 from lore_core.data.texts import is_prose, texts_of
-from lore_core.regions.subgroups.candidates import try_on
+from lore_core.regions.subgroups.candidates import is_wider_slice, try_on
 from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.overall import Average
-from lore_core.regions.subgroups.slices import is_wider_slice
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
 from lore_core.regions.variables.attributes import rows_holding, word_attributes
 
