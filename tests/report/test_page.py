@@ -54,7 +54,6 @@ def test_the_page_asks_nobody_and_has_every_section(index, dataset, findings):
         "Where it is wrong",
         "ranked by NLL, a proper score",
         "minus No recalibration",
-        "Where the maxima lie before and after",
         "cells of group and confidence bin",
         "Small groups have wide intervals",
         "What was fitted on which rows",

@@ -98,7 +98,7 @@ def test_words_must_be_surer_than_columns():
             for half, held in halves.turns
             for item in try_on(held, half.candidates(None, 0.2, 12), halves.rows, "zero", 2)
         ]
-        p = min(item.held.p_adjusted for item in tried if item.confirmed(1.0, halves.min_gap))
+        p = min(item.held.p_adjusted for item in tried if item.confirmed(1.0))
         assert 0 < p < 0.2
         assert halves.search(alpha=1.01 * part * p).subgroups
         assert not halves.search(alpha=0.99 * part * p).subgroups
