@@ -62,15 +62,9 @@ class BandwidthCurve:
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
-        table = pd.DataFrame(
-            {
-                "gamma": self.gamma,
-                "mlce": self.mlce,
-                "mlce_supported": self.mlce_supported,
-                "alce": self.alce,
-                "median_n_eff": self.median_effective_size,
-            }
-        )
+        names = ("gamma", "mlce", "mlce_supported", "alce")
+        table = pd.DataFrame({name: getattr(self, name) for name in names})
+        table["median_n_eff"] = self.median_effective_size
         for key, (low, high) in (self.bounds or {}).items():
             table[f"{key}_at_least"], table[f"{key}_at_most"] = low, high
         return table
@@ -203,15 +197,10 @@ class VectorCurve:
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
-        return pd.DataFrame(
-            {
-                "gamma": self.gamma,
-                "average": self.average,
-                "largest": self.largest,
-                "rows": self.supported.sum(axis=1),
-                "median_n_eff": self.median_effective_size,
-            }
-        )
+        names = ("gamma", "average", "largest")
+        table = pd.DataFrame({name: getattr(self, name) for name in names})
+        n_rows = self.supported.sum(axis=1)
+        return table.assign(rows=n_rows, median_n_eff=self.median_effective_size)
 
 
 def vector_curve(

@@ -175,16 +175,8 @@ def local_errors(
         progress=kernel_progress(progress),
     )
     signed, accuracy = means.mean.T
-    return LocalErrors(
-        signed=signed,
-        accuracy=accuracy,
-        mass=means.mass,
-        effective_size=means.effective_size,
-        bin_index=index,
-        bins=bins,
-        gamma=float(gamma),
-        weights=w,
-    )
+    size = means.effective_size
+    return LocalErrors(signed, accuracy, means.mass, size, index, bins, float(gamma), w)
 
 
 def local_calibration_error(

@@ -350,22 +350,16 @@ def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     settings = findings.settings
     u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
-    methods = []
-    for name, item in findings.own_rewards.items():
-        reward, gain, low, high = (
-            float(of[0]) * u for of in (item.reward, item.gain, item.gain_low, item.gain_high)
-        )
-        methods.append(
-            {
-                "name": name,
-                "reward": reward,
-                "answered": item.answered[0],
-                "gain": gain,
-                "low": low,
-                "high": high,
-                "kind": beyond_chance(-high, -low),
-            }
-        )
+    numbers = {"reward": "reward", "gain": "gain", "low": "gain_low", "high": "gain_high"}
+    methods = [
+        {
+            "name": name,
+            "answered": item.answered[0],
+            "kind": beyond_chance(-item.gain_high[0], -item.gain_low[0]),
+            **{key: float(getattr(item, of)[0]) * u for key, of in numbers.items()},
+        }
+        for name, item in findings.own_rewards.items()
+    ]
     return render(
         "decisions.html",
         sentence=findings.reward_sentence,

@@ -107,7 +107,6 @@ def saved_subgroups(search: SubgroupSearch, dataset: Dataset) -> list[SavedSubgr
 
 def saved_subgroup(subgroup: Subgroup, found_on: str) -> SavedSubgroup:
     """Return the definition of a subgroup, found on rows of this :func:`rows_digest`."""
-    held = subgroup.held
     return SavedSubgroup(
         conditions=subgroup.conditions,
         rows=tuple(subgroup.rows.tolist()) if subgroup.is_region else (),
@@ -115,10 +114,8 @@ def saved_subgroup(subgroup: Subgroup, found_on: str) -> SavedSubgroup:
         name=subgroup.name,
         note=subgroup.note,
         title=generated_name(subgroup),
-        gap=held.gap,
-        gap_low=held.gap_low,
-        gap_high=held.gap_high,
         id=subgroup.id,
+        **{name: getattr(subgroup.held, name) for name in _GAP},
     )
 
 
