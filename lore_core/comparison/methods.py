@@ -74,12 +74,9 @@ class Comparison:
         """
         against = next(iter(self.summaries)) if to is None else to
         key = f"{metric.name} to {against}"
-        return self._once(key, lambda: self._difference(metric, against)).copy()
-
-    def _once(self, key: str, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         if key not in self.known:
-            self.known[key] = compute()
-        return self.known[key]
+            self.known[key] = self._difference(metric, against)
+        return self.known[key].copy()
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
         values = {label: item.row_values for label, item in self.summaries.items()}
@@ -134,7 +131,9 @@ class Comparison:
     @property
     def most_probable(self) -> pd.DataFrame:
         """See :func:`~lore_core.comparison.effects.most_probable_classes`."""
-        return self._once("most probable", lambda: most_probable_classes(self.datasets))
+        if "most probable" not in self.known:
+            self.known["most probable"] = most_probable_classes(self.datasets)
+        return self.known["most probable"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers, by method."""

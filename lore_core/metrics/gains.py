@@ -111,14 +111,13 @@ class _Squares:
 
     def plus(self, other: _Squares) -> _Squares:
         """Return the sum with one of independent noise."""
-        value = self.value + other.value
-        total = max(self.value, 0.0) + max(other.value, 0.0)
-        growth = (
-            (max(self.value, 0.0) * self.growth + max(other.value, 0.0) * other.growth) / total
-            if total
-            else max(self.growth, other.growth)
+        parts, growth = (
+            [max(self.value, 0.0), max(other.value, 0.0)],
+            max(self.growth, other.growth),
         )
-        return _Squares(value, self.constant + other.constant, growth)
+        if sum(parts):
+            growth = float(np.average([self.growth, other.growth], weights=parts))
+        return _Squares(self.value + other.value, self.constant + other.constant, growth)
 
     def part(self) -> Gain:
         """Return it with the θ for which (value − θ)² ≤ 1.96² (constant + growth θ)."""
