@@ -334,7 +334,8 @@ def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
         f"{by.text(value[first])} → {by.text(value[best])} ({by.unit.text(change, signed=True)}, "
         f"95 % CI {by.unit.interval_text(low, high, signed=True)})"
     )
-    lower, alike = [name for name in others if value[name] < value[best]], []
+    lower = [name for name in others if value[name] < value[best]]
+    alike: list[str] = []
     if not lower and len(others) > 1:
         apart = result.difference(by, best)
         nearest = [str(name) for name in value[others].sort_values().index if name != best]

@@ -195,7 +195,8 @@ def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], 
     made = {name: make_map(dataset, _fitting(how, to, dataset)) for name, to in how.maps.items()}
     first = next(iter(made.values()), None)
     evaluation = dataset.evaluation
-    groups, known_groups = None, evaluation.groups
+    groups: pd.DataFrame | None = None
+    known_groups = evaluation.groups
     if how.unlike:
         names = [evaluation.class_name(int(k)) for k in evaluation.predictions]
         groups = pd.DataFrame({"predicted": names})

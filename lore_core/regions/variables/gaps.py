@@ -136,8 +136,9 @@ def gap_grid(
     codes = up.codes.astype(np.int64) * n_x + across.codes
     table = gap_table(c, a, codes, n_x * n_y, as_weights(weights, len(c)))
     at_x, at_y = np.tile(np.arange(n_x), n_y), np.repeat(np.arange(n_y), n_x)
-    table.insert(0, "x", pd.Categorical.from_codes(at_x, pd.Index(across.values), ordered=True))
-    table.insert(1, "y", pd.Categorical.from_codes(at_y, pd.Index(up.values), ordered=True))
+    for place, name, at, names in ((0, "x", at_x, across.values), (1, "y", at_y, up.values)):
+        parts = pd.Categorical.from_codes(at, pd.Index(names), ordered=True)
+        table.insert(place, name, pd.Series(parts))
     table["shown"] = table["rows"] >= check_integer(min_rows, "min_rows")
     return table
 
