@@ -269,7 +269,8 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
     """Say the range under chance alone, and the p-value."""
     if null is None or not np.isfinite(p := null.p_value(metric, observed)):
         return ""
-    band = interval_words(*map(float, central_interval(getattr(null, metric), 0.9)))
+    low, high = central_interval(getattr(null, metric), 0.9)
+    band = interval_words(float(low), float(high))
     return f" ({band} in 9 of 10 calibrated models, {p_sentence(p)})"
 
 

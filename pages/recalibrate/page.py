@@ -20,7 +20,7 @@ from pages.recalibrate.before_after import (
     compare_maps,
     compare_reliability,
 )
-from pages.recalibrate.table import metrics_table, short_table, subgroups_table, worst_parts_table
+from pages.recalibrate.table import metrics_table, short_table, subgroups_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
@@ -232,15 +232,7 @@ with ship:
 pair = None
 if measure_map is not None and len(methods) > 1 and planar_maps(dataset):
     pair = compare_maps(view, result, measured_on)
-names = [
-    "Reliability",
-    "Subgroups",
-    "LCE distribution",
-    "Bandwidths",
-    "All metrics",
-    "Worst cells",
-    "Fit",
-]
+names = ["Reliability", "Subgroups", "LCE distribution", "Bandwidths", "All metrics", "Fit"]
 tabs = st.tabs(names, **linked("recalibrate_tab"))
 if tabs[0].open:
     with tabs[0]:
@@ -273,9 +265,6 @@ if tabs[4].open:
             )
 if tabs[5].open:
     with tabs[5]:
-        worst_parts_table(result)
-if tabs[6].open:
-    with tabs[6]:
         _fitted_on(view, result, measured_on)
         _settings_chosen(result)
 next_step("pages/fairness/page.py", "does it help every group? Fairness")
