@@ -273,9 +273,7 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:
-        return Conclusion(
-            f"Only “{first}” is there: nothing to compare it with.", is_significant=False
-        )
+        return Conclusion(f"Only “{first}” is there: nothing to compare it with.")
     subgroup = search.subgroups[0] if search is not None and search.subgroups else None
     best, harmless = None, others
     if not result.ranked_by.proper:

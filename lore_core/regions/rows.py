@@ -217,7 +217,8 @@ def _meets(columns: dict[str, pd.Series], condition: str, n_rows: int) -> Mask:
             if not pd.api.types.is_numeric_dtype(each):
                 found |= _contain(each, condition)
         return found
-    if pd.api.types.is_numeric_dtype(column) and (bound := _number(parts[3])) is not None:
+    bound = float(pd.to_numeric(parts[3], errors="coerce"))
+    if pd.api.types.is_numeric_dtype(column) and not np.isnan(bound):
         compare = _COMPARISONS.get(parts[2], operator.eq)
         return np.asarray(compare(column.to_numpy(np.float64, na_value=np.nan), bound))
     return _contain(column, parts[3], whole=True)
@@ -231,13 +232,6 @@ def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
     fits = np.array([wanted == one if is_whole else wanted in one for one in text], dtype=bool)
     # A missing one has the code −1.
     return np.append(fits, False)[codes]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 #: Rows whose differences are held at once.
