@@ -16,10 +16,9 @@ import lore_core as lore
 from lore_core.data.dataset import Dataset
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.catalogue import ALCE_HELD_OUT, BRIER, ECE_HELD_OUT, MEAN_CONFIDENCE, NLL
-from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.metrics.means import difference_range, joint_intervals
-from lore_core.metrics.measured import Measured, worst_parts
+from lore_core.metrics.measured import Measured
 from lore_core.metrics.metric import Metric
 from lore_core.metrics.proper_scores import BY_CLASS
 
@@ -142,12 +141,11 @@ def paired(seed: int, rows_of: str, n: int, planted: str) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(from_.z), n)
     labels = drawn_classes(from_.chance[drawn], rng)
-    values, truth, worst = {}, {}, {}
+    values, truth = {}, {}
     for label, after in from_.methods.items():
         rows = Measured(replace(after.rows(drawn), labels=labels), from_.z[drawn], gamma=_GAMMA)
         values[label] = rows.row_values()
         truth[label] = _true_scores(from_, after) | _true_held_out(from_, after, rows)
-        worst[label] = (rows, worst_parts(rows))
     result: dict[str, float] = {}
     others = [label for label in values if label != _FIRST]
     for metric in _METRICS:
@@ -159,9 +157,6 @@ def paired(seed: int, rows_of: str, n: int, planted: str) -> dict[str, float]:
             ends = None if possible is None else possible[k : k + 1]
             result[f"{name}, {label}"] = _cover(apart[[label]], true, ends)
         result[f"{name}, all"] = _cover(apart, true, possible)
-    places = [(rows, place.held_out) for rows, found in worst.values() for place in found.values()]
-    if places:
-        result["place"] = float(np.mean([_gap_covers(from_, drawn, *one) for one in places]))
     return result
 
 
@@ -182,11 +177,6 @@ def _cover(
     found = joint_intervals(apart, possible)
     held = (found["low"] <= true[found.index]) & (true[found.index] <= found["high"])
     return float(held.all())
-
-
-def _gap_covers(from_: Population, drawn: NDArray[np.int64], rows: Measured, held: Floats) -> bool:
-    low, high = wilson_interval(rows.outcome[held].sum(), len(held))
-    return bool(low <= from_.accuracy[drawn[held]].mean() <= high)
 
 
 def resampled_differences(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
@@ -233,7 +223,7 @@ def coverage_section(run: Runs) -> str:
         for metric in _METRICS:
             pairs = [c for c in found if c.startswith(f"{metric.name}, ") and not c.endswith("all")]
             cells += [_range(found[pairs]), percent(found[f"{metric.name}, all"])]
-        rows.append([*cells, percent(found["place"])])
+        rows.append(cells)
     old, n_resampled = [], []
     for name, n, planted in _RESAMPLED:
         found = run.run(resampled_differences, 200, name, n, planted)
@@ -254,10 +244,9 @@ fitted on up to 1,000 other rows ({_N_FITS} fits a line), are held against none.
 of 8 and a tenth of the rows with 20 more). Pairs: the lowest to the highest of the five, each by
 itself. All: how often all hold at once, at the level of several. The truth is what the fitted
 methods show on average over all rows that could be drawn; of held-out errors in the directions that
-the other half of the same rows shows. Places: share of the intervals of the gap of a worst bin or
-neighbourhood on its held-out rows that cover.
+the other half of the same rows shows.
 
-{markdown_table([*head, "places"], rows)}
+{markdown_table(head, rows)}
 
 What is not shown, because it does not cover: percentiles of resampled differences of the usual
 errors, lowest to highest of the five pairs, {min(n_resampled):,} times a line. The truth is the

@@ -18,7 +18,7 @@ from . import (
     shipping as shipping,
     view as view,
 )
-from .comparison.groups import compare_groups as compare_groups, group_report as group_report
+from .comparison.effects import compare_groups as compare_groups, group_report as group_report
 from .comparison.methods import Comparison as Comparison, compare as compare
 from .comparison.runs import compare_runs as compare_runs
 from .comparison.summary import summarize as summarize
@@ -30,7 +30,6 @@ from .data.progress import Cancelled as Cancelled
 from .data.validation import InputError as InputError
 from .embedding import Embedding as Embedding, embed as embed
 from .inference.intervals import calibration_intervals as calibration_intervals
-from .inference.significance import local_significance as local_significance
 from .inference.simulation import (
     describe_maximum as describe_maximum,
     null_band as null_band,

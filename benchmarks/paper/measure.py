@@ -138,7 +138,7 @@ def metrics_of(
             row |= {
                 f"MLCE ({MAPS[name]})": values.pop("MLCE"),
                 f"ALCE ({MAPS[name]})": values.pop("ALCE"),
-                f"MLCE, n_eff ≥ 10 ({MAPS[name]})": summary.local.supported_maximum(10.0),
+                f"MLCE, n_eff ≥ 10 ({MAPS[name]})": summary.local.supported_maximum(),
             } | values
         if groups is not None:
             row[SUPPORTED] = max(

@@ -16,8 +16,11 @@ from .difference import (
     compare_sums as compare_sums,
     confidence_difference as confidence_difference,
 )
-from .effects import compare_rewards as compare_rewards
-from .groups import compare_groups as compare_groups, group_report as group_report
+from .effects import (
+    compare_groups as compare_groups,
+    compare_rewards as compare_rewards,
+    group_report as group_report,
+)
 from .methods import Comparison as Comparison, compare as compare
 from .over_time import (
     RowBatches as RowBatches,

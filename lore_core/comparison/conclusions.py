@@ -76,14 +76,11 @@ def conclude_bandwidths(
     model = "a model whose every probability is right" if of_vector else "a calibrated model"
     value = getattr(curve, key)
     known = np.isfinite(value)
-    if not known.any():
-        least = MIN_EFFECTIVE_SIZE if isinstance(curve, VectorCurve) else curve.min_effective_size
-        return Conclusion(
-            f"No row has {least:g} effective neighbours on {on} at any γ: local errors cannot be "
-            "tested."
-        )
-    if chance is None:
-        return Conclusion(f"The {name} was not tested: what {model} shows was not simulated.")
+    if chance is None or not known.any():
+        why = f"what {model} shows was not simulated"
+        if not known.any():
+            why = f"no row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at any γ"
+        return Conclusion(f"The {name} cannot be tested: {why}.")
     clear = known & chance.clear(key, value)
     if not clear.any():
         return Conclusion(
@@ -144,7 +141,7 @@ _ALPHA, _MIN_VARIANCE = 0.05, 3.0
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
     """Say whether gaps differ between groups, which are significant, and what corrects the worst.
 
-    ``reports``: :func:`~lore_core.comparison.groups.group_report` by method, of the same rows;
+    ``reports``: :func:`~lore_core.comparison.effects.group_report` by method, of the same rows;
     others are compared with the first.
 
     The difference between groups is tested at 5 % (:func:`group_difference_p`). Where every
@@ -179,9 +176,8 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
 def group_difference_p(table: pd.DataFrame) -> float:
     """P-value of a test that all groups have the same gap; NaN where fewer than two can be tested.
 
-    ``table``: from :func:`~lore_core.comparison.groups.group_report`. Cochran's Q; the variance of
-    a group's accuracy is that at its mean confidence less the common gap, which is at least what it
-    is. Groups with less variance than three rows' worth are left out.
+    Cochran's Q; the variance of a group's accuracy is that at its mean confidence less the common
+    gap, which is at least what it is. Groups with less than three rows' worth are left out.
     """
     rows, confidence, gap = (table[name].to_numpy() for name in ("rows", "mean_confidence", "gap"))
     common = np.average(gap, weights=rows)
@@ -244,12 +240,11 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
         alike = [
             n for n in rivals if closer_to_zero(low, high, confidence[n], confidence[best])[at] <= 0
         ]
-        start, now = signed_points(gap[at, 0]), gap_words(*after[best][at])
-        return " Of the methods that make no other group significantly worse, " + (
-            f"“{best}” takes “{worst}” from {start} to {now}; {quoted(alike)} may come as near to "
-            "zero."
-            if alike
-            else f"“{best}” brings “{worst}” nearest to zero: {start} → {now}."
+        more = f"; {quoted(alike)} may come as near to zero" if alike else ""
+        return (
+            f" Of the methods that make no other group significantly worse, “{best}” brings "
+            f"“{worst}” nearest to zero: {signed_points(gap[at, 0])} → "
+            f"{gap_words(*after[best][at])}{more}."
         )
     name = helping[0]
     hurt = int(np.argmin(change[name]))
@@ -278,9 +273,7 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:
-        return Conclusion(
-            f"Only “{first}” is there: nothing to compare it with.", is_significant=False
-        )
+        return Conclusion(f"Only “{first}” is there: nothing to compare it with.")
     subgroup = search.subgroups[0] if search is not None and search.subgroups else None
     best, harmless = None, others
     if not result.ranked_by.proper:
@@ -296,7 +289,9 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
         harmless = [name for name in others if not nll["low"][name] > 0]
         lower = [name for name in others if nll["difference"][name] < 0]
         for tested, by in enumerate(scores):
-            if best := _best(result, by, lower):
+            high = result.difference(by)["high"]
+            if better := [name for name in lower if high[name] < 0]:
+                best = str(result.table.loc[better, by.name].idxmin())
                 none = f"{_none_better(scores[:tested], others, first)}. " if tested else ""
                 text = f"{none}{_on_score(result, by, first, best)}"
                 break
@@ -306,11 +301,6 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
     if subgroup is not None:
         text = f"{text} {_in_subgroup(result, first, best, harmless, subgroup)}"
     return Conclusion(text, is_significant=best is not None)
-
-
-def _best(result: Comparison, by: Metric, among: list[str]) -> str | None:
-    better = [name for name in among if result.difference(by)["high"][name] < 0]
-    return None if not better else str(result.table.loc[better, by.name].idxmin())
 
 
 def _none_better(scores: list[Metric], others: list[str], first: str) -> str:
@@ -342,25 +332,18 @@ def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
         f"{by.text(value[first])} → {by.text(value[best])} ({by.unit.text(change, signed=True)}, "
         f"95 % CI {by.unit.interval_text(low, high, signed=True)})"
     )
-    if len(others) == 1:
-        return f"“{best}” is significantly {better} on {by.name}: {numbers}."
-    if lower := [name for name in others if value[name] < value[best]]:
-        return (
-            f"“{best}” is the best on {by.name} of those significantly {better}: {numbers}; "
-            f"{quoted(lower)} {'reads' if len(lower) == 1 else 'read'} lower, but not "
-            "significantly."
-        )
-    apart = result.difference(by, best)
-    alike = [name for name in value[others].sort_values().index if name != best]
-    alike = [str(name) for name in alike if not apart["low"][name] > 0]
-    if not alike:
-        n = len(others) - 1
-        rest = "the other method" if n == 1 else f"the other {n} methods"
-        return f"“{best}” is significantly {better} and than {rest} on {by.name}: {numbers}."
-    return (
-        f"“{best}” is significantly {better}, the best of {len(others)} on {by.name}: "
-        f"{numbers}; {quoted(alike)} may do as well."
-    )
+    lower = [name for name in others if value[name] < value[best]]
+    alike: list[str] = []
+    if not lower and len(others) > 1:
+        apart = result.difference(by, best)
+        nearest = [str(name) for name in value[others].sort_values().index if name != best]
+        alike = [name for name in nearest if not apart["low"][name] > 0]
+        better += f", the best of {len(others)}" if alike else " and than every other method"
+    rest = f"; {quoted(alike)} may do as well" if alike else ""
+    if lower:
+        reads = "reads" if len(lower) == 1 else "read"
+        rest = f"; {quoted(lower)} {reads} lower, but not significantly"
+    return f"“{best}” is significantly {better} on {by.name}: {numbers}{rest}."
 
 
 def subgroup_gaps(result: Comparison, subgroup: Subgroup) -> pd.DataFrame:

@@ -45,17 +45,13 @@ class ConfidenceDifference:
             for above, share in self.above.items()
         )
         mean = points_words(self.mean, 1) if self.mean >= 0.0005 else "under 0.1"
-        metrics = [CATALOGUE[str(name)] for name in self.table]
-        before, after = (self.table.iloc[k] for k in (0, 1))
-        changes = ", ".join(
-            f"{metric.name} {metric.text(after[metric.name])} instead of "
-            f"{metric.text_alone(before[metric.name])}"
-            for metric in metrics
-        )
+        changes = []
+        for name in map(str, self.table):
+            metric, (before, after) = CATALOGUE[name], self.table[name]
+            changes.append(f"{name} {metric.text(after)} instead of {metric.text_alone(before)}")
         return (
-            f"Without single rows, the confidences of {on} differ by "
-            f"{mean} points on average and "
-            f"{points_words(self.greatest, 1)} at most; {shares}. {changes}."
+            f"Without single rows, the confidences of {on} differ by {mean} points on average and "
+            f"{points_words(self.greatest, 1)} at most; {shares}. {', '.join(changes)}."
         )
 
 

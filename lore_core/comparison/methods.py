@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison.effects import most_probable_classes, try_worst_parts
+from lore_core.comparison.effects import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
@@ -74,12 +74,9 @@ class Comparison:
         """
         against = next(iter(self.summaries)) if to is None else to
         key = f"{metric.name} to {against}"
-        return self._once(key, lambda: self._difference(metric, against)).copy()
-
-    def _once(self, key: str, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         if key not in self.known:
-            self.known[key] = compute()
-        return self.known[key]
+            self.known[key] = self._difference(metric, against)
+        return self.known[key].copy()
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
         values = {label: item.row_values for label, item in self.summaries.items()}
@@ -115,7 +112,7 @@ class Comparison:
 
     def without_row_values(self) -> Comparison:
         """Return the same, in less memory: of differences those to the first and those known."""
-        _ = self.differences, self.worst_parts, self.most_probable
+        _ = self.differences, self.most_probable
         summaries = {label: item.without_row_values() for label, item in self.summaries.items()}
         return dataclasses.replace(self, summaries=summaries)
 
@@ -132,14 +129,11 @@ class Comparison:
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
     @property
-    def worst_parts(self) -> pd.DataFrame:
-        """See :func:`~lore_core.comparison.effects.try_worst_parts`."""
-        return self._once("worst parts", lambda: try_worst_parts(self.summaries, self.datasets))
-
-    @property
     def most_probable(self) -> pd.DataFrame:
         """See :func:`~lore_core.comparison.effects.most_probable_classes`."""
-        return self._once("most probable", lambda: most_probable_classes(self.datasets))
+        if "most probable" not in self.known:
+            self.known["most probable"] = most_probable_classes(self.datasets)
+        return self.known["most probable"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers, by method."""
@@ -152,7 +146,6 @@ class Comparison:
             "differences": {
                 name: item.to_dict(orient="index") for name, item in self.differences.items()
             },
-            "worst_parts": self.worst_parts.to_dict(orient="records"),
         }
 
     def frame(self, methods: list[str] | None = None) -> pd.DataFrame:

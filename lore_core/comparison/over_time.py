@@ -26,10 +26,9 @@ from lore_core.data.texts import text_columns, with_text_features
 from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_rows
 from lore_core.mergeable.partitions.batches import change_words, in_order, stratified_change
 from lore_core.reading.mapping import ColumnMapping
-from lore_core.regions.subgroups.slices import conditions_of
+from lore_core.regions.subgroups.candidates import conditions_of
 from lore_core.regions.subgroups.verdict import leaning
-from lore_core.regions.variables.attributes import PREDICTED, Predicate, telling_attributes
-from lore_core.regions.variables.words import word_attributes
+from lore_core.regions.variables.attributes import PREDICTED, telling_attributes, word_attributes
 
 ALL_ROWS = "all rows"
 #: Rows of a slice at least, before and after.
@@ -101,7 +100,10 @@ class RowBatches(SummedBatches):
         names, masks = [ALL_ROWS], [sparse.csr_matrix(np.ones((1, len(self.rows))))]
         for k, attribute in enumerate(attributes):
             for condition in conditions_of(attribute, k):
-                names.append(_rows_with(condition.predicate(attributes)))
+                is_predicted, part = attribute.name == PREDICTED, condition.predicate(attributes)
+                names.append(
+                    f"rows {f'predicted {part.value}' if is_predicted else f'with {part}'}"
+                )
                 masks.append(sparse.csr_matrix(condition.holds(attributes)[None].astype(float)))
         return names, sparse.vstack(masks, format="csr")
 
@@ -158,11 +160,6 @@ class RowBatches(SummedBatches):
         after = after if stays else self.batch == number
         found = self.changes(self.batch < number, after)
         return next(item for item in found if item.name == top.name), stays
-
-
-def _rows_with(predicate: Predicate) -> str:
-    what = "predicted" if predicate.column == PREDICTED else "with"
-    return f"rows {what} {predicate.value if what == 'predicted' else predicate}"
 
 
 def conclude_batches(

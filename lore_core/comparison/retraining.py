@@ -38,16 +38,14 @@ class GainEstimate:
     def losses(self, rows: Mask | Ints | slice = slice(None)) -> LossParts | None:
         """Split the squared error of ``rows`` chosen without their outcomes; None if too few."""
         c, a = self.confidence[rows], self.outcome[rows]
-        if not are_enough(a):
-            return None
-        return loss_parts(c, a, self.recalibrated[rows], self.explained[rows])
+        parts = self.recalibrated[rows], self.explained[rows]
+        return loss_parts(c, a, *parts) if are_enough(a) else None
 
     def rewards(self, ratio: float, rows: Mask | Ints | slice = slice(None)) -> RewardParts | None:
         """Measure gains of ``rows`` at costs w/u = ``ratio``, as :meth:`losses`."""
         c, a = self.confidence[rows], self.outcome[rows]
-        if not are_enough(a):
-            return None
-        return reward_parts(c, a, self.recalibrated[rows], self.improved[rows], ratio)
+        parts = self.recalibrated[rows], self.improved[rows]
+        return reward_parts(c, a, *parts, ratio) if are_enough(a) else None
 
 
 def retraining_frame(losses: LossParts, rewards: RewardParts | None = None) -> pd.DataFrame:

@@ -22,15 +22,16 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Cancelled, Progress, tell
-from lore_core.data.validation import InputError, check_integer
+from lore_core.data.validation import InputError
 from lore_core.embedding import MapName, make_map
-from lore_core.inference.significance import holm
 from lore_core.metrics.catalogue import WORST_GROUP_GAP, WORST_GROUP_MCE, less_is_better
+from lore_core.metrics.means import holm
 from lore_core.reading import load_runs
 from lore_core.recalibration import Recalibrator, standard_recalibrators
 
 Taken = TypeVar("Taken")
 
+_PCA_DIMENSIONS = 20
 #: Runs for each worker between two progress reports.
 _RUNS_A_WORKER = 2
 
@@ -40,7 +41,6 @@ def compare_runs(
     recalibrators: Sequence[Recalibrator] | None = None,
     *,
     feature_map: str | Sequence[str] | None = "pca",
-    n_components: int = 20,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
@@ -60,11 +60,9 @@ def compare_runs(
         the local ones where ``feature_map`` is None.
     feature_map : str or sequence of str, optional
         ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, fitted to each run's calibration and
-        evaluation features together; ``"pca-20"`` and ``"tsne-3"`` say how many dimensions. Of
-        several, ``LoRe(feature_map="tsne")`` uses the one it names, LoRe smooth weighs all, and
-        metrics use the first. None: global methods and metrics only.
-    n_components : int
-        Dimensions of PCA where the name does not say (t-SNE and UMAP: 2).
+        evaluation features together; ``"pca-8"`` and ``"tsne-3"`` say how many dimensions (else 20,
+        of t-SNE and UMAP 2). Of several, ``LoRe(feature_map="tsne")`` uses the one it names, LoRe
+        smooth weighs all, and metrics use the first. None: global methods and metrics only.
     gamma, n_bins, binning
         Of the metrics, and of the default methods.
     group_column : str or sequence of str, optional
@@ -88,7 +86,6 @@ def compare_runs(
         runs,
         recalibrators,
         feature_map,
-        n_components,
         group_column,
         gamma=gamma,
         n_bins=n_bins,
@@ -151,7 +148,6 @@ def prepare_runs(
     runs: Sequence[Dataset] | str | PathLike[str],
     recalibrators: Sequence[Recalibrator] | None,
     feature_map: str | Sequence[str] | None,
-    n_components: int,
     group_column: str | Sequence[str] | None,
     **options: Any,
 ) -> PreparedRuns:
@@ -159,16 +155,20 @@ def prepare_runs(
     datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
     if not datasets:
         raise InputError("'runs' must hold at least one run; got none.")
-    check_integer(n_components, "n_components")
     names = [feature_map] if isinstance(feature_map, str) else list(feature_map or [])
-    maps = {name: _map_of(name, n_components) for name in names}
+    maps = {name: MapName.parse(name, "feature_map") for name in names}
+    for name, parsed in maps.items():
+        if parsed.method == "pca" and parsed.n_components is None:
+            maps[name] = MapName("pca", _PCA_DIMENSIONS)
     if recalibrators is None:
         usual = standard_recalibrators(options["gamma"], options["n_bins"], options["binning"])
         recalibrators = [method for method in usual if maps or method.is_global]
     by = [group_column] if isinstance(group_column, str) else list(group_column or [])
     for dataset in datasets:
         _check_run(dataset, bool(maps), by)
-    names_of_runs = _names(datasets)
+    names_of_runs = [dataset.name for dataset in datasets]
+    if len(set(names_of_runs)) < len(datasets):
+        names_of_runs = [f"{name} ({k})" for k, name in enumerate(names_of_runs, start=1)]
     return PreparedRuns(
         # Not needed by metrics, so not sent to other processes.
         datasets=[dataclasses.replace(item, images=None, metadata=None) for item in datasets],
@@ -195,10 +195,15 @@ def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], 
     made = {name: make_map(dataset, _fitting(how, to, dataset)) for name, to in how.maps.items()}
     first = next(iter(made.values()), None)
     evaluation = dataset.evaluation
-    groups = _some_groups(evaluation) if how.unlike else None
-    if how.by:
-        assert evaluation.groups is not None
-        groups = evaluation.groups[how.by]
+    groups: pd.DataFrame | None = None
+    known_groups = evaluation.groups
+    if how.unlike:
+        names = [evaluation.class_name(int(k)) for k in evaluation.predictions]
+        groups = pd.DataFrame({"predicted": names})
+        if known_groups is not None and len(known_groups.columns):
+            groups = known_groups.iloc[:, :1]
+    if how.by and known_groups is not None:
+        groups = known_groups[how.by]
     result = compare(
         calibration,
         evaluation,
@@ -213,26 +218,12 @@ def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], 
     return taken(result)
 
 
-def _some_groups(rows: Dataset) -> pd.DataFrame:
-    if rows.groups is not None and len(rows.groups.columns):
-        return rows.groups.iloc[:, :1]
-    return pd.DataFrame({"predicted": [rows.class_name(int(k)) for k in rows.predictions]})
-
-
 def _fitting(how: PreparedRuns, wanted: MapName, dataset: Dataset) -> MapName:
     """Return a map with no more dimensions than unlike datasets have features."""
     d = wanted.n_components
     if not how.unlike or wanted.method != "pca" or d is None or dataset.features is None:
         return wanted
     return MapName("pca", min(d, *dataset.features.shape))
-
-
-def _map_of(name: str, n_components: int) -> MapName:
-    """Parse ``pca``, ``pca-20`` or ``tsne-2``."""
-    wanted = MapName.parse(name, "feature_map")
-    if wanted.method == "pca" and wanted.n_components is None:
-        return MapName("pca", n_components)
-    return wanted
 
 
 def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
@@ -249,13 +240,6 @@ def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
             raise InputError(
                 f"'group_column' must be one of {known} in run '{dataset.name}'; got {name!r}."
             )
-
-
-def _names(datasets: list[Dataset]) -> list[str]:
-    names = [dataset.name for dataset in datasets]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
 
 
 @dataclass(frozen=True)
@@ -311,23 +295,18 @@ class Benchmark:
         positive = bool((lowest > 0).all())
         ratio = np.exp(np.log(wide.div(lowest, axis=0)).mean()) if positive else np.nan
         p_values = [_signed_rank(wide[name] - wide[first]) for name in others]
+        behind = self.behind[self.behind["metric"] == metric]
+        near = (behind["difference"] == 0) | (behind["low"] <= 0)
         table = pd.DataFrame(
             {
                 "mean_rank": mean,
                 "ratio": ratio,
                 "best": wide.eq(lowest, axis=0).sum(),
-                "near": self._near(metric),
+                "near": near.groupby(behind["method"]).sum().astype(float),
                 "p_value": pd.Series(holm(np.array(p_values)), index=others, dtype=float),
             }
         )
         return table.loc[mean.index].rename_axis("method")
-
-    def _near(self, metric: str) -> pd.Series[float]:
-        known = self.behind[self.behind["metric"] == metric]
-        if known.empty:
-            return pd.Series(np.nan, index=self.values.methods)
-        near = (known["difference"] == 0) | (known["low"] <= 0)
-        return near.groupby(known["method"]).sum().astype(float)
 
     def to_dict(self) -> dict[str, Any]:
         """Return rankings and tests, by metric."""
@@ -364,7 +343,7 @@ def benchmark(
     :func:`~lore_core.comparison.runs.compare_runs`, but PCA has at most a dataset's number of
     features, and groups are the first column's or the predicted classes.
     """
-    prepared = prepare_runs(sets, recalibrators, feature_map, 20, None, **options)
+    prepared = prepare_runs(sets, recalibrators, feature_map, None, **options)
     found = dataclasses.replace(prepared, unlike=True).each(_taken, n_jobs, progress)
     values, behind = (
         pd.concat(

@@ -86,33 +86,20 @@ class RunsComparison:
         half = pd.DataFrame({metric: _half_width(gap, level) for metric, gap in gaps.items()})
         return PairedDifference(mean, mean - half, mean + half)
 
-    def best(self, level: float = 0.95) -> pd.DataFrame:
-        """Name the method with the lowest mean of each metric, and say if that is significant.
+    def best(self) -> dict[str, str]:
+        """Name, by error metric, the method that is significantly lower than all others, if any.
 
-        One row an error metric: ``method``, ``next_best``, the mean ``difference`` to that one with
-        its interval ``low, high``, and ``beyond_chance``: whether the intervals to *all* other
-        methods lie below 0, each taken at level 1 − (1 − level)/(k − 1) of k methods (Bonferroni).
+        By the intervals of its paired difference to all others, Bonferroni's for their number.
         """
-        records: dict[str, dict[str, Any]] = {}
+        found: dict[str, str] = {}
         for metric in filter(less_is_better, self.metrics):
-            wide = self.values(metric)
-            means = wide.mean().dropna().sort_values(kind="stable")
-            if len(means) < 2:
-                continue
-            winner, others = means.index[0], means.index[1:]
-            gap = -wide[others].sub(wide[winner], axis=0)
-            half = _half_width(gap, 1 - (1 - level) / len(others))
-            high = gap.mean() + half
-            records[metric] = {
-                "method": str(winner),
-                "next_best": str(others[0]),
-                "difference": float(gap[others[0]].mean()),
-                "low": float(gap[others[0]].mean() - half[others[0]]),
-                "high": float(high[others[0]]),
-                "beyond_chance": bool((high < 0).all()),
-            }
-        columns = ["method", "next_best", "difference", "low", "high", "beyond_chance"]
-        return pd.DataFrame.from_dict(records, orient="index", columns=columns)
+            means = self.table[metric].dropna()
+            if len(means) > 1:
+                lowest = str(means.idxmin())
+                low = self.difference(lowest, level=1 - 0.05 / (len(means) - 1)).low[metric]
+                if (low[means.index].drop(lowest) > 0).all():
+                    found[metric] = lowest
+        return found
 
     def correlation(self, of: str = MAX_GROUPWISE) -> pd.Series:
         """Pearson correlation of every metric with one of them over all runs and methods."""

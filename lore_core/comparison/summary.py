@@ -20,7 +20,7 @@ from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors, describe_gaps
 from lore_core.metrics.means import mean_interval
-from lore_core.metrics.measured import Measured, WorstPart, worst_parts
+from lore_core.metrics.measured import Measured
 
 _INTERVAL = ("low", "high", "estimate")
 
@@ -43,8 +43,6 @@ class Summary:
     #: Metrics that are means of rows, row by row (:func:`~lore_core.data.weights.linearised`), for
     #: paired differences. None after :meth:`without_row_values`.
     row_values: pd.DataFrame | None
-    #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
-    worst_parts: dict[str, WorstPart]
 
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
         """Return the same with simulated intervals of calibration errors."""
@@ -96,11 +94,9 @@ def summarize(
     local : LocalErrors, optional
         Known local errors of these rows, bins and γ.
     """
-    rows = Measured(
-        dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
-    )
-    if local is not None:
-        rows.set_local_errors(local)
+    settings = (target, gamma, n_bins, binning, groups, min_group_size)
+    known_local = [] if local is None else [local]
+    rows = Measured(dataset, embedding, *settings, known_local=known_local)
     values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}
@@ -133,7 +129,6 @@ def summarize(
             [(*limits[name], values[name]) for name in known], known, list(_INTERVAL)
         ),
         row_values=row_values,
-        worst_parts=worst_parts(rows),
     )
     return summary if simulated is None else summary.with_simulated(simulated)
 

@@ -72,19 +72,16 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 
 def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Check the held-out gap with the bound furthest from 0 against a limit; one row."""
-    if not len(subgroups):
-        rows = [(SUBGROUPS, limit, np.nan, np.nan, np.nan, "met", "")]
-        return pd.DataFrame(rows, columns=_COLUMNS)
-    ends = subgroups[["held_out_gap_low", "held_out_gap_high"]].to_numpy()
-    gap = subgroups["held_out_gap"].to_numpy()
-    low, high = np.sort(ends * np.sign(gap)[:, None], axis=1).T
-    worst = int(low.argmax())
-    value = float(abs(gap[worst]))
-    result = _result(1.0, value, float(low[worst]), limit)
-    rows = [
-        (SUBGROUPS, limit, value, low[worst], high[worst], result, subgroups["where"].iloc[worst])
-    ]
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    row: tuple[object, ...] = (SUBGROUPS, limit, np.nan, np.nan, np.nan, "met", "")
+    if len(subgroups):
+        ends = subgroups[["held_out_gap_low", "held_out_gap_high"]].to_numpy()
+        gap = subgroups["held_out_gap"].to_numpy()
+        low, high = np.sort(ends * np.sign(gap)[:, None], axis=1).T
+        k = int(low.argmax())
+        value = float(abs(gap[k]))
+        result = _result(1.0, value, float(low[k]), limit)
+        row = (SUBGROUPS, limit, value, low[k], high[k], result, subgroups["where"].iloc[k])
+    return pd.DataFrame([row], columns=_COLUMNS)
 
 
 def _result(sign: float, value: float, near: float, limit: float) -> Checked:

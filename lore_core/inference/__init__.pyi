@@ -4,12 +4,10 @@ from .intervals import (
     affordable_intervals as affordable_intervals,
     calibration_intervals as calibration_intervals,
 )
-from .significance import Significance as Significance, local_significance as local_significance
 from .simulation import (
     NullBand as NullBand,
     NullErrors as NullErrors,
     affordable_null_draws as affordable_null_draws,
-    describe_bias as describe_bias,
     describe_maximum as describe_maximum,
     null_band as null_band,
     null_errors as null_errors,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,14 +14,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import (
-    Points,
-    as_coordinates,
-    as_rows,
-    check_integer,
-    check_lengths,
-    check_share,
-)
+from lore_core.data.validation import Points, as_coordinates, as_rows, check_integer, check_lengths
 from lore_core.data.weights import as_weights, weighed
 from lore_core.inference.simulation import affordable_null_draws
 from lore_core.kernel_sums import laplacian_sums
@@ -44,8 +36,8 @@ MANY_ROWS = 5_000
 #: Rows × methods whose global metrics alone are simulated within some seconds.
 _MOST_ROWS = 3_000_000
 _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
-#: Level of the narrow interval whose middle is the estimate.
-_MIDDLE = 1e-6
+#: Levels: of the interval, and of the narrow one whose middle is the estimate.
+_LEVEL, _MIDDLE = 0.95, 1e-6
 ABOUT_INTERVALS = "Noise adds to calibration errors; estimates and intervals are of the true ones."
 
 
@@ -59,7 +51,6 @@ def calibration_intervals(
     binning: Binning = "equal-width",
     bins: ConfidenceBins | None = None,
     weights: ArrayLike | None = None,
-    level: float = 0.95,
     n_draws: int = N_SIMULATED,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -68,22 +59,22 @@ def calibration_intervals(
 
     ``confidence``, ``outcome``, ``gamma``, ``n_bins``, ``binning``, ``weights``, ``progress``: see
     :func:`~lore_core.metrics.local_error.local_errors`. ``embedding`` (n, d): adds ALCE, MLCE and
-    supported MLCE. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``level``:
-    confidence level in (0, 1). ``n_draws``: simulations for each true error tried; at least 2/(1 −
-    level) − 1, or the tails have none. ``random_state``: their seed.
+    supported MLCE. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``n_draws``:
+    simulations for each true error tried, at least 39, or the tails have none. ``random_state``:
+    their seed.
 
     Returns
     -------
     DataFrame
-        One row a metric: ``value`` (as observed); ``estimate``, ``low``, ``high`` of the true
-        error. Noise adds to what is observed, so the value may lie above the interval; the estimate
-        lies within.
+        One row a metric: ``value`` (as observed); ``estimate``, ``low``, ``high`` (95 %) of the
+        true error. Noise adds to what is observed, so the value may lie above the interval; the
+        estimate lies within.
 
     Notes
     -----
     Tests are inverted, see docs/method.md ("Intervals"): the true error is taken to be t·e with one
     of several patterns e, and the interval covers all t·e for which the observed value lies in the
-    middle ``level`` of the draws; the estimate has it as their median. Confidences and coordinates
+    middle 95 % of the draws; the estimate has it as their median. Confidences and coordinates
     are taken as given. For ECE and MCE,
     the number of right rows in bins of 5,000 rows or more is drawn as a normal number with the
     mean, variance and skewness of the sum. Where the truth is 0, 97.5 % of 95 % intervals hold it.
@@ -91,8 +82,7 @@ def calibration_intervals(
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
-    level = check_share(level, "level")
-    n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
+    n_draws = check_integer(n_draws, "n_draws", minimum=39)
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
     rng = np.random.default_rng(random_state)
     few = np.bincount(index)[index] < MANY_ROWS
@@ -111,7 +101,7 @@ def calibration_intervals(
     for names, errors, patterns in jobs:
         observed = errors(a)[:, 0]
         known = names[: len(observed)]
-        limits = {of: [(np.inf, -np.inf)] * len(known) for of in (level, _MIDDLE)}
+        limits = {of: [(np.inf, -np.inf)] * len(known) for of in (_LEVEL, _MIDDLE)}
         none = errors(c)
         done += 1
         for pattern, concerned in patterns:
@@ -129,7 +119,7 @@ def calibration_intervals(
                     if inside is not None:
                         found[k] = min(found[k][0], inside[0]), max(found[k][1], inside[1])
         for k, (name, value) in enumerate(zip(known, observed, strict=True)):
-            least, most = limits[level][k][0], min(limits[level][k][1], 1.0)
+            least, most = limits[_LEVEL][k][0], min(limits[_LEVEL][k][1], 1.0)
             # (No gap that was tried gives a metric that most draws come to: then as measured.)
             middle = limits[_MIDDLE][k]
             centre = value if middle[0] > middle[1] else (middle[0] + middle[1]) / 2

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
@@ -19,22 +20,10 @@ from lore_core.data.number_text import (
     with_points,
 )
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import (
-    InputError,
-    Points,
-    as_confidence,
-    as_coordinates,
-    check_integer,
-    check_lengths,
-    check_positive,
-    check_share,
-)
 from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
-from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
-from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
 from lore_core.metrics.means import TIE, central_interval
 from lore_core.metrics.metric import ChanceKey, CurveKey
@@ -72,7 +61,7 @@ class NullBand:
         − level)/2 of the draws leave on either side somewhere.
         """
         draws, mean, deviation = self._spread(metric)
-        tail = (1 - check_share(level, "level")) / 2
+        tail = (1 - validation.check_share(level, "level")) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.nan_to_num((draws - mean) / deviation, nan=0.0)
         below, above = (
@@ -136,20 +125,15 @@ class NullErrors:
         """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
         return central_interval(self.lce, level)
 
-    def expected(self, metric: ChanceKey) -> float:
-        """Mean of a summary over the draws: what chance alone makes of it."""
-        return float(np.mean(getattr(self, metric)))
-
 
 def null_band(
     confidence: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     gammas: ArrayLike | None = None,
     *,
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n_draws: int = 200,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     weights: ArrayLike | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -161,11 +145,11 @@ def null_band(
     :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
-    c = as_confidence(confidence)
+    c = validation.as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
-    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, w, **drawing)
     drawn = [_summaries(error, supported, w) for _, error, supported in drawn_errors]
     return NullBand(
         grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
@@ -174,13 +158,12 @@ def null_band(
 
 def null_errors(
     confidence: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     n_draws: int = 200,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     within: Mask | None = None,
     weights: ArrayLike | None = None,
     n_shares: int = 201,
@@ -193,20 +176,20 @@ def null_errors(
     ``within`` (n,): mask of the rows of the CDF (one confidence bin), each counted once, with
     weights too. ``n_shares``: points of the CDF.
     """
-    c = as_confidence(confidence)
-    grid = np.array([check_positive(gamma, "gamma")])
+    c = validation.as_confidence(confidence)
+    grid = np.array([validation.check_positive(gamma, "gamma")])
     chosen = np.ones(len(c), dtype=bool) if within is None else np.asarray(within, dtype=bool)
-    check_lengths(confidence=c, within=chosen)
+    validation.check_lengths(confidence=c, within=chosen)
     if not chosen.any():
-        raise InputError("'within' must hold at least one row; got none.")
+        raise validation.InputError("'within' must hold at least one row; got none.")
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
     count = np.bincount(index, weights=w)
-    share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
+    share = np.linspace(0.0, 1.0, validation.check_integer(n_shares, "n_shares", minimum=2))
     ranks = np.linspace(0.0, 1.0, np.count_nonzero(chosen))
     drawn = []
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
-    drawn_errors = _drawn_errors(c, index, embedding, grid, min_effective_size, w, **drawing)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, w, **drawing)
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:
             lce = list(
@@ -263,11 +246,10 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     """
     supported = errors.supported_maximum()
     rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
+    text = f"There are no {rows}."
     if np.isfinite(supported):
-        text = f"The largest local error of {rows} is {with_points(supported)}"
-        text += f"{_against_chance(null, 'mlce_supported', supported)}."
-    else:
-        text = f"There are no {rows}."
+        shown = f"{with_points(supported)}{_against_chance(null, 'mlce_supported', supported)}"
+        text = f"The largest local error of {rows} is {shown}."
     worst = int(np.nanargmax(errors.absolute))
     text += (
         f" That of all rows (MLCE) is {points_words(errors.maximum)}, set by row {worst} with "
@@ -279,8 +261,7 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     drawn = "" if null.n_cells is None else f" (of rows in {null.n_cells:,} cells of like rows)"
     return (
         f"{text} p is how often {null.n_draws} simulations in which every confidence is right show "
-        f"as much{drawn}. A maximum is set by one row: a small p says that some row is wrong, a "
-        "large one does not say that a whole place, whose rows are tested together, is right."
+        f"as much{drawn}. A large p does not say that a whole subgroup is right."
     )
 
 
@@ -289,43 +270,24 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
     if null is None or not np.isfinite(p := null.p_value(metric, observed)):
         return ""
     low, high = central_interval(getattr(null, metric), 0.9)
-    shown = p_sentence(p)
-    return f" ({interval_words(float(low), float(high))} in 9 of 10 calibrated models, {shown})"
-
-
-def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
-    """Say how much of the ECE is chance."""
-    ece = reliability.expected_calibration_error
-    left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
-    text = (
-        f"Chance adds to the ECE, the more the fewer rows a bin holds: of the {ECE.text(ece)} "
-        f"points, {left} are left when the noise of each bin is taken off (debiased, Kumar et al. "
-        "2019)."
-    )
-    if null is None:
-        return text
-    shown = p_sentence(null.p_value("ece", ece))
-    return (
-        f"{text} A calibrated model with these confidences shows "
-        f"{ECE.text(null.expected('ece'))} points on average ({shown})."
-    )
+    band = interval_words(float(low), float(high))
+    return f" ({band} in 9 of 10 calibrated models, {p_sentence(p)})"
 
 
 def _drawn_errors(
     c: Floats,
     index: Ints,
-    embedding: Points,
+    embedding: validation.Points,
     gammas: Floats,
-    min_effective_size: float,
     weights: Floats | None,
     **drawing: Any,
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
-    z = as_coordinates(embedding)
-    check_lengths(embedding=z, confidence=c)
+    z = validation.as_coordinates(embedding)
+    validation.check_lengths(embedding=z, confidence=c)
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
     support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
-    supported = support.effective_size >= min_effective_size
+    supported = support.effective_size >= MIN_EFFECTIVE_SIZE
     of_rows = c, z, index, bandwidth, support.mass
     for gap, mean in drawn_means(*of_rows, weights=weights, **drawing):
         yield gap, np.abs(mean, out=mean), supported
@@ -347,7 +309,7 @@ def drawn_means(
 
     Drawn from ``predicted``, (n,) or (n, K); draws do not depend on b', how many come at a time.
     """
-    n_draws = check_integer(n_draws, "n_draws")
+    n_draws = validation.check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
     fitting = int(_MEMORY / (8 * predicted.size * len(bandwidth)))
     at_once = int(np.clip(fitting, 1, np.clip(MAX_COLUMNS // n_columns, 1, MAX_DRAWS)))

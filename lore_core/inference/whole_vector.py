@@ -67,20 +67,17 @@ class VectorChance:
         """What the test says of all rows, and of single ones."""
         if not self.n_supported:
             return "No row has ten effective neighbours: raise γ."
-        found = int(self.beyond.sum())
-        where = (
-            f"at {rows_words(found)} ({share_words(found / self.n_supported)}) significant by "
-            "themselves"
-            if found
-            else "at no single row significant by itself"
-        )
-        verdict = "significant" if self.is_significant else "not significant"
-        after = f", {where}" if self.is_significant else ""
+        found, verdict, where = int(self.beyond.sum()), "not significant", ""
+        if self.is_significant:
+            verdict, where = "significant", ", at no single row significant by itself"
+            if found:
+                share = share_words(found / self.n_supported)
+                where = f", at {rows_words(found)} ({share}) significant by themselves"
         return (
             f"On {rows_words(self.n_supported)} with ten effective neighbours or more the whole "
             f"vector is off by {points_words(self.average, 1)} points, less its noise: {verdict} "
             "(calibrated models stay below "
-            f"{points_words(self.chance_level, 1)} in 95 %; {p_sentence(self.p_value)}){after}."
+            f"{points_words(self.chance_level, 1)} in 95 %; {p_sentence(self.p_value)}){where}."
         )
 
 
@@ -212,8 +209,8 @@ class VectorBand:
 
     def band(self, metric: CurveKey) -> tuple[Floats, Floats]:
         """Return 0 and the 95 % level of whole curves of right models, (g,), perhaps NaN."""
-        mean, deviation, apart = self._spread(metric)
-        high = np.asarray(positive_root(mean + _limit(apart) * deviation))
+        mean, deviation, _, limit = self._spread(metric)
+        high = np.asarray(positive_root(mean + limit * deviation))
         return np.where(np.isnan(high), np.nan, 0.0), high
 
     def excess(self, metric: CurveKey, values: Floats) -> Floats:  # noqa: ARG002 -- those of the data
@@ -222,18 +219,14 @@ class VectorBand:
 
     def clear(self, metric: CurveKey, values: Floats) -> Mask:  # noqa: ARG002 -- those of the data
         """Mask of the bandwidths where the data are above the band, shape (g,)."""
-        apart = self._spread(metric)[2]
-        return np.asarray(apart[0] > _limit(apart))
+        _, _, apart, limit = self._spread(metric)
+        return np.asarray(apart[0] > limit)
 
-    def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
+    def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats, Floats]:
         values = self.mean_squared if metric == "average" else self.largest_squared
         mean, deviation = values.mean(axis=0), values.std(axis=0)
         apart = np.divide(values - mean, deviation, out=np.zeros_like(values), where=deviation > 0)
-        return mean, deviation, apart
-
-
-def _limit(apart: Floats) -> Floats:
-    return upper_level(apart[1:].max(axis=1))
+        return mean, deviation, apart, upper_level(apart[1:].max(axis=1))
 
 
 def vector_band(
@@ -340,11 +333,4 @@ def describe_classes(table: pd.DataFrame) -> str:
     )
     if len(beyond) > 1:
         text += f" {len(beyond)} of {len(table)} classes are significantly miscalibrated."
-    if (found := int(table["rows"].sum())) > 0:
-        name, most = table["rows"].idxmax(), int(table["rows"].max())
-        of_them = "all" if most == found > 1 else f"{most:,}"
-        text += (
-            f" “{name}” is the furthest off at {of_them} of the {rows_words(found)} that are "
-            "significant."
-        )
     return text

@@ -15,14 +15,13 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import LARGEST_GAMMA, LEAST_GAMMA, N_BINS
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
-from lore_core.data.validation import InputError, Points, as_confidence, as_placed_rows
+from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, linearised, weighed
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import (
     MIN_EFFECTIVE_SIZE,
     kernel_progress,
-    known_mean,
     own_noise,
     positive_root,
     scaled_bandwidth,
@@ -47,32 +46,25 @@ class BandwidthCurve:
     gamma: Floats
     mlce: Floats
     alce: Floats
-    #: (g,); MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none.
+    #: (g,); MLCE over the rows with ten effective neighbours or more; NaN where there is none.
     mlce_supported: Floats
     #: (g,); median n_eff over the rows.
     median_effective_size: Floats
     #: Limits at γ→0: |c − a| of single rows (means over exact duplicates).
     mlce_zero: float
     alce_zero: float
-    #: Limits at γ→∞: MCE, ECE, and the MCE over bins of ``min_effective_size`` rows or more.
+    #: Limits at γ→∞: MCE, ECE, and the MCE over bins of ten (effective) rows or more.
     mlce_infinity: float
     alce_infinity: float
     mlce_supported_infinity: float
-    min_effective_size: float  #: Support asked for by ``mlce_supported``
     #: By summary: guaranteed bounds (g,), of sums over cells; None: it is exact.
     bounds: Mapping[CurveKey, tuple[Floats, Floats]] | None = None
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
-        table = pd.DataFrame(
-            {
-                "gamma": self.gamma,
-                "mlce": self.mlce,
-                "mlce_supported": self.mlce_supported,
-                "alce": self.alce,
-                "median_n_eff": self.median_effective_size,
-            }
-        )
+        names = ("gamma", "mlce", "mlce_supported", "alce")
+        table = pd.DataFrame({name: getattr(self, name) for name in names})
+        table["median_n_eff"] = self.median_effective_size
         for key, (low, high) in (self.bounds or {}).items():
             table[f"{key}_at_least"], table[f"{key}_at_most"] = low, high
         return table
@@ -86,17 +78,13 @@ def bandwidth_curve(
     *,
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
-    exclude_self: bool = False,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     weights: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> BandwidthCurve:
     """MLCE and ALCE for many bandwidths in one pass (Luo et al. 2022, fig. 1).
 
-    ``confidence``, ``outcome``, ``embedding``, ``n_bins``, ``binning``, ``exclude_self``,
-    ``weights``, ``progress``: see :func:`~lore_core.metrics.local_error.local_errors`. ``gammas``
-    (g,): above 0; by default :func:`default_gammas`. ``min_effective_size``: least n_eff of rows in
-    ``mlce_supported``.
+    ``gammas`` (g,): above 0; by default :func:`default_gammas`. The rest: see
+    :func:`~lore_core.metrics.local_error.local_errors`.
 
     Notes
     -----
@@ -115,16 +103,15 @@ def bandwidth_curve(
         w,
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
         target_groups=index,
-        exclude_self=exclude_self,
         progress=kernel_progress(progress),
     ):
         error, size = np.abs(means.mean[:, 0]), means.effective_size
-        largest[b], average[b] = np.nanmax(error), known_mean(error, w)
-        supported[b] = error[size >= min_effective_size].max(initial=-np.inf)
+        largest[b], average[b] = error.max(), np.average(error, weights=w)
+        supported[b] = error[size >= MIN_EFFECTIVE_SIZE].max(initial=-np.inf)
         median[b] = np.median(size)
     at_zero = np.abs(_duplicate_means(c - a, index, z, w))
     table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
-    large = table.effective_size >= min_effective_size
+    large = table.effective_size >= MIN_EFFECTIVE_SIZE
     return BandwidthCurve(
         gamma=grid,
         mlce=largest,
@@ -138,7 +125,6 @@ def bandwidth_curve(
         mlce_supported_infinity=(
             float(np.abs(table.gap[large]).max()) if large.any() else float("nan")
         ),
-        min_effective_size=min_effective_size,
     )
 
 
@@ -155,22 +141,14 @@ class BandwidthSpread:
 def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     """Mean and spread of the curves of many runs (Luo et al. 2022, appendix B).
 
-    Raises InputError if there is none, or ``gamma`` or ``min_effective_size`` differ.
+    Raises InputError if there is none, or ``gamma`` differs.
     """
-    if not curves:
-        raise InputError("'curves' must hold at least one curve; got none.")
-    first = curves[0]
-    settings: dict[str, Any] = {
-        "gamma": first.gamma,
-        "min_effective_size": first.min_effective_size,
-    }
-    for name, value in settings.items():
-        if any(not np.array_equal(getattr(curve, name), value) for curve in curves):
-            raise InputError(f"'curves' must share one {name!r}; got curves that do not.")
-    mean: dict[str, Any] = dict(settings)
-    sd: dict[str, Any] = dict(settings)
+    if not curves or any(not np.array_equal(curve.gamma, curves[0].gamma) for curve in curves):
+        raise InputError("'curves' must hold one curve or more, all of the same 'gamma'.")
+    mean: dict[str, Any] = {"gamma": curves[0].gamma}
+    sd = dict(mean)
     for item in dataclasses.fields(BandwidthCurve):
-        if item.name not in (*settings, "bounds"):
+        if item.name not in ("gamma", "bounds"):
             values = np.stack([np.asarray(getattr(curve, item.name)) for curve in curves])
             known = np.ma.masked_invalid(values)
             mean[item.name] = np.ma.filled(known.mean(axis=0), np.nan)[()]
@@ -219,15 +197,10 @@ class VectorCurve:
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
-        return pd.DataFrame(
-            {
-                "gamma": self.gamma,
-                "average": self.average,
-                "largest": self.largest,
-                "rows": self.supported.sum(axis=1),
-                "median_n_eff": self.median_effective_size,
-            }
-        )
+        names = ("gamma", "average", "largest")
+        table = pd.DataFrame({name: getattr(self, name) for name in names})
+        n_rows = self.supported.sum(axis=1)
+        return table.assign(rows=n_rows, median_n_eff=self.median_effective_size)
 
 
 def vector_curve(
@@ -294,11 +267,6 @@ class BandwidthSuggestion:
     at_edge: bool
     n_rows: int  #: Rows it was chosen on
 
-    @property
-    def negative_log_likelihood(self) -> Floats:
-        """``loss`` with the suggested number of bins, shape (g,)."""
-        return np.asarray(self.loss[self.tried_bins.index(self.n_bins)])
-
 
 def suggest_bandwidth(
     confidence: ArrayLike,
@@ -347,14 +315,6 @@ def suggest_bandwidth(
         gain_error=float(gain.std() / np.sqrt(len(c))),
         at_edge=bool(g in (0, len(grid) - 1)),
         n_rows=len(c),
-    )
-
-
-def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) -> bool:
-    """Whether some bin holds two rows, for every number of bins."""
-    c = as_confidence(confidence)
-    return all(
-        (np.bincount(confidence_bins(c, count, binning).assign(c)) > 1).any() for count in n_bins
     )
 
 

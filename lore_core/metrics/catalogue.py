@@ -4,7 +4,7 @@ A new metric is a function in its own module and one entry here. No numpy at imp
 command's help.
 """
 
-from lore_core.data.number_text import NATS, PERCENT, PLAIN, POINTS, Unit
+from lore_core.data.number_text import NATS, PERCENT, PLAIN, Unit
 from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
 
 MAX_GROUPWISE = "max group-wise MCE"
@@ -21,7 +21,6 @@ ACCURACY = Metric(
     explanation="Share of evaluation rows predicted right.",
     unit=PERCENT,
     direction="higher",
-    formula="confidence-bins",
     measure=lambda rows: rows.accuracy,
     interval=lambda rows: rows.accuracy_interval,
 )
@@ -31,7 +30,6 @@ MEAN_CONFIDENCE = Metric(
     explanation="Mean confidence of the evaluation rows.",
     unit=PERCENT,
     direction=None,
-    formula="confidence-bins",
     measure=RowMean(lambda rows: rows.confidence),
 )
 NLL = Metric(
@@ -59,7 +57,6 @@ ALCE_HELD_OUT = Metric(
     explanation="What of the ALCE is no noise: the mean gap of one half of the rows, each in the "
     "direction that its neighbours in the other half show. About 0 where every confidence is "
     "right.",
-    unit=POINTS,
     needs=("features",),
     formula="held-out-errors",
     measure=RowMean(lambda rows: rows.held_out_gap(local=True)),
@@ -70,7 +67,6 @@ ECE_HELD_OUT = Metric(
     explanation="What of the ECE is no noise: the mean gap of one half of the rows, each in the "
     "direction that its confidence bin shows in the other half. About 0 where every confidence is "
     "right.",
-    unit=POINTS,
     formula="held-out-errors",
     measure=RowMean(lambda rows: rows.held_out_gap(local=False)),
 )
@@ -78,7 +74,6 @@ MLCE_SUPPORTED = Metric(
     name="MLCE supported",
     label="supported MLCE",
     explanation="The largest local calibration error of the rows with enough effective neighbours.",
-    unit=POINTS,
     needs=("features",),
     formula="local-calibration-error",
     measure=lambda rows: rows.local_errors.supported_maximum(),
@@ -96,9 +91,7 @@ WORST_GROUP_GAP = Metric(
     name="max group gap",
     label="worst group's gap",
     explanation="The largest |confidence − accuracy| of a group, groups of few rows left out.",
-    unit=POINTS,
     needs=("groups",),
-    formula="confidence-bins",
     measure=lambda rows: float(rows.counted_gaps["gap"].abs().max()),
     interval=lambda rows: rows.largest_group_gap_interval,
 )
@@ -106,7 +99,6 @@ ALCE = Metric(
     name="ALCE",
     explanation="Average local calibration error: the mean over rows, each compared with its "
     "neighbours.",
-    unit=POINTS,
     needs=("features",),
     formula="local-calibration-error",
     measure=lambda rows: rows.local_errors.average,
@@ -124,23 +116,18 @@ ECE = Metric(
     name="ECE",
     explanation="Expected calibration error: mean |confidence − accuracy| over confidence bins, "
     "weighted by rows.",
-    unit=POINTS,
-    formula="confidence-bins",
     measure=lambda rows: rows.reliability.expected_calibration_error,
     chance="ece",
 )
 ECE_DEBIASED = Metric(
     name="ECE debiased",
     explanation="The ECE less what chance adds to it.",
-    unit=POINTS,
-    formula="confidence-bins",
     measure=lambda rows: rows.reliability.debiased_calibration_error,
     compared=False,
 )
 SMOOTH_ECE = Metric(
     name="smooth ECE",
     explanation="The calibration error after smoothing along the confidence, without bins.",
-    unit=POINTS,
     formula="smooth-ece",
     measure=lambda rows: rows.smooth_error,
     compared=False,
@@ -149,8 +136,6 @@ MCE = Metric(
     name="MCE",
     explanation="Maximum calibration error: the gap of the worst confidence bin, however few rows "
     "it holds: small ones make it large by noise.",
-    unit=POINTS,
-    formula="confidence-bins",
     measure=lambda rows: rows.reliability.maximum_calibration_error,
     chance="mce",
 )
@@ -159,16 +144,13 @@ WORST_CELL = Metric(
     label="worst cell's gap",
     explanation="The largest |confidence − accuracy| of a cell of group and confidence bin, cells "
     f"of fewer than {MIN_CELL_ROWS} rows left out.",
-    unit=POINTS,
     needs=("groups",),
-    formula="confidence-bins",
     measure=lambda rows: float(rows.cells["gap"].abs().max()),  # NaN without any
 )
 MLCE = Metric(
     name="MLCE",
     explanation="Maximum local calibration error: the largest of all rows, however few neighbours. "
     "Even a perfectly calibrated model shows a large one at small γ.",
-    unit=POINTS,
     needs=("features",),
     formula="local-calibration-error",
     measure=lambda rows: rows.local_errors.maximum,
@@ -187,9 +169,7 @@ WORST_GROUP_MCE = Metric(
     name=MAX_GROUPWISE,
     explanation="The MCE of the worst group, over cells of group and bin however few their rows: "
     "the paper's maximum, which chance makes large.",
-    unit=POINTS,
     needs=("groups",),
-    formula="confidence-bins",
     measure=lambda rows: rows.largest_group_error,
     unfiltered_maximum=True,
 )

@@ -47,8 +47,6 @@ class LossParts:
     grouping: Gain
     both: Gain  #: Their sum: what a better model gains on these features, at least
     n_rows: int
-    n_bins: int  #: Bins of confidence
-    n_cells: int  #: Their parts altogether
 
 
 def are_enough(outcome: Floats) -> bool:
@@ -83,7 +81,9 @@ def loss_parts(
     check_finite(h, "predicted")
     n = check_lengths(confidence=c, recalibrated=g, predicted=h)
     bins, cells = cells_of(c, h)
-    calibration = _calibration(c - a, a, bins)
+    size, mean, noise = _means(c - a, bins)
+    unit = _variance(a, bins) / n
+    calibration = _squares(n, size / n, mean, noise.dot(size / n), unit, 2 * float(unit @ unit))
     grouping = _grouping(g - a, a, bins, cells)
     return LossParts(
         score=float(np.mean((c - a) ** 2)),
@@ -91,8 +91,6 @@ def loss_parts(
         grouping=grouping.part(),
         both=calibration.plus(grouping).part(),
         n_rows=n,
-        n_bins=int(bins.max()) + 1,
-        n_cells=int(cells.max()) + 1,
     )
 
 
@@ -113,14 +111,13 @@ class _Squares:
 
     def plus(self, other: _Squares) -> _Squares:
         """Return the sum with one of independent noise."""
-        value = self.value + other.value
-        total = max(self.value, 0.0) + max(other.value, 0.0)
-        growth = (
-            (max(self.value, 0.0) * self.growth + max(other.value, 0.0) * other.growth) / total
-            if total
-            else max(self.growth, other.growth)
+        parts, growth = (
+            [max(self.value, 0.0), max(other.value, 0.0)],
+            max(self.growth, other.growth),
         )
-        return _Squares(value, self.constant + other.constant, growth)
+        if sum(parts):
+            growth = float(np.average([self.growth, other.growth], weights=parts))
+        return _Squares(self.value + other.value, self.constant + other.constant, growth)
 
     def part(self) -> Gain:
         """Return it with the θ for which (value − θ)² ≤ 1.96² (constant + growth θ)."""
@@ -128,14 +125,6 @@ class _Squares:
         middle = self.value + z * self.growth / 2
         half = np.sqrt(max(middle**2 - self.value**2 + z * self.constant, 0.0))
         return Gain(self.value, float(max(middle - half, 0.0)), float(max(middle + half, 0.0)))
-
-
-def _calibration(residual: Floats, a: Floats, bins: Ints) -> _Squares:
-    n = len(a)
-    size, mean, noise = _means(residual, bins)
-    unit = _variance(a, bins) / n
-    constant = 2 * float(unit @ unit)
-    return _squares(n, size / n, mean, noise.dot(size / n), unit, constant)
 
 
 def _grouping(residual: Floats, a: Floats, bins: Ints, cells: Ints) -> _Squares:
@@ -212,7 +201,6 @@ class RewardParts:
     recalibrated: Gain  #: The curve learnt on other rows, over the confidence
     improved: Gain  #: The model learnt on other rows, over that curve
     both: Gain  #: That model over the confidence
-    n_rows: int
 
 
 def reward_parts(
@@ -239,7 +227,7 @@ def reward_parts(
     """
     c, a = as_rows(confidence, outcome)
     g, f = as_confidence(recalibrated, "recalibrated"), as_confidence(improved, "improved")
-    n = check_lengths(confidence=c, recalibrated=g, improved=f)
+    check_lengths(confidence=c, recalibrated=g, improved=f)
     if not (np.isfinite(ratio) and ratio >= 1):
         raise InputError(f"'ratio' must be finite and at least 1 (w ≥ u); got {ratio:g}.")
     t = 1 - 1 / ratio
@@ -262,7 +250,6 @@ def reward_parts(
         recalibrated=gain("g", "c"),
         improved=gain("f", "g"),
         both=gain("f", "c"),
-        n_rows=n,
     )
 
 

@@ -96,14 +96,12 @@ class ReliabilityTable:
         )
 
 
-def wilson_interval(
-    successes: ArrayLike, count: ArrayLike, *, z: float = NORMAL_95
-) -> tuple[Floats, Floats]:
-    """Wilson's score interval of a share (JASA 1927): its low and high ends.
+def wilson_interval(successes: ArrayLike, count: ArrayLike) -> tuple[Floats, Floats]:
+    """Wilson's 95 % score interval of a share (JASA 1927): its low and high ends.
 
-    ``successes`` of ``count`` trials; NaN where there are none. ``z``: normal quantile, by default
-    of 95 %.
+    ``successes`` of ``count`` trials; NaN where there are none.
     """
+    z = NORMAL_95
     k = np.asarray(successes, dtype=np.float64)
     n = np.where(np.asarray(count) > 0, np.asarray(count, dtype=np.float64), np.nan)
     share = k / n

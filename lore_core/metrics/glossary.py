@@ -5,10 +5,6 @@ from lore_core.metrics.catalogue import CATALOGUE
 HOLM, COCHRAN, FISHER = "Holm", "Cochran's Q", "Fisher's exact test"
 
 
-def _metrics(*names: str) -> dict[str, str]:
-    return {CATALOGUE[name].words: CATALOGUE[name].explanation for name in names}
-
-
 #: In the order of reading.
 GLOSSARY: dict[str, str] = {
     "confidence": "The probability of the class the model predicts, or of the class that is the "
@@ -29,17 +25,13 @@ GLOSSARY: dict[str, str] = {
     "towards ∞ all rows of a confidence bin count alike.",
     "effective neighbours, n_eff": "How many rows of equal weight a local error is worth. Below 10 "
     "it is no evidence, and nothing is drawn.",
-    **_metrics(
-        "NLL",
-        "Brier",
-        "ALCE held out",
-        "ECE held out",
-        "MLCE supported",
-        "ALCE",
-        "ECE",
-        "MCE",
-        "MLCE",
-    ),
+    **{
+        CATALOGUE[name].words: CATALOGUE[name].explanation
+        for name in (
+            *("NLL", "Brier", "ALCE held out", "ECE held out", "MLCE supported"),
+            *("ALCE", "ECE", "MCE", "MLCE"),
+        )
+    },
     "95 % CI": "Confidence interval of the true number: of 100 such intervals about 95 hold "
     "theirs. Noise adds to a calibration error as observed; its estimate and interval are of the "
     "true one. Shares have Wilson's, which stays within 0 and 100 %; groups exact ones that hold "
@@ -49,8 +41,6 @@ GLOSSARY: dict[str, str] = {
     "them is rare.",
     COCHRAN: "A test whether parts of a column have the same gap, given how sure each is.",
     FISHER: "A test whether a value is more frequent among some rows than among others.",
-    "Benjamini–Yekutieli": "An adjustment of p-values of many tests that depend on each other, so "
-    "that few of those called significant are false.",
     "leave-one-out": "Each row's outcome is predicted from the other rows without itself.",
     "LoRe": "Local recalibration: the confidence of a row becomes the weighted accuracy of the "
     "calibration rows near it.",

@@ -7,29 +7,19 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, MapArray, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
-from lore_core.data.validation import (
-    InputError,
-    Points,
-    as_coordinates,
-    as_placed_rows,
-    check_lengths,
-    check_positive,
-)
-from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import KernelMeans, laplacian_means, laplacian_sums
-from lore_core.kernel_sums.api import means_by_bandwidth
-from lore_core.kernel_sums.compute import INEXACT_MASS
+from lore_core.data.weights import as_weights, chosen_weights
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
 
 if TYPE_CHECKING:  # shipped files come without pandas
     from lore_core.data.dataset import Dataset
@@ -46,7 +36,7 @@ VECTOR_COUNTS_ALIKE = (
 class LocalErrors:
     """Everything known about each row's neighbourhood at one bandwidth."""
 
-    #: (n,); SLCE in [−1, 1]; positive = overconfident; NaN without a neighbour (``exclude_self``).
+    #: (n,); SLCE in [−1, 1]; positive = overconfident.
     signed: Floats
     accuracy: Floats  #: (n,); kernel mean of the outcome
     mass: Floats  #: (n,); kernel mass Σk, of weighted rows Σwk
@@ -76,21 +66,21 @@ class LocalErrors:
     @property
     def maximum(self) -> float:
         """MLCE."""
-        return float(np.nanmax(self.absolute))
+        return float(self.absolute.max())
 
     def supported(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> Mask:
-        """Mask of the rows with n_eff ≥ ``min_effective_size`` and an error, shape (n,)."""
-        return np.asarray((self.effective_size >= min_effective_size) & np.isfinite(self.signed))
+        """Mask of the rows with n_eff ≥ ``min_effective_size``, shape (n,)."""
+        return np.asarray(self.effective_size >= min_effective_size)
 
-    def supported_maximum(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> float:
-        """MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none."""
-        error = self.absolute[self.supported(min_effective_size)]
+    def supported_maximum(self) -> float:
+        """MLCE over the rows with ten effective neighbours or more; NaN where there is none."""
+        error = self.absolute[self.supported()]
         return float(error.max()) if len(error) else float("nan")
 
     @property
     def average(self) -> float:
         """ALCE."""
-        return known_mean(self.absolute, self.weights)
+        return float(np.average(self.absolute, weights=self.weights))
 
 
 def describe_gaps(
@@ -121,14 +111,6 @@ def describe_gaps(
     )
 
 
-def known_mean(values: Floats, weights: Floats | None = None) -> float:
-    """Return the mean of the values that are known (no NaN), by their weights."""
-    if weights is None:
-        return float(np.nanmean(values))
-    known = np.isfinite(values)
-    return float(np.average(values[known], weights=weights[known]))
-
-
 @overload
 def scaled_bandwidth(gamma: float, n_dimensions: int) -> float: ...
 @overload
@@ -137,7 +119,7 @@ def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats
     """Return d·γ, the divisor of the L1 distance; on overflow the largest number."""
     if isinstance(gamma, np.ndarray):
         return np.array([scaled_bandwidth(float(one), n_dimensions) for one in np.ravel(gamma)])
-    return min(check_positive(gamma, "gamma") * n_dimensions, sys.float_info.max)
+    return min(validation.check_positive(gamma, "gamma") * n_dimensions, sys.float_info.max)
 
 
 def kernel_progress(progress: Progress | None) -> Callable[[float], object] | None:
@@ -148,12 +130,11 @@ def kernel_progress(progress: Progress | None) -> Callable[[float], object] | No
 def local_errors(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
-    exclude_self: bool = False,
     weights: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> LocalErrors:
@@ -169,8 +150,6 @@ def local_errors(
         γ > 0, in units of the embedding's scale.
     n_bins, binning
         Confidence bins; ``"equal-width"`` or ``"equal-mass"``.
-    exclude_self : bool
-        Leave each row out of its own mean (the paper keeps it in).
     weights : array-like of shape (n,), optional
         Above 0; k_γ(z_i, z_j) is multiplied by w_j. Equal-mass bins ignore them.
     progress : callable, optional
@@ -182,7 +161,7 @@ def local_errors(
     i's confidence bin and k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)): Luo et al. 2022, eq. 4 before the
     absolute value.
     """
-    c, a, z = as_placed_rows(confidence, outcome, embedding)
+    c, a, z = validation.as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
     w = as_weights(weights, len(c))
@@ -193,76 +172,17 @@ def local_errors(
         w,
         bandwidth=scaled_bandwidth(gamma, z.shape[1]),
         target_groups=index,
-        exclude_self=exclude_self,
         progress=kernel_progress(progress),
     )
-    return _as_local_errors(means, index, bins, gamma, w)
-
-
-def local_errors_and_half(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    embedding: Points,
-    some: Mask,
-    *,
-    gamma: float,
-    n_bins: int,
-    binning: Binning,
-) -> tuple[LocalErrors, KernelMeans]:
-    """Return :func:`local_errors`, and means of c − a over ``some`` rows, which all count alike.
-
-    In three fifths of the time of two sweeps. Means are NaN where none is in a row's bin.
-    """
-    c, a, z = as_placed_rows(confidence, outcome, embedding)
-    bins = confidence_bins(c, n_bins, binning)
-    index, inside, h = bins.assign(c), some.astype(np.float64), scaled_bandwidth(gamma, z.shape[1])
-    sums = means_by_bandwidth(
-        z,
-        None,
-        np.column_stack([c - a, a, (c - a) * inside, inside]),
-        bandwidth=np.array([h, h / 2]),
-        effective_size=False,
-        first=[0, 3],  # at h/2, which gives squares of kernels, only masses are wanted
-        target_groups=index,
-    )
-    (_, means), (_, halves) = sorted(sums, key=itemgetter(0))
-    # (A row is a source of its own, so that no mass of all is below 1.)
-    size = means.mass * (means.mass / halves.mass)
-    mass, half = means.mass * means.mean[:, 3], halves.mass * halves.mean[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean, own_size = means.mean[:, 2] / means.mean[:, 3], mass * (mass / half)
-    has_any = np.bincount(index, inside)[index] > 0
-    own_size[~has_any] = 0.0
-    far = np.flatnonzero(has_any & (half < INEXACT_MASS))
-    if len(far):
-        groups: dict[str, Any] = {"target_groups": index[far], "source_groups": index[some]}
-        exactly = laplacian_means(z[far], z[some], (c - a)[some], bandwidth=h, **groups)
-        mean[far], own_size[far] = exactly.mean, exactly.effective_size
-    of_all = KernelMeans(means.mean[:, :2], means.mass, size)
-    local = _as_local_errors(of_all, index, bins, gamma, None)
-    return local, KernelMeans(mean, mass, own_size)
-
-
-def _as_local_errors(
-    means: KernelMeans, index: Ints, bins: ConfidenceBins, gamma: float, weights: Floats | None
-) -> LocalErrors:
     signed, accuracy = means.mean.T
-    return LocalErrors(
-        signed=signed,
-        accuracy=accuracy,
-        mass=means.mass,
-        effective_size=means.effective_size,
-        bin_index=index,
-        bins=bins,
-        gamma=float(gamma),
-        weights=weights,
-    )
+    size = means.effective_size
+    return LocalErrors(signed, accuracy, means.mass, size, index, bins, float(gamma), w)
 
 
 def local_calibration_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
@@ -273,7 +193,8 @@ def local_calibration_error(
 ) -> Floats:
     """LCE of every row (Luo et al. 2022, eq. 4), or SLCE with ``signed=True``.
 
-    See :func:`local_errors` for the arguments.
+    See :func:`local_errors` for the arguments; ``exclude_self`` leaves each row out of its own mean
+    (the paper keeps it in), NaN where no other row is in its bin.
 
     Returns
     -------
@@ -287,7 +208,7 @@ def local_calibration_error(
     >>> local_calibration_error([0.9, 0.9], [1, 0], [[0.0], [0.0]], signed=True)
     array([0.4, 0.4])
     """
-    c, a, z = as_placed_rows(confidence, outcome, embedding)
+    c, a, z = validation.as_placed_rows(confidence, outcome, embedding)
     # Without what local_errors adds, in half its time.
     error = laplacian_means(
         z,
@@ -303,7 +224,7 @@ def local_calibration_error(
 
 
 def maximum_local_calibration_error(
-    confidence: ArrayLike, outcome: ArrayLike, embedding: Points, **options: Any
+    confidence: ArrayLike, outcome: ArrayLike, embedding: validation.Points, **options: Any
 ) -> float:
     """MLCE = max_i LCE(i) (Luo et al. 2022, eq. 5), in [0, 1].
 
@@ -315,14 +236,15 @@ def maximum_local_calibration_error(
 
 
 def average_local_calibration_error(
-    confidence: ArrayLike, outcome: ArrayLike, embedding: Points, **options: Any
+    confidence: ArrayLike, outcome: ArrayLike, embedding: validation.Points, **options: Any
 ) -> float:
     """ALCE = mean_i LCE(i), in [0, 1].
 
     ``options`` are those of :func:`local_calibration_error`.
     """
-    error = local_calibration_error(confidence, outcome, embedding, **options)
-    return known_mean(np.abs(error), as_weights(options.get("weights")))
+    error = np.abs(local_calibration_error(confidence, outcome, embedding, **options))
+    known, weights = np.isfinite(error), as_weights(options.get("weights"), len(error))
+    return float(np.average(error[known], weights=chosen_weights(weights, known)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +294,7 @@ def positive_root(squared: Any) -> Any:
 
 def vector_errors(
     dataset: Dataset,
-    embedding: Points,
+    embedding: validation.Points,
     *,
     gamma: float = GAMMA,
     n_bins: int = N_BINS,
@@ -410,16 +332,16 @@ def vector_errors(
 
 
 def vector_rows(
-    dataset: Dataset, embedding: Points, n_bins: int, binning: Binning
+    dataset: Dataset, embedding: validation.Points, n_bins: int, binning: Binning
 ) -> tuple[Floats, Floats, Ints]:
     """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,)."""
     if dataset.weights is not None:
-        raise InputError(
+        raise validation.InputError(
             f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
             'weights out (mapping={"weight": ""}, --column weight=).'
         )
-    z = as_coordinates(embedding)
-    check_lengths(dataset=dataset.labels, embedding=z)
+    z = validation.as_coordinates(embedding)
+    validation.check_lengths(dataset=dataset.labels, embedding=z)
     residual = dataset.probabilities.copy()
     residual[np.arange(len(residual)), dataset.labels] -= 1.0
     index = confidence_bins(dataset.confidence, n_bins, binning).assign(dataset.confidence)

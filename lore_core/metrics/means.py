@@ -1,4 +1,4 @@
-"""Intervals of means of rows, of several at once, and of draws."""
+"""Intervals of means of rows, of several at once, and of draws; Holm's p-values of many tests."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -109,3 +109,12 @@ def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[
     tail = (1 - check_share(level, "level")) / 2
     low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")
     return np.asarray(low), np.asarray(high)
+
+
+def holm(p_values: Floats) -> Floats:
+    """Adjust p-values after Holm: the smallest times their number, the next times one less."""
+    order = np.argsort(p_values, kind="stable")
+    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return adjusted

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +15,8 @@ from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
 from lore_core.data.weights import chosen_weights, linearised, weighed
-from lore_core.kernel_sums import KernelMeans, laplacian_means
-from lore_core.metrics.catalogue import COMPARED, MCE, MIN_CELL_ROWS, MLCE_SUPPORTED, WORST_CELL
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
     counted_groups,
@@ -27,13 +26,7 @@ from lore_core.metrics.global_metrics import (
     reliability_table,
     share_interval,
 )
-from lore_core.metrics.local_error import (
-    MIN_EFFECTIVE_SIZE,
-    LocalErrors,
-    local_errors,
-    local_errors_and_half,
-    scaled_bandwidth,
-)
+from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_bandwidth
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.metrics.without_bins import smooth_calibration_error
@@ -56,10 +49,9 @@ class Measured:
     groups: ArrayLike | None = None
     min_group_size: int = 1
     _by_row: dict[RowMean, Floats] = field(default_factory=dict, init=False, repr=False)
-    #: Results of kernel sums. (Before Python 3.12 a cached property locks all objects, and methods
-    #: are measured side by side.)
-    _local: list[LocalErrors] = field(default_factory=list, init=False, repr=False)
-    _half: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
+    #: Once they are known. (Before Python 3.12 a cached property locks all objects, and methods are
+    #: measured side by side.)
+    known_local: list[LocalErrors] = field(default_factory=list, repr=False)
 
     @cached_property
     def _target_rows(self) -> Target:
@@ -118,15 +110,26 @@ class Measured:
         )
 
     @property
+    def _coordinates(self) -> Floats:
+        if self.embedding is None:
+            raise InputError("'embedding' must be given for local errors; got none.")
+        return as_coordinates(self.embedding)
+
+    @property
     def local_errors(self) -> LocalErrors:
         """Local errors; needs an embedding."""
-        if not self._local:
-            self._sum()
-        return self._local[0]
-
-    def set_local_errors(self, local: LocalErrors) -> None:
-        """Set known local errors of these rows."""
-        self._local[:] = [local]
+        if not self.known_local:
+            local = local_errors(
+                self.confidence,
+                self.outcome,
+                self._coordinates,
+                gamma=self.gamma,
+                n_bins=self.n_bins,
+                binning=self.binning,
+                weights=self.weights,
+            )
+            self.known_local.append(local)
+        return self.known_local[0]
 
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
@@ -164,23 +167,16 @@ class Measured:
         return largest_group_error(self.of_groups, self.min_group_size)
 
     @cached_property
-    def cell_codes(self) -> tuple[NDArray[np.str_], Ints]:
-        """Names of groups; each row's number of group and bin, −1 where the group is too small."""
-        names, member = np.unique(self._group_names.astype(str), return_inverse=True)
-        large = np.bincount(member)[member] >= self.min_group_size
-        return names, np.where(large, member * self.reliability.bins.n_bins + self.bin_index, -1)
-
-    @cached_property
     def cells(self) -> pd.DataFrame:
         """``group, bin, rows, gap`` of the groups and cells that are large enough; needs groups."""
-        names, code = self.cell_codes
-        inside, n_bins = code >= 0, self.reliability.bins.n_bins
-        rows = self.confidence[inside], self.outcome[inside], code[inside]
-        weights = chosen_weights(self.weights, inside)
-        table = gap_table(*rows, len(names) * n_bins, weights)[["rows", "gap"]]
+        names, member = np.unique(self._group_names.astype(str), return_inverse=True)
+        n_bins = self.reliability.bins.n_bins
+        code, size = member * n_bins + self.bin_index, len(names) * n_bins
+        table = gap_table(self.confidence, self.outcome, code, size, self.weights)[["rows", "gap"]]
         table.insert(0, "group", np.repeat(names, n_bins))
         table.insert(1, "bin", np.tile(np.arange(n_bins), len(names)))
-        return table[table["rows"] >= MIN_CELL_ROWS]
+        large = np.repeat(np.bincount(member) >= self.min_group_size, n_bins)
+        return table[large & (table["rows"] >= MIN_CELL_ROWS)]
 
     @property
     def accuracy_interval(self) -> tuple[float, float]:
@@ -200,51 +196,27 @@ class Measured:
         inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
         return inside
 
-    @property
-    def half_means(self) -> KernelMeans:
-        """Kernel means of the gap at every row, over the rows that are not held out; cf. `S_γ`."""
-        if not self._half:
-            self._sum()
-        return self._half[0]
-
-    def _sum(self) -> None:
-        """Compute kernel sums, in one sweep where rows count alike."""
-        if self.embedding is None:
-            raise InputError("'embedding' must be given for local errors; got none.")
-        c, a, other_half = self.confidence, self.outcome, ~self.held_out
-        rows = c, a, self.embedding
-        options: dict[str, Any] = {
-            "gamma": self.gamma,
-            "n_bins": self.n_bins,
-            "binning": self.binning,
-        }
-        if self.weights is None and not self._local:
-            local, half = local_errors_and_half(*rows, other_half, **options)
-        else:
-            known = self._local or [local_errors(*rows, weights=self.weights, **options)]
-            z, local = as_coordinates(self.embedding), known[0]
-            half = laplacian_means(
-                z,
-                z[other_half],
-                (c - a)[other_half],
-                chosen_weights(self.weights, other_half),
-                bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
-                target_groups=self.bin_index,
-                source_groups=self.bin_index[other_half],
-            )
-        self._local[:], self._half[:] = [local], [half]
-
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""
-        gap, other_half = self.confidence - self.outcome, ~self.held_out
+        gap, other_half, index = self.confidence - self.outcome, ~self.held_out, self.bin_index
         if local:
-            direction = np.sign(np.nan_to_num(self.half_means.mean))
+            z = self._coordinates
+            direction = laplacian_means(
+                z,
+                z[other_half],
+                gap[other_half],
+                chosen_weights(self.weights, other_half),
+                bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
+                target_groups=index,
+                source_groups=index[other_half],
+                effective_size=False,
+            ).mean
         else:
-            index, size = self.bin_index, self.reliability.bins.n_bins
             counted = weighed(gap, self.weights)[other_half]
-            total = np.bincount(index[other_half], counted, minlength=size)
-            direction = np.sign(total)[index]
-        return np.where(other_half, np.nan, direction * gap)
+            n_bins = self.reliability.bins.n_bins
+            total = np.bincount(index[other_half], counted, minlength=n_bins)
+            direction = total.astype(np.float64)[index]
+        return np.where(other_half, np.nan, np.sign(np.nan_to_num(direction)) * gap)
 
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""
@@ -265,70 +237,3 @@ class Measured:
             },
             index=pd.RangeIndex(len(self.dataset)),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class WorstPart:
-    """A bin, a cell or a neighbourhood that sets a maximum among the rows it was looked for in."""
-
-    name: str  #: In words
-    held_out: Ints  #: Rows of the other half that lie in it, in order
-
-
-def worst_parts(rows: Measured) -> dict[str, WorstPart]:
-    """Find the worst bin, cell and neighbourhood on one half of the rows, by their metric.
-
-    Only those of ten (effective) rows or more in both halves count. Held-out rows of the
-    neighbourhood are the n_eff nearest in its bin.
-    """
-    bins, index = rows.reliability.bins, rows.bin_index
-    found: dict[str, WorstPart] = {}
-    if (worst := _worst_cell(rows, index)) is not None:
-        inside = rows.held_out & (index == worst)
-        found[MCE.name] = WorstPart(_words(rows, worst), np.flatnonzero(inside))
-    if rows.groups is not None:
-        names, cells = rows.cell_codes
-        if (worst := _worst_cell(rows, cells)) is not None:
-            group, in_bin = divmod(worst, bins.n_bins)
-            inside = rows.held_out & (cells == worst)
-            words = f"{names[group]}, {_words(rows, in_bin)}"
-            found[WORST_CELL.name] = WorstPart(words, np.flatnonzero(inside))
-    if rows.embedding is not None:
-        part = _worst_neighbourhood(rows, as_coordinates(rows.embedding))
-        found |= {} if part is None else {MLCE_SUPPORTED.name: part}
-    return found
-
-
-def _words(rows: Measured, in_bin: int) -> str:
-    return f"confidence {rows.reliability.bins.name(in_bin)}"
-
-
-def _worst_cell(rows: Measured, cells: Ints) -> int | None:
-    """Return the cell of the largest |gap| among rows that are not held out; −1 is no cell."""
-    other_half, own_half = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
-    size = int(cells.max(initial=0)) + 1
-    count, held = (np.bincount(cells[half], minlength=size) for half in (other_half, own_half))
-    weights = chosen_weights(rows.weights, other_half)
-    gap = weighed((rows.confidence - rows.outcome)[other_half], weights)
-    total = np.abs(np.bincount(cells[other_half], gap, minlength=size))
-    mass = np.bincount(cells[other_half], weights, minlength=size)
-    enough = np.minimum(count, held) >= MIN_CELL_ROWS
-    return (
-        int(np.argmax(np.where(enough, total / np.where(count > 0, mass, 1), -1.0)))
-        if enough.any()
-        else None
-    )
-
-
-def _worst_neighbourhood(rows: Measured, z: Floats) -> WorstPart | None:
-    size, index = rows.half_means.effective_size, rows.bin_index
-    held = np.bincount(index[rows.held_out], minlength=rows.reliability.bins.n_bins)[index]
-    enough = (size >= MIN_EFFECTIVE_SIZE) & (held >= size)
-    if not enough.any():
-        return None
-    middle = int(np.argmax(np.where(enough, np.abs(rows.half_means.mean), -1.0)))
-    others = np.flatnonzero(rows.held_out & (index == index[middle]))
-    far = np.abs(z[others] - z[middle]).sum(axis=1)
-    nearest = others[np.argsort(far, kind="stable")[: round(float(size[middle]))]]
-    words = f"around row {middle:,}, {_words(rows, int(index[middle]))}"
-    return WorstPart(words, np.sort(nearest))

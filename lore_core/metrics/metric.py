@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lore_core.data.number_text import Unit
+from lore_core.data.number_text import POINTS, Unit
 
 if TYPE_CHECKING:
     from lore_core.data.arrays import Floats
@@ -56,11 +56,11 @@ class Metric:
     name: str  #: Its column in tables and files
     label: str = ""  #: As headings say it; the name if empty
     explanation: str  #: One sentence, two at most
-    unit: Unit  #: With the number of digits
+    unit: Unit = POINTS  #: With the number of digits
     #: Which values are better; None where neither is.
     direction: Literal["lower", "higher"] | None = "lower"
     needs: tuple[Need, ...] = ()  #: What must be known besides confidences and outcomes
-    formula: str  #: Section of docs/method.md, by its anchor
+    formula: str = "confidence-bins"  #: Section of docs/method.md, by its anchor
     measure: Callable[[Measured], float]
     #: Ends of a 95 % interval that is neither simulated nor that of a :class:`RowMean`.
     interval: Callable[[Measured], tuple[float, float]] | None = None

@@ -58,17 +58,9 @@ class RewardCurve:
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a ratio."""
-        return pd.DataFrame(
-            {
-                "ratio": self.ratio,
-                "threshold": 1 - 1 / self.ratio,
-                "reward": self.reward,
-                "answered": self.answered,
-                "gain": self.gain,
-                "gain_low": self.gain_low,
-                "gain_high": self.gain_high,
-            }
-        )
+        names = ("reward", "answered", "gain", "gain_low", "gain_high")
+        columns = {"ratio": self.ratio, "threshold": 1 - 1 / self.ratio}
+        return pd.DataFrame(columns | {name: getattr(self, name) for name in names})
 
 
 def reward_curve(

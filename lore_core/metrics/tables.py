@@ -25,9 +25,7 @@ def table_of_metrics(
 ) -> pd.DataFrame:
     """Return ``metric, value, unit``, ends, ``p_value, rows`` of every metric of one model.
 
-    Ends are ``low, high`` of 95 % ``intervals`` and the ``estimate`` they are around, or
-    ``at_least, at_most`` of ``bounds``; NaN where not known. Values are not multiplied by their
-    unit.
+    Ends: ``low, high, estimate`` of ``intervals`` or ``at_least, at_most`` of ``bounds``, or NaN.
     """
     ends = ("low", "high", "estimate") if bounds is None else ("at_least", "at_most")
     known = (intervals if bounds is None else bounds) or {}

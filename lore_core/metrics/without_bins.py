@@ -46,16 +46,9 @@ class IsotonicReliability:
     @property
     def sentence(self) -> str:
         """The three parts of the score, in words."""
-        lost, chance, discrimination, spread, score = (
-            decimal(value, 4)
-            for value in (
-                self.miscalibration,
-                self.chance_miscalibration,
-                self.discrimination,
-                self.uncertainty,
-                self.score,
-            )
-        )
+        parts = ("score", "uncertainty", "discrimination", "miscalibration")
+        score, spread, discrimination, lost = (decimal(getattr(self, part), 4) for part in parts)
+        chance = decimal(self.chance_miscalibration, 4)
         return (
             f"The squared error of the confidence, {score} a row, is {spread} (the outcome's own "
             f"uncertainty) − {discrimination} (discrimination: rows told apart) + {lost} "
@@ -174,9 +167,9 @@ def smooth_calibration_error(
     sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
     sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)
     waves = fft.dct(sums, type=2)
-    return float(optimize.brentq(lambda sigma: _smoothed(waves, sigma) - sigma, 0.0, 1.0))
 
+    def excess(sigma: float) -> float:
+        damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(_STEPS)))
+        return float(np.abs(fft.idct(damped, type=2)).sum()) - sigma
 
-def _smoothed(waves: Floats, sigma: float) -> float:
-    damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(_STEPS)))
-    return float(np.abs(fft.idct(damped, type=2)).sum())
+    return float(optimize.brentq(excess, 0.0, 1.0))

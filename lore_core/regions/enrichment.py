@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
-from scipy.special import rel_entr
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_lengths
-from lore_core.inference.significance import holm
 from lore_core.metrics.global_metrics import NORMAL_95
-from lore_core.regions.subgroups.slices import Condition, conditions_of
+from lore_core.metrics.means import holm
+from lore_core.regions.subgroups.candidates import Condition, conditions_of
 from lore_core.regions.variables.attributes import (
     PAIR,
     PREDICTED,
@@ -87,13 +86,15 @@ def _enriched(
         parts += [(attribute, value) for value in values]
         counts.append(count)
     within, total = np.concatenate(counts, axis=1)
-    log_p = _log_p_values(within, total, n_inside, n_outside)
-    adjusted = holm(np.exp(log_p))
+    p = np.minimum(stats.hypergeom.sf(within - 1, n_inside + n_outside, total, n_inside), 1.0)
+    adjusted = holm(p)
     with np.errstate(divide="ignore", invalid="ignore"):
         share_in, share_out = within / n_inside, (total - within) / n_outside
         lift = share_in / share_out
+        # Where p is too small for a number, this orders them.
+        square = (share_in - share_out) ** 2 / (total * (n_inside + n_outside - total))
     over = np.flatnonzero(share_in > share_out)
-    order = over[np.lexsort((-share_in[over], log_p[over]))]
+    order = over[np.lexsort((-square[over], np.maximum(p, _SMALLEST)[over]))]
     of_number = [parts[k][0].name if parts[k][0].numeric else k for k in order]
     order = order[~pd.Series(of_number, dtype=object).duplicated().to_numpy(dtype=bool)]
     low, high = ratio_interval(within[order], n_inside, (total - within)[order], n_outside)
@@ -108,7 +109,7 @@ def _enriched(
             "lift": lift[order],
             "lift_low": low,
             "lift_high": high,
-            "p_value": np.exp(log_p[order]),
+            "p_value": p[order],
             "p_adjusted": adjusted[order],
         }
     )
@@ -119,10 +120,9 @@ def _enriched(
 def region_label(inside: Mask, coded: Sequence[Attribute]) -> tuple[Predicate, ...]:
     """Return what more than half of some rows hold, significantly more often than the others.
 
-    ``inside`` (n,): the rows. ``coded``: columns of all n rows. First a value, or two of one column
-    together: of the predicted class, else of another column, else words; then what images measure,
-    if it is low or high. Features only where there is nothing else. Empty where nothing sets the
-    rows apart; see :func:`composition` for the test.
+    ``coded``: columns of all rows. First a value, or two of one column together: of the predicted
+    class, else of another column, else words; then brightness, if it is low or high. Features only
+    where there is nothing else. Empty where nothing sets the rows apart.
     """
     frame, parts = _enriched(coded, inside, np.ones(len(inside), dtype=bool))
     least = np.where(frame["attribute"] == WORDS, _MIN_WORD_LIFT, _MIN_LIFT)
@@ -213,7 +213,9 @@ def describe_composition(frame: pd.DataFrame) -> str:
                 if parts
                 else f"{inside} of these rows, {outside} of the others"
             )
-            text = f"{_called(str(row['attribute']), str(row['value']))} ({shares})"
+            name, value = row["attribute"], row["value"]
+            start = {PREDICTED: "predicted ", WORDS: ""}.get(name, f"{name} ")
+            text = f"{start}{value} ({shares})"
             parts.append(text if k else f"{how} {text}")
     return ", ".join(parts)
 
@@ -233,24 +235,17 @@ def ratio_interval(
     a, m, b, n = np.broadcast_arrays(
         *(np.asarray(part, dtype=np.float64) for part in (k1, n1, k2, n2))
     )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = np.log((a + 0.5) / (m + 0.5)) - np.log((b + 0.5) / (n + 0.5))
-        ratio = np.log(a / m) - np.log(b / n)
-    start = np.where(np.isfinite(ratio), ratio, centre)
 
-    def search(sign: float) -> Floats:
-        near, far = start.copy(), np.full(start.shape, sign * _LARGEST_LOG)
+    def end(z: float) -> Floats:
+        """Return the ratio at which the score falls to ``z``."""
+        low, high = np.full(a.shape, -_LARGEST_LOG), np.full(a.shape, _LARGEST_LOG)
         for _ in range(_HALVINGS):
-            middle = (near + far) / 2
-            out = sign * _score(a, m, b, n, np.exp(middle)) < -NORMAL_95
-            far = np.where(out, middle, far)
-            near = np.where(out, near, middle)
-        return np.asarray(np.exp((near + far) / 2))
+            middle = (low + high) / 2
+            above = _score(a, m, b, n, np.exp(middle)) > z
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return np.asarray(np.exp((low + high) / 2))
 
-    low = np.where(a == 0, 0.0, search(-1.0))
-    high = np.where(b == 0, np.inf, search(1.0))
-    nothing = (a == 0) & (b == 0)
-    return np.where(nothing, 0.0, low), np.where(nothing, np.inf, high)
+    return np.where(a == 0, 0.0, end(NORMAL_95)), np.where(b == 0, np.inf, end(-NORMAL_95))
 
 
 def _score(a: Floats, m: Floats, b: Floats, n: Floats, theta: Floats) -> Floats:
@@ -267,38 +262,9 @@ def _score(a: Floats, m: Floats, b: Floats, n: Floats, theta: Floats) -> Floats:
     return np.asarray(np.nan_to_num(score, nan=0.0, posinf=np.inf, neginf=-np.inf))
 
 
-def _log_p_values(within: Ints, total: Ints, n_inside: int, n_outside: int) -> Floats:
-    """Log of P(as many or more inside) if the set were drawn at random, for each value."""
-    n = n_inside + n_outside
-    p = stats.hypergeom.sf(within - 1, n, total, n_inside)
-    exact = p > _SMALLEST
-    if exact.all():
-        return np.asarray(np.minimum(np.log(p), 0.0))
-    # Too small for a number: order these by their likelihood ratio.
-    share = total / n
-    inner, outer = within / n_inside, (total - within) / n_outside
-    likelihood = n_inside * _divergence(inner, share) + n_outside * _divergence(outer, share)
-    root = np.sign(inner - outer) * np.sqrt(np.maximum(2 * likelihood, 0.0))
-    thin = np.minimum(stats.norm.logsf(root), np.log(_SMALLEST))
-    return np.asarray(np.where(exact, np.log(np.where(exact, p, 1.0)), thin))
-
-
-def _divergence(p: Floats, q: Floats) -> Floats:
-    """Kullback–Leibler divergence of two shares, with 0 log 0 = 0."""
-    return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
-
-
 def _mask(values: ArrayLike, name: str, n: int) -> Mask:
     mask = np.asarray(values)
     if mask.dtype != np.bool_ or mask.ndim != 1:
         raise InputError(f"'{name}' must be a mask, one True or False a row; got {mask.dtype}.")
     check_lengths(**{name: mask, "dataset": range(n)})
     return mask
-
-
-def _called(attribute: str, value: str) -> str:
-    if attribute == PREDICTED:
-        return f"predicted {value}"
-    if attribute == WORDS:
-        return value
-    return f"{attribute} {value}"

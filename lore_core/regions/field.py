@@ -36,8 +36,8 @@ from lore_core.regions.rows import nearest_rows
 REACH = 0.035
 #: Width of the picture-level average of :func:`smoothed_field`, as a share of the map's width.
 SMOOTHING = 0.012
-#: Nodes of an outline along each side.
-_OUTLINE_NODES = 120
+#: Nodes along each side: of a field, and of an outline.
+_RESOLUTION, _OUTLINE_NODES = 200, 120
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def error_field(
     *,
     gamma: float = GAMMA,
     rows: Mask | None = None,
-    resolution: int = 200,
+    resolution: int = _RESOLUTION,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     only: Mask | None = None,
     weights: ArrayLike | None = None,
@@ -205,7 +205,7 @@ def smoothed_field(
     coordinates: Points,
     *,
     rows: Mask | None = None,
-    resolution: int = 200,
+    resolution: int = _RESOLUTION,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     only: Mask | None = None,
     weights: Ints | None = None,
@@ -310,7 +310,6 @@ class SumsLandscape:
         *,
         gamma: float = GAMMA,
         bin_index: int | None = None,
-        resolution: int = 200,
         progress: Progress | None = None,
     ) -> SumsLandscape:
         """Measure the cells, and in the plane the field between them.
@@ -321,7 +320,6 @@ class SumsLandscape:
         Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.least_gamma`, or no row has
         the bin.
         """
-        resolution = check_integer(resolution, "resolution", minimum=2)
         fine = sums.at_least_as_fine(gamma)
         values = fine.cell_values(gamma=gamma, progress=part_of(progress, 0.0, 0.7))
         made = cls(fine, bin_index, gamma, values, None)
@@ -334,15 +332,14 @@ class SumsLandscape:
                 values.mean_signed.value,
                 values.effective_size.value,
                 made.places,
-                resolution=resolution,
                 weights=made.counts,
             )
         else:
-            field = made._exact_field(bin_index, resolution, part_of(progress, 0.7, 1.0))
+            field = made._exact_field(bin_index, part_of(progress, 0.7, 1.0))
         return replace(made, field=field)
 
-    def _exact_field(self, bin_index: int, resolution: int, progress: Progress | None) -> Field:
-        grid = grid_of(self.places, self.chosen, resolution, scaled_bandwidth(self.gamma, 2))
+    def _exact_field(self, bin_index: int, progress: Progress | None) -> Field:
+        grid = grid_of(self.places, self.chosen, _RESOLUTION, scaled_bandwidth(self.gamma, 2))
         middle = self.sums.bins.edges[bin_index : bin_index + 2].sum() / 2
         nodes = self.sums.local_values(
             np.full(len(grid.nodes), middle), grid.nodes, gamma=self.gamma, progress=progress
@@ -351,7 +348,7 @@ class SumsLandscape:
         size = nodes.effective_size.value
         return field_at_nodes(grid, value, size, exact=True, bounds=(low, high))
 
-    def change_since(self, earlier: SumsLandscape, *, resolution: int = 200) -> tuple[Field, Mask]:
+    def change_since(self, earlier: SumsLandscape) -> tuple[Field, Mask]:
         """Return the local error minus that of earlier rows, and at which nodes it is certain.
 
         Each cell is compared with the earlier rows around its place in its confidence bin; nodes
@@ -367,8 +364,7 @@ class SumsLandscape:
         change = now.mean_signed.value - before.signed.value
         error = np.hypot(now.standard_error, before.standard_error)
         of_change, of_error = (
-            smoothed_field(part, size, self.places, resolution=resolution, weights=self.counts)
-            for part in (change, error)
+            smoothed_field(part, size, self.places, weights=self.counts) for part in (change, error)
         )
         return of_change, np.abs(of_change.signed) > NORMAL_95 * of_error.signed
 

@@ -46,26 +46,21 @@ class RegionRecalibration:
     @property
     def sentence(self) -> str:
         """Which rows were used for what, and what came of it, in plain words."""
-        text = (
-            f"Fitted on the {self.n_fitted:,} calibration rows inside, measured on the "
-            f"{self.n_measured:,} evaluation rows inside."
-        )
-        report = self.calibration
+        report, before = self.calibration, self.table.iloc[0]
         low, high = report.gap_low, report.gap_high
-        text += (
-            f" The calibration rows, which played no part in drawing the region, have a gap of "
-            f"{gap_words(report.gap, low, high)}"
-        )
-        before = self.table.iloc[0]
-        if (low > 0 and before["gap"] > 0) or (high < 0 and before["gap"] < 0):
-            text += ": they confirm it."
-        elif low <= 0 <= high:
-            text += ": they alone do not show an error."
-        else:
-            text += ": they disagree, so the region may be chance."
+        verdict = "they disagree, so the region may be chance"
+        if low <= 0 <= high:
+            verdict = "they alone do not show an error"
+        elif (low > 0) == (before["gap"] > 0):
+            verdict = "they confirm it"
         best = self.table.iloc[1:].sort_values("gap", key=abs).iloc[0]
-        text += f" {best['method']} takes the gap from {signed_points(before['gap'])} to "
-        return text + f"{gap_words(best['gap'])}."
+        return (
+            f"Fitted on the {self.n_fitted:,} calibration rows inside, measured on the "
+            f"{self.n_measured:,} evaluation rows inside. The calibration rows, which played no "
+            f"part in drawing the region, have a gap of {gap_words(report.gap, low, high)}: "
+            f"{verdict}. {best['method']} takes the gap from {signed_points(before['gap'])} to "
+            f"{gap_words(best['gap'])}."
+        )
 
 
 def recalibrate_region(

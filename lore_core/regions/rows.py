@@ -50,11 +50,9 @@ def worst_rows(
     n_rows: int = 50,
     min_effective_size: float = 0.0,
 ) -> Ints:
-    """Return the row numbers with the largest LCE, worst first.
+    """Return the row numbers with the largest LCE, worst first, ``n_rows`` at most.
 
-    ``within`` (n,): mask of the rows to look at. ``n_rows``: how many to return at most.
-    ``min_effective_size``: rows with a smaller n_eff are skipped: their error is mostly their own
-    outcome.
+    ``within`` (n,): mask of the rows to look at. Rows with a smaller n_eff are skipped.
     """
     candidates = errors.supported(min_effective_size)
     if within is not None:
@@ -67,10 +65,9 @@ def worst_rows(
 def telling_rows(
     confidence: Floats, outcome: Floats, rows: Ints, sign: int, *, n_rows: int = 6
 ) -> Ints:
-    """Return those of some rows that show their error best.
+    """Return those of some ``rows`` that show their error best, ``n_rows`` at most.
 
-    ``confidence, outcome`` (n,): of all rows. ``rows``: the rows meant. ``sign``: +1: the most
-    confident mistakes; −1: the least confident hits. ``n_rows``: how many at most.
+    ``sign``: +1: the most confident mistakes; −1: the least confident hits.
     """
     telling = rows[outcome[rows] == (0 if sign > 0 else 1)]
     order = np.argsort(-sign * confidence[telling], kind="stable")[:n_rows]
@@ -78,10 +75,7 @@ def telling_rows(
 
 
 def drawn_rows(within: Mask, always: Ints, n_rows: int) -> Ints:
-    """Choose which rows to draw, the same every time: ``always`` first, then a random sample.
-
-    ``within`` (n,): mask of the rows that could be drawn. ``n_rows``: how many at most.
-    """
+    """Choose rows ``within`` to draw, the same every time: ``always``, then a random sample."""
     others = within.copy()
     others[always] = False
     rest = np.flatnonzero(others)
@@ -223,7 +217,8 @@ def _meets(columns: dict[str, pd.Series], condition: str, n_rows: int) -> Mask:
             if not pd.api.types.is_numeric_dtype(each):
                 found |= _contain(each, condition)
         return found
-    if pd.api.types.is_numeric_dtype(column) and (bound := _number(parts[3])) is not None:
+    bound = float(pd.to_numeric(parts[3], errors="coerce"))
+    if pd.api.types.is_numeric_dtype(column) and not np.isnan(bound):
         compare = _COMPARISONS.get(parts[2], operator.eq)
         return np.asarray(compare(column.to_numpy(np.float64, na_value=np.nan), bound))
     return _contain(column, parts[3], whole=True)
@@ -237,13 +232,6 @@ def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
     fits = np.array([wanted == one if is_whole else wanted in one for one in text], dtype=bool)
     # A missing one has the code −1.
     return np.append(fits, False)[codes]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 #: Rows whose differences are held at once.
@@ -277,25 +265,19 @@ class RowEvidence:
     @property
     def sentence(self) -> str:
         """What the neighbours say, and how many of them say most of it."""
+        start = f"Row {self.row} has confidence {percent(self.confidence)}"
         if self.n_rows == 0:
-            return (
-                f"Row {self.row} has confidence {percent(self.confidence)}. No {self.source} row "
-                f"has a confidence of {self.bin_name} to compare with."
-            )
-        share = float(self.neighbours["cumulative"].iloc[-1])
-        text = (
-            f"LoRe would give {percent(self.accuracy)}"
-            if self.source == "calibration"
-            else f"its neighbours have mean confidence {percent(self.neighbour_confidence)} and "
-            f"accuracy {percent(self.accuracy)}"
-        )
-        shown = len(self.neighbours)
+            return f"{start}. No {self.source} row of confidence {self.bin_name} to compare with."
+        accuracy, shown = percent(self.accuracy), len(self.neighbours)
+        text = f"LoRe would give {accuracy}"
+        if self.source == "evaluation":
+            mean = percent(self.neighbour_confidence)
+            text = f"its neighbours have mean confidence {mean} and accuracy {accuracy}"
         listed = "This one row carries" if shown == 1 else f"These {shown} rows carry"
         return (
-            f"Row {self.row} has confidence {percent(self.confidence)}; {text}, from "
-            f"{self.n_rows:,} {self.source} rows of confidence {self.bin_name}, which weigh as "
-            f"much as {neighbours_words(self.effective_size)}. {listed} {share_words(share)} of "
-            "the weight."
+            f"{start}; {text}, from {self.n_rows:,} {self.source} rows of confidence "
+            f"{self.bin_name}, which weigh as much as {neighbours_words(self.effective_size)}. "
+            f"{listed} {share_words(float(self.neighbours['cumulative'].iloc[-1]))} of the weight."
         )
 
 

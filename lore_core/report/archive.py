@@ -33,10 +33,9 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def check_output_path(path: str | Path) -> Path:
-    """Return where to write, or say what is wrong with it before anything is computed.
+    """Return where to write: a ``.zip`` file, or a directory: new, empty or an earlier report.
 
-    ``path``: a ``.zip`` file, else a directory: new, empty, or an earlier report. Raises InputError
-    if it cannot be written, or something else would be lost.
+    Raises InputError if it cannot be written, or something else would be lost.
     """
     place = Path(path).expanduser()
     if not place.resolve().parent.is_dir():
@@ -46,7 +45,12 @@ def check_output_path(path: str | Path) -> Path:
             raise InputError(f"'{path}' must be the name of a ZIP file; it is a directory.")
         return place
     if place.is_dir():
-        if any(place.iterdir()) and not _is_report(place):
+        try:
+            content = json.loads((place / "config.json").read_text(encoding="utf-8"))
+            is_report = content["format"] == FORMAT
+        except (OSError, ValueError, LookupError, TypeError):
+            is_report = False
+        if any(place.iterdir()) and not is_report:
             raise InputError(
                 f"'{path}' must be a new or empty directory, or an earlier report; it holds other "
                 "files. Name another one, or a .zip file."
@@ -54,14 +58,6 @@ def check_output_path(path: str | Path) -> Path:
     elif place.exists():
         raise InputError(f"'{path}' must be a directory or end in .zip; it is another file.")
     return place
-
-
-def _is_report(place: Path) -> bool:
-    try:
-        content = json.loads((place / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:

@@ -7,19 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from lore_core import figures
 from lore_core.data.defaults import STORED_GAMMAS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding
-from lore_core.figures import (
-    Chart,
-    bandwidth_figure,
-    cdf_figure,
-    group_figure,
-    isotonic_figure,
-    reliability_figure,
-    reward_figure,
-)
 from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
 from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
@@ -43,20 +35,22 @@ PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
 LISTED = 8
 
 
-def report_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[str, Chart]:
+def report_charts(
+    findings: Findings, landscape: LandscapePicture | None
+) -> dict[str, figures.Chart]:
     """Show what was found as the dashboard does; charts by the name of their files."""
     summary, settings, result = findings.summary, findings.settings, findings.comparison
     rows, gamma = findings.view.rows, findings.view.gamma
     on = findings.view.map_name
     binned = f"{rows}, {findings.view.bins_in_words}"
-    charts: dict[str, Chart] = {
-        "reliability": reliability_figure(summary.reliability, rows=binned),
-        "reliability_isotonic": isotonic_figure(isotonic_of(findings.view), rows=rows),
+    charts: dict[str, figures.Chart] = {
+        "reliability": figures.reliability_figure(summary.reliability, rows=binned),
+        "reliability_isotonic": figures.isotonic_figure(isotonic_of(findings.view), rows=rows),
     }
     if summary.local is not None:
-        charts["local_error_distribution"] = cdf_figure(
+        charts["local_error_distribution"] = figures.cdf_figure(
             {"LCE": summary.local.absolute},
-            rows=rows_and_kernel(findings),
+            rows=f"{findings.view.rows}, {findings.view.kernel_in_words}",
             null=findings.chance,
             global_error=summary.reliability.expected_calibration_error,
         )
@@ -64,25 +58,25 @@ def report_charts(findings: Findings, landscape: LandscapePicture | None) -> dic
         charts["landscape"] = landscape
     if findings.curve is not None:
         null = None if findings.band is None else (on, findings.band)
-        charts["bandwidth"] = bandwidth_figure(
+        charts["bandwidth"] = figures.bandwidth_figure(
             {on: findings.curve}, rows=binned, gamma=gamma, null=null
         )
     if result is not None:
         for label in dict.fromkeys([next(iter(result.summaries)), result.ranking[0]]):
             name = "".join(c if c.isalnum() else "_" for c in label.lower())
             table, title = result.summaries[label].reliability, f"Reliability: {label}"
-            charts[f"reliability_after_{name}"] = reliability_figure(
+            charts[f"reliability_after_{name}"] = figures.reliability_figure(
                 table, rows=binned, title=title
             )
     if findings.method_curves:
-        charts["bandwidth_by_method"] = bandwidth_figure(
+        charts["bandwidth_by_method"] = figures.bandwidth_figure(
             findings.method_curves, rows=binned, gamma=gamma
         )
     if findings.group_reports:
         by = f"{findings.group_column}, {rows}"
-        charts["groups"] = group_figure(findings.group_reports, rows=by)
+        charts["groups"] = figures.group_figure(findings.group_reports, rows=by)
     ratio = settings.wrong_cost / settings.unsure_cost
-    charts["decisions"] = reward_figure(
+    charts["decisions"] = figures.reward_figure(
         findings.rewards,
         rows=rows,
         baseline=next(iter(findings.rewards)),
@@ -92,7 +86,7 @@ def report_charts(findings: Findings, landscape: LandscapePicture | None) -> dic
 
 
 def figure_files(
-    charts: Mapping[str, Chart], *, images: bool, progress: Progress | None = None
+    charts: Mapping[str, figures.Chart], *, images: bool, progress: Progress | None = None
 ) -> tuple[dict[str, bytes], str | None]:
     """Return figures as HTML that shares a script and (``images``) SVG; or why there is no SVG."""
     missing = why_no_static_images() if images else "Static images were not asked for."
@@ -113,7 +107,7 @@ def figure_files(
 
 
 def report_drawings(
-    findings: Findings, charts: Mapping[str, Chart], landscape: LandscapePicture | None
+    findings: Findings, charts: Mapping[str, figures.Chart], landscape: LandscapePicture | None
 ) -> dict[str, Drawing]:
     """Draw what the page shows for a narrow column; what could not be computed has no drawing.
 
@@ -128,16 +122,12 @@ def report_drawings(
     if result is not None:
         by = result.ranked_by
         frames = {"value": result.table, "low": result.low, "high": result.high}
-        known = {
-            name: frame[by.name]
-            for name, frame in frames.items()
-            if frame is not None and by.name in frame
-        }
-        values = pd.DataFrame(known, index=result.ranking, columns=list(frames))
+        known = {name: of.reindex(columns=[by.name])[by.name] for name, of in frames.items()}
+        values = pd.DataFrame(known).loc[result.ranking]
         made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
-        groups = group_figure({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
+        groups = figures.group_figure({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
         made["groups"] = drawing(groups)
     as_shown = [
         name for name in ("bandwidth", "bandwidth_by_method", "decisions") if name in charts
@@ -157,7 +147,7 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
         worst=scene.table(scene.worst),
         n_total=scene.n_rows,
         limit=shared_limit(scene.supported),
-        rows=rows_and_kernel(findings),
+        rows=f"{findings.view.rows}, {findings.view.kernel_in_words}",
         axes=scene.axes,
         found=outlines_of(findings.search, scene.points, LISTED),
         labels=scene.classes,
@@ -185,36 +175,14 @@ def live_landscape(
         errors = errors_of(at)
         for number, of_bin in fields.items():
             of_bin.append(field_of(at, errors, bin_index=number, on=on, resolution=RESOLUTION))
-    start = gammas.index(view.gamma)
-    return replace(
-        still,
-        layers=tuple(
-            Layer(
-                names[number],
-                tuple(of_bin),
-                _note(counts[number], names[number], of_bin[0]),
-                counts[number],
-            )
-            for number, of_bin in fields.items()
-        ),
-        gammas=gammas,
-        start=start,
-    )
-
-
-def rows_and_kernel(findings: Findings) -> str:
-    """Say which rows are shown and which of them are near each other."""
-    view = findings.view
-    return f"{view.rows}, {view.kernel_in_words}"
-
-
-def _note(n_rows: int, name: str, field: Field) -> str:
-    what = (
-        "each point shows the exact signed error there."
-        if field.exact
-        else "each point averages the local errors of the rows on it."
-    )
-    return f"{n_rows:,} evaluation rows, {name}; {what}"
+    layers = []
+    for number, of_bin in fields.items():
+        what = "averages the local errors of the rows on it"
+        if of_bin[0].exact:
+            what = "shows the exact signed error there"
+        note = f"{counts[number]:,} evaluation rows, {names[number]}; each point {what}."
+        layers.append(Layer(names[number], tuple(of_bin), note, counts[number]))
+    return replace(still, layers=tuple(layers), gammas=gammas, start=gammas.index(view.gamma))
 
 
 def _bins(table: ReliabilityTable) -> dict[int | None, str]:

@@ -4,7 +4,7 @@ import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from lore_core import __version__
@@ -22,6 +22,7 @@ from lore_core.report.archive import FORMAT, check_output_path, typed, write_bun
 from lore_core.report.findings import Comparing, Findings, ReportSettings, Source, examine
 from lore_core.report.tables import ABOUT_TABLES, table_files, tables
 from lore_core.view import SumsView, View
+from lore_core.view.methods import group_columns
 
 #: Of the numbers; what else is installed does not change them.
 _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
@@ -48,12 +49,10 @@ def configuration(
             "calibration_rows": 0 if calibration is None else len(calibration),
             "classes": list(dataset.class_names),
             "features": 0 if dataset.features is None else int(dataset.features.shape[1]),
-            "group_columns": []
-            if dataset.groups is None
-            else [str(name) for name in dataset.groups.columns],
+            "group_columns": group_columns(dataset),
         },
         "settings": {
-            "target": findings.target_option,
+            "target": target_option(findings.view),
             **findings.view.local,
             **asdict(findings.settings),
             "random_state": findings.view.seed,
@@ -74,7 +73,7 @@ def configuration(
         "versions": {
             "lore-lens": __version__,
             "python": platform.python_version(),
-            **{name: _version(name) for name in _VERSIONS},
+            **{name: version(name) for name in _VERSIONS},
         },
         "left_out": dict(findings.missing),
         "rerun": ["lore", "report", *(source.files or ("DATA",)), *options],
@@ -82,20 +81,18 @@ def configuration(
     }
 
 
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
-
-
 def map_option(view: View) -> str:
     """Name the map as the command line does: ``pca-2``, ``tsne-2``, ``identity``, ``none``."""
     return view.embedding.name.typed if view.is_local else "none"
 
 
+def target_option(view: View) -> str:
+    """Name the target as the command line does."""
+    return view.target_name.removeprefix("class ")
+
+
 def rerun_command(
-    view: View, settings: ReportSettings, *, target_name: str, source: Source, digest: str
+    view: View, settings: ReportSettings, *, source: Source, digest: str
 ) -> tuple[str, list[str]]:
     """Return the script that makes the report again (other data are refused), and its options."""
     looked_at = {
@@ -103,7 +100,7 @@ def rerun_command(
         "--gamma": view.gamma,
         "--bins": view.n_bins,
         "--binning": view.binning,
-        "--target": target_name,
+        "--target": target_option(view),
     }
     computed = {
         "--simulation-seed": view.seed,
@@ -116,30 +113,19 @@ def rerun_command(
         "--expect-data": digest,
     }
     options = [*typed(looked_at), *source.options, *typed(computed)]
-    return _script(source.files, options), options
-
-
-def _script(files: Sequence[str], options: Sequence[str]) -> str:
-    if files:
-        text = "# DATA may be left out where this is run in the directory of the first run."
-        default = f"[ $# -gt 0 ] || set -- {shlex.join(files)}"
-    else:
-        text = "# DATA: the file (or the calibration and the test file) the report was made from."
-        default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
-    return "\n".join(
-        [
-            "#!/bin/sh",
-            "# Makes this report again, with the same numbers, from the same data:",
-            "#     sh rerun.sh [DATA...]           writes the directory report-again",
-            "#     OUT=new.zip sh rerun.sh DATA    writes new.zip",
-            text,
-            "# Other data than those of the report are refused (--expect-data).",
-            "set -eu",
-            default,
-            f'exec lore report "$@" {shlex.join(options)} -o "${{OUT:-report-again}}"',
-            "",
-        ]
-    )
+    default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
+    if source.files:  # run in the directory of the first run
+        default = f"[ $# -gt 0 ] || set -- {shlex.join(source.files)}"
+    lines = [
+        "#!/bin/sh",
+        "# Makes this report again, with the same numbers, from the same data; others are refused:",
+        "#     sh rerun.sh [DATA...]           writes the directory report-again",
+        "#     OUT=new.zip sh rerun.sh DATA    writes new.zip",
+        "set -eu",
+        default,
+        f'exec lore report "$@" {shlex.join(options)} -o "${{OUT:-report-again}}"',
+    ]
+    return "\n".join([*lines, ""]), options
 
 
 def require_packages() -> None:
@@ -301,9 +287,7 @@ def report_files(
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
     digest = content_digest(view.dataset)
-    script, options = rerun_command(
-        view, settings, target_name=findings.target_option, source=source or Source(), digest=digest
-    )
+    script, options = rerun_command(view, settings, source=source or Source(), digest=digest)
     config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from lore_core.comparison.effects import compare_rewards
-from lore_core.comparison.groups import compare_groups
+from lore_core.comparison.effects import compare_groups, compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.comparison.summary import Summary
@@ -22,38 +21,10 @@ from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.recalibration import offered_recalibrators, standard_recalibrators
 from lore_core.regions import SavedSubgroup, SubgroupSearch, Verdict, identified
-from lore_core.view import View
-from lore_core.view.inference import (
-    chance_band_of,
-    chance_errors_of,
-    classes_of,
-    vector_chance_of,
-    vector_errors_of,
-)
-from lore_core.view.methods import (
-    Grouping,
-    comparison_of,
-    gains_of,
-    group_columns,
-    group_reports_of,
-    grouping_of,
-    recalibrators_of,
-    remaining_of,
-    simulating_of,
-    summary_of,
-)
-from lore_core.view.where import (
-    compositions_of,
-    curve_of,
-    overall_of,
-    ranking_of,
-    retraining_of,
-    subgroups_of,
-    verdict_of,
-)
+from lore_core.view import View, inference, methods, where
 
 #: Compares methods by their labels, with their intervals, also by groups; may tell its progress.
-Comparing = Callable[[list[str], Grouping | None, Progress | None], Comparison]
+Comparing = Callable[[list[str], methods.Grouping | None, Progress | None], Comparison]
 
 #: Groups whose intervals are simulated; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
@@ -113,7 +84,7 @@ class Findings:
     variables: pd.DataFrame = field(init=False)
     comparison: Comparison | None = None
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
-    grouping: Grouping | None = None
+    grouping: methods.Grouping | None = None
     group_table: pd.DataFrame | None = None
     group_reports: dict[str, pd.DataFrame] = field(default_factory=dict)
     rewards: dict[str, RewardCurve] = field(init=False)
@@ -140,11 +111,6 @@ class Findings:
         """Smaller groups do not set the maximum."""
         return 1 if self.grouping is None else self.grouping.min_group_size
 
-    @property
-    def target_option(self) -> str:
-        """The target as the command line names it."""
-        return self.view.target_name.removeprefix("class ")
-
 
 def examine(
     view: View,
@@ -159,7 +125,10 @@ def examine(
     ``saved``: subgroups whose names and notes are taken. Raises InputError if a setting names
     something the data do not have.
     """
-    grouping = _grouping(view, settings)
+    columns = methods.group_columns(view.dataset)
+    if settings.group_column is not None and settings.group_column not in columns:
+        raise InputError(f"'group_column' must be one of {columns}; got {settings.group_column!r}.")
+    grouping = methods.grouping_of(view.dataset, settings.group_column, settings.min_group_size)
     findings = Findings(view, settings, comparing, saved=saved, grouping=grouping)
     _ = view.target_rows  # raises for an unknown class
     if settings.methods == ():
@@ -180,13 +149,6 @@ def examine(
     return findings
 
 
-def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
-    columns = group_columns(view.dataset)
-    if settings.group_column is not None and settings.group_column not in columns:
-        raise InputError(f"'group_column' must be one of {columns}; got {settings.group_column!r}.")
-    return grouping_of(view.dataset, settings.group_column, settings.min_group_size)
-
-
 def _map(findings: Findings, progress: Progress | None) -> str | None:
     view, features = findings.view, findings.view.dataset.features
     if features is None or not view.is_local:
@@ -205,13 +167,13 @@ def _map(findings: Findings, progress: Progress | None) -> str | None:
 
 def _summary(findings: Findings, progress: Progress | None) -> None:
     draws = findings.settings.n_draws
-    findings.summary = summary_of(findings.view, n_draws=draws, progress=progress)
+    findings.summary = methods.summary_of(findings.view, n_draws=draws, progress=progress)
 
 
 def _chance(findings: Findings, progress: Progress | None) -> str | None:
     if not findings.view.is_local:
         return None
-    findings.chance = chance_errors_of(
+    findings.chance = inference.chance_errors_of(
         findings.view, n_draws=findings.settings.n_draws, progress=progress
     )
     if findings.chance is None and findings.settings.n_draws != 0:
@@ -221,22 +183,24 @@ def _chance(findings: Findings, progress: Progress | None) -> str | None:
 
 def _curve(findings: Findings, progress: Progress | None) -> None:
     if findings.view.is_local:
-        findings.curve = curve_of(findings.view)
-        findings.band = chance_band_of(
+        findings.curve = where.curve_of(findings.view)
+        findings.band = inference.chance_band_of(
             findings.view, n_draws=findings.settings.n_draws, progress=progress
         )
 
 
 def _subgroups(findings: Findings, progress: Progress | None) -> None:
-    search = subgroups_of(findings.view, progress=progress)
+    search = where.subgroups_of(findings.view, progress=progress)
     findings.search = identified(search, findings.view.evaluation, findings.saved)
-    findings.verdict = verdict_of(findings.view, findings.search)
-    found = None if findings.verdict.level == "good" else remaining_of(findings.view, progress)
+    findings.verdict = where.verdict_of(findings.view, findings.search)
+    found = (
+        None if findings.verdict.level == "good" else methods.remaining_of(findings.view, progress)
+    )
     if found is not None:
-        findings.remaining = found.sentence(overall_of(findings.view))
-    findings.compositions = compositions_of(findings.view, findings.search)
+        findings.remaining = found.sentence(where.overall_of(findings.view))
+    findings.compositions = where.compositions_of(findings.view, findings.search)
     if findings.search.subgroups:
-        findings.gains = gains_of(findings.view)
+        findings.gains = methods.gains_of(findings.view)
 
 
 def _vector(findings: Findings, progress: Progress | None) -> None:
@@ -246,14 +210,14 @@ def _vector(findings: Findings, progress: Progress | None) -> None:
     if view.dataset.weights is not None:
         findings.vector_sentence = VECTOR_COUNTS_ALIKE
         return
-    errors = vector_errors_of(view)
-    chance = vector_chance_of(view, errors, progress=progress)
-    findings.classes = classes_of(view, errors, chance)
+    errors = inference.vector_errors_of(view)
+    chance = inference.vector_chance_of(view, errors, progress=progress)
+    findings.classes = inference.classes_of(view, errors, chance)
     findings.vector_sentence = f"{chance.sentence} {describe_classes(findings.classes)}".strip()
 
 
 def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
-    findings.variables = ranking_of(findings.view)
+    findings.variables = where.ranking_of(findings.view)
 
 
 def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
@@ -263,28 +227,26 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             "calibration file, or split the rows."
         )
     view, draws = findings.view, findings.settings.n_draws
-    known = recalibrators_of(view)  # (without features only global ones)
+    known = methods.recalibrators_of(view)  # (without features only global ones)
     wanted = findings.settings.methods
     if wanted is None:
         wanted = tuple(method.label for method in standard_recalibrators())
-    methods = [known[name] for name in wanted if name in known]
-    if not methods:
+    chosen = [known[name] for name in wanted if name in known]
+    if not chosen:
         return "All recalibrators asked for need features, and these data have none."
     own = part_of(progress, 0.0, 0.9)
     if findings.comparing is not None:
-        names = [method.label for method in methods]
+        names = [method.label for method in chosen]
         findings.comparison = findings.comparing(names, findings.grouping, own)
     else:
         # Global metrics alone where local ones would take too long.
-        simulating = simulating_of(view, n_methods=len(methods))
-        if draws is not None:
-            simulating = {"n_draws": max(draws, N_SIMULATED) if draws else 0}
-        findings.comparison = comparison_of(
-            view, methods, simulating, grouping=findings.grouping, progress=own
+        simulating = methods.simulating_of(view, draws, n_methods=len(chosen))
+        findings.comparison = methods.comparison_of(
+            view, chosen, simulating, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
         findings.method_curves = {
-            label: curve_of(findings.view, confidence=item.confidence)
+            label: where.curve_of(findings.view, confidence=item.confidence)
             for label, item in findings.comparison.datasets.items()
         }
     return None
@@ -299,7 +261,7 @@ def _group_measures(findings: Findings, progress: Progress | None) -> str | None
     datasets = _datasets(findings)
     for position, (label, item) in enumerate(datasets.items()):
         tell(progress, position / len(datasets), label)
-        findings.group_reports |= group_reports_of(
+        findings.group_reports |= methods.group_reports_of(
             findings.view, {label: item}, groups, n_draws=N_SIMULATED if simulated else 0
         )
     findings.group_table = compare_groups(
@@ -324,7 +286,7 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     )
     view = findings.view
     if view.calibration is not None or view.dataset.weights is not None:
-        findings.retraining_sentence, findings.retraining, _ = retraining_of(
+        findings.retraining_sentence, findings.retraining, _ = where.retraining_of(
             view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost
         )
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -30,11 +31,8 @@ def model_card(
     """Return a piece of a model card in Markdown, as Hugging Face has them.
 
     ``table``: from :func:`~lore_core.comparison.tables.metric_table`. ``name``: of the model and
-    its data, which are one here. ``sentences``: the verdict and its evidence. ``shown``: the
-    metrics as a reader sees them. ``measured_on``: rows and settings.
-
-    The front matter is a ``model-index`` (https://github.com/huggingface/hub-docs, modelcard.md),
-    to be merged into that of the card. Text is quoted as JSON, which YAML reads.
+    its data. ``shown``: the metrics as a reader sees them. ``measured_on``: rows and settings. The
+    front matter is a ``model-index`` (https://github.com/huggingface/hub-docs, modelcard.md).
     """
     known = {
         str(row["metric"]): float(row["value"])
@@ -76,6 +74,4 @@ def _row(cells: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """Keep what data say from being read as Markdown or HTML."""
-    for sign in ("\\", "`", "*", "_", "[", "]", "<", ">", "|", "#", "$"):
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    return re.sub(r"([\\`*_\[\]<>|#$])", r"\\\1", text)

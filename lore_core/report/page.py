@@ -1,29 +1,31 @@
-"""index.html: the findings laid out section by section, in one file that needs no other."""
+"""index.html: the findings section by section, in one file; names in the data stay text."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_recalibration
 from lore_core.comparison.effects import about_predictions
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.tables import beyond_chance, metric_table
+from lore_core.data import number_text
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import with_points
 from lore_core.data.validation import InputError
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.style import method_color
 from lore_core.figures.svg import Drawing, page_rules, png_url
-from lore_core.metrics.catalogue import GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
+from lore_core.metrics.catalogue import CATALOGUE, GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
+from lore_core.metrics.glossary import GLOSSARY
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, describe_composition, telling_rows
 from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.verdict import generated_name
 from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
-from lore_core.report.rendering import missing, render
 from lore_core.shipping import describe
 from lore_core.view.where import subgroup_table
 
@@ -31,6 +33,44 @@ from lore_core.view.where import subgroup_table
 _GROUPS, _VARIABLES, _EXAMPLES = 30, 8, 6
 #: Pixels of an example's larger side at most.
 _LARGEST_SIDE = 64
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("lore_core.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    environment.filters |= {
+        "decimal": number_text.decimal,
+        "p_value": number_text.p_words,
+        "percent": number_text.percent,
+        "points": number_text.POINTS.text,
+        "share": number_text.share_words,
+        "signed_gap": number_text.signed_gap,
+        "signed_points": number_text.signed_points,
+        "thousands": "{:,.0f}".format,
+        "unbroken": lambda text: Markup(number_text.unbroken(text)),
+    }
+    environment.globals |= {"metrics": CATALOGUE, "words": GLOSSARY}
+    return environment
+
+
+def render(template: str, **content: object) -> Markup:
+    """Fill a template in ``templates/``; a name it uses that is left out is an error.
+
+    Text is escaped, unless it is Markup, such as what this returns.
+    """
+    return Markup(_environment().get_template(template).render(content))
+
+
+def missing(why: str) -> Markup:
+    """Say in plain text why there is nothing to show."""
+    return Markup('<p class="missing">{}</p>').format(why)
 
 
 def report_page(
@@ -205,7 +245,7 @@ def _landscape(
         "landscape.html",
         sentence=scene_of(findings, local, on).sentence,
         gamma=findings.view.gamma,
-        limit=with_points(landscape.scale.limit),
+        limit=number_text.with_points(landscape.scale.limit),
         kernel_map=embedding.description,
         drawn_map=None if on is embedding else on.label,
         has_outlines=bool(landscape.regions),
@@ -230,10 +270,19 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
     if result is None:
         return missing(findings.missing.get("recalibrators", ""))
     order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
-    parts = result.worst_parts
-    best = next((name for name in order if name != first), first)
     shown = [item for item in REPORT_TABLE if item.name in result.table]
-    paired = [item for item in shown if item.is_paired]
+    paired, apart = [item for item in shown if item.is_paired], result.differences
+
+    def difference(metric: Metric, method: str) -> tuple[float, float, float, str]:
+        value, low, high = (
+            float(apart[metric.name][x][method]) for x in ("difference", "low", "high")
+        )
+        return value, low, high, beyond_chance(low, high)
+
+    try:
+        saved = describe(result.recalibrators[order[0]].to_bytes()).sentence
+    except InputError:
+        saved = ""
     calibration, top_label = findings.view.dataset.calibration, findings.view.target == TOP_LABEL
     return render(
         "recalibrators.html",
@@ -244,7 +293,7 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
         names=result.names,
         about_predictions=about_predictions(result.most_probable),
         conclusion=conclude_recalibration(result, findings.search if top_label else None),
-        saved=_saved(result),
+        saved=saved,
         first=first,
         headings=[item.heading for item in shown],
         values={name: [(item, *_value(result, item, name)) for item in shown] for name in order},
@@ -256,12 +305,10 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
         min_group_size=findings.min_group_size,
         paired=paired,
         differences={
-            name: [(item, *_difference(result, item, name)) for item in paired]
+            name: [(item, *difference(item, name)) for item in paired]
             for name in order
             if name != first
         },
-        best=best,
-        parts=parts[parts["method"] == best].to_dict("records"),
         ranking=drawings["recalibrators"],
         curves=drawings.get("bandwidth_by_method"),
         colors=_method_colors(findings.method_curves),
@@ -274,19 +321,6 @@ def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, floa
         frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
     )
     return value, low, high
-
-
-def _difference(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float, str]:
-    found = result.differences[metric.name][["difference", "low", "high"]]
-    value, low, high = (float(end) for end in found.loc[method].to_numpy(float))
-    return value, low, high, beyond_chance(low, high)
-
-
-def _saved(result: Comparison) -> str:
-    try:
-        return describe(result.recalibrators[result.ranking[0]].to_bytes()).sentence
-    except InputError:
-        return ""
 
 
 def _method_colors(names: Iterable[str]) -> dict[str, str]:
@@ -316,22 +350,16 @@ def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     settings = findings.settings
     u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
-    methods = []
-    for name, item in findings.own_rewards.items():
-        reward, gain, low, high = (
-            float(of[0]) * u for of in (item.reward, item.gain, item.gain_low, item.gain_high)
-        )
-        methods.append(
-            {
-                "name": name,
-                "reward": reward,
-                "answered": item.answered[0],
-                "gain": gain,
-                "low": low,
-                "high": high,
-                "kind": beyond_chance(-high, -low),
-            }
-        )
+    numbers = {"reward": "reward", "gain": "gain", "low": "gain_low", "high": "gain_high"}
+    methods = [
+        {
+            "name": name,
+            "answered": item.answered[0],
+            "kind": beyond_chance(-item.gain_high[0], -item.gain_low[0]),
+            **{key: float(getattr(item, of)[0]) * u for key, of in numbers.items()},
+        }
+        for name, item in findings.own_rewards.items()
+    ]
     return render(
         "decisions.html",
         sentence=findings.reward_sentence,

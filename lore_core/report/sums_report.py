@@ -16,7 +16,7 @@ from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.field import SumsLandscape
 from lore_core.report.archive import FORMAT, typed
 from lore_core.report.charts import figure_files
-from lore_core.report.rendering import render
+from lore_core.report.page import render
 from lore_core.report.tables import table_files
 from lore_core.view import SumsView
 from lore_core.view.methods import metrics_of

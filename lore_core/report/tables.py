@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lore_core.comparison.tables import metric_table, stacked
 from lore_core.data.export_text import csv_text
 from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
-from lore_core.regions import SubgroupSearch
 from lore_core.regions.rows import row_table, worst_rows
 from lore_core.report.findings import Findings
 from lore_core.view.where import subgroup_table
@@ -31,7 +29,6 @@ ABOUT_TABLES = {
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",
     "recalibrators": "methods × metrics: value, unit, interval, paired difference, p, rows",
-    "worst_parts": "where maxima lie, found on half of the rows, before and after on the others",
     "recalibrated_reliability": "confidence bins after each method",
     "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
     "worst_group": "the worst group and the worst cells under every method",
@@ -69,7 +66,6 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     made["variables"] = findings.variables
     if findings.comparison is not None:
         made["recalibrators"] = findings.comparison.frame(findings.comparison.ranking)
-        made["worst_parts"] = findings.comparison.worst_parts
         summaries = findings.comparison.summaries.items()
         made["recalibrated_reliability"] = stacked(
             {label: item.reliability.frame() for label, item in summaries}
@@ -98,14 +94,6 @@ def table_files(name: str, frame: pd.DataFrame) -> dict[str, bytes]:
 
 def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.DataFrame]:
     return {label: curve.frame() for label, curve in curves.items()}
-
-
-def _first_subgroup(search: SubgroupSearch) -> NDArray[np.int64]:
-    """Return each row's number of the first subgroup that holds it, from 1; 0 for none."""
-    first = np.zeros(search.n_rows, dtype=np.int64)
-    for number in reversed(range(len(search.subgroups))):
-        first[search.mask(number)] = number + 1
-    return first
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -138,7 +126,10 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
             "n_eff": local.effective_size,
             "bin": local.bin_index,
         }
-    columns["subgroup"] = _first_subgroup(findings.search)
+    # Number of the first subgroup that holds a row, from 1; 0 for none.
+    columns["subgroup"] = np.zeros(len(dataset), dtype=np.int64)
+    for number in reversed(range(len(findings.search.subgroups))):
+        columns["subgroup"][findings.search.mask(number)] = number + 1
     if findings.drawn_on is not None:
         points = findings.view.points(on=findings.drawn_on)
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}

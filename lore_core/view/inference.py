@@ -10,20 +10,7 @@ from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.data.progress import Progress
-from lore_core.inference.simulation import (
-    NullBand,
-    NullErrors,
-    affordable_null_draws,
-    null_band,
-    null_errors,
-)
-from lore_core.inference.whole_vector import (
-    VectorBand,
-    VectorChance,
-    class_table,
-    vector_band,
-    vector_chance,
-)
+from lore_core.inference import simulation, whole_vector
 from lore_core.mergeable import LocalErrorSums, null_errors_of_sums
 from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.mergeable.cell_sums.sums import level_at
@@ -47,12 +34,11 @@ def chance_errors_of(
     bin_index: int | None = None,
     n_draws: int | None = None,
     progress: Progress | None = None,
-) -> NullErrors | None:
+) -> simulation.NullErrors | None:
     """Return all summaries at the view's γ if every confidence were right; None if not simulated.
 
     ``bin_index``: bin of the CDF; by default all rows. ``n_draws``: by default 200 (of sums 99), or
-    what takes some seconds, which may be none. Else like rows are drawn together, up to three
-    dimensions.
+    what takes some seconds, which may be none.
     """
     sums, n_draws = _sums_to_draw(view, n_draws)
     if not n_draws:
@@ -65,7 +51,9 @@ def chance_errors_of(
     if bin_index is not None:
         within = confidence_bins(c, **view.bins).assign(c) == bin_index
     weights = view.target_rows.weights
-    return null_errors(c, view.points(), **view.local, within=within, weights=weights, **drawing)
+    return simulation.null_errors(
+        c, view.points(), **view.local, within=within, weights=weights, **drawing
+    )
 
 
 def _sums_to_draw(view: View | SumsView, n_draws: int | None) -> tuple[LocalErrorSums | None, int]:
@@ -75,7 +63,7 @@ def _sums_to_draw(view: View | SumsView, n_draws: int | None) -> tuple[LocalErro
     c, points = view.target_rows.confidence, view.points()
     n_dimensions = points.shape[1]
     wanted = _DRAWS if n_draws is None else n_draws
-    affordable = affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
+    affordable = simulation.affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
     if affordable >= wanted or n_dimensions > 3 or view.target_rows.weights is not None:
         return None, affordable if n_draws is None else n_draws
     sums = LocalErrorSums.of(
@@ -86,26 +74,26 @@ def _sums_to_draw(view: View | SumsView, n_draws: int | None) -> tuple[LocalErro
         at_least_level=level_at(view.gamma, n_dimensions, FINE_ENOUGH_TO_DRAW),
     )
     if n_draws is None:
-        wanted = affordable_null_draws(len(sums.cells), n_dimensions, 1, wanted=wanted)
+        wanted = simulation.affordable_null_draws(len(sums.cells), n_dimensions, 1, wanted=wanted)
     return sums, wanted
 
 
 def affordable_band(view: View) -> int:
     """Return how many simulations of a whole curve take some seconds; 0 for none."""
     points = view.points()
-    return affordable_null_draws(len(points), points.shape[1], len(view.gammas))
+    return simulation.affordable_null_draws(len(points), points.shape[1], len(view.gammas))
 
 
 def chance_band_of(
     view: View | SumsView, *, n_draws: int | None = None, progress: Progress | None = None
-) -> NullBand | None:
+) -> simulation.NullBand | None:
     """Return MLCE and ALCE over γ if every confidence were right; None without simulations."""
     if isinstance(view, SumsView):
         return None
     n_draws = affordable_band(view) if n_draws is None else n_draws
     if not n_draws:
         return None
-    return null_band(
+    return simulation.null_band(
         view.target_rows.confidence,
         view.points(),
         view.gammas,
@@ -124,19 +112,19 @@ def vector_errors_of(view: View, progress: Progress | None = None) -> VectorErro
 
 def vector_chance_of(
     view: View, errors: VectorErrors | None = None, *, progress: Progress | None = None
-) -> VectorChance:
+) -> whole_vector.VectorChance:
     """Test the whole vector's local errors; ``errors``: where they are known."""
     errors = vector_errors_of(view) if errors is None else errors
-    return vector_chance(
+    return whole_vector.vector_chance(
         view.evaluation, view.points(), errors, random_state=view.seed, progress=progress
     )
 
 
 def classes_of(
-    view: View, errors: VectorErrors, chance: VectorChance | None = None
+    view: View, errors: VectorErrors, chance: whole_vector.VectorChance | None = None
 ) -> pd.DataFrame:
     """Return every class, the most wrong first, with what chance shows where that is known."""
-    return class_table(view.evaluation, errors, chance, **view.bins)
+    return whole_vector.class_table(view.evaluation, errors, chance, **view.bins)
 
 
 def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:
@@ -147,14 +135,14 @@ def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve
 
 def vector_band_of(
     view: View, *, n_draws: int | None = None, progress: Progress | None = None
-) -> VectorBand:
+) -> whole_vector.VectorBand:
     """Simulate :func:`vector_curve_of` for models whose every probability is right."""
     dataset, points = _curve_rows(view)
     if n_draws is None:
         enough = len(points) >= min(_ENOUGH_ROWS, len(view.evaluation))
         n_draws = _CURVES if enough else _FEW_CURVES
     curve = vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins)
-    return vector_band(
+    return whole_vector.vector_band(
         dataset, points, curve, n_draws=n_draws, random_state=view.seed, progress=progress
     )
 

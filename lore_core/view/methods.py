@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.comparison.groups import group_report
+from lore_core.comparison.effects import group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
@@ -71,8 +71,12 @@ def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None)
     return min(min_group_size or MIN_GROUP_SIZE, largest)
 
 
-def simulating_of(view: View, *, n_methods: int = 1, on: Embedding | None = None) -> dict[str, Any]:
-    """Return the intervals that can be waited for, as :func:`comparison_of` takes them."""
+def simulating_of(
+    view: View, n_draws: int | None = None, *, n_methods: int = 1, on: Embedding | None = None
+) -> dict[str, Any]:
+    """Return intervals as :func:`comparison_of` takes them: asked for, or short to wait for."""
+    if n_draws is not None:
+        return {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
     embedding = view.embedding if on is None and view.is_local else on
     dimensions = None if embedding is None else embedding.n_components
     return affordable_intervals(len(view.evaluation), dimensions, n_methods=n_methods)
@@ -86,9 +90,6 @@ def summary_of(
     progress: Progress | None = None,
 ) -> Summary:
     """Return every metric of the evaluation rows; ``n_draws``: 0 for no simulated intervals."""
-    simulating = simulating_of(view)
-    if n_draws is not None:
-        simulating = {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
     return summarize(
         view.evaluation,
         view.points_if_any,
@@ -97,7 +98,7 @@ def summary_of(
         local=errors,
         random_state=view.seed,
         progress=progress,
-        **simulating,
+        **simulating_of(view, n_draws),
     )
 
 
@@ -218,7 +219,10 @@ def remaining_of(view: View, progress: Progress | None = None) -> Remaining | No
         return None
     part = part_of(progress, 0.0, 0.5)
     tell(part, 0.0, "fitting a global method")
-    known = _some_of(view.calibration, view.seed)
+    known = view.calibration
+    if len(known) > _MOST_TRIED_ON:
+        chosen = np.random.default_rng(view.seed).permutation(len(known))[:_MOST_TRIED_ON]
+        known = known.rows(np.sort(chosen))
     fitted = _best_global(known, view.target, view.seed).fit(known)
     after = fitted.recalibrate(view.evaluation)
     halves = halves_of(after, target=view.target, random_state=view.seed)
@@ -232,13 +236,6 @@ def remaining_of(view: View, progress: Progress | None = None) -> Remaining | No
             view.points_if_any, gamma=view.gamma, progress=part_of(progress, 0.5, 1.0)
         ),
     )
-
-
-def _some_of(calibration: Dataset, seed: int) -> Dataset:
-    if len(calibration) <= _MOST_TRIED_ON:
-        return calibration
-    chosen = np.random.default_rng(seed).permutation(len(calibration))[:_MOST_TRIED_ON]
-    return calibration.rows(np.sort(chosen))
 
 
 def _best_global(calibration: Dataset, target: str | int, seed: int) -> Recalibrator:

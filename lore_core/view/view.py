@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,32 +28,13 @@ Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
 _MOST_ROWS_AT_EVERY_STEP = 300_000
 _IN_WORDS: dict[str | int, str] = {TOP_LABEL: TOP_LABEL, ALL_CLASSES: "all classes"}
 ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "seed")
+#: Arguments as the library's functions take them, by name.
+Options = dict[str, Any]
 
 
-class BinOptions(TypedDict):
-    """Confidence bins, as the library's functions take them."""
-
-    n_bins: int
-    binning: Binning
-
-
-class Scored(TypedDict):
-    """Confidences, outcomes and weights of rows, as the library's functions take them."""
-
-    confidence: Floats
-    outcome: Floats
-    weights: Floats | None
-
-
-def scored(rows: Dataset | Target) -> Scored:
-    """Return what rows are scored by."""
+def scored(rows: Dataset | Target) -> Options:
+    """Return confidences, outcomes and weights of rows."""
     return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
-
-
-class LocalOptions(BinOptions):
-    """Bandwidth and confidence bins, as the library's functions take them."""
-
-    gamma: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +87,7 @@ class View:
         return self.evaluation.target(self.target)
 
     @property
-    def scored(self) -> Scored:
+    def scored(self) -> Options:
         """What the evaluation rows are scored by."""
         return scored(self.target_rows)
 
@@ -155,12 +136,12 @@ class View:
         return self.points() if self.is_local else None
 
     @property
-    def bins(self) -> BinOptions:
+    def bins(self) -> Options:
         """Confidence bins, as the library's functions take them."""
         return {"n_bins": self.n_bins, "binning": self.binning}
 
     @property
-    def local(self) -> LocalOptions:
+    def local(self) -> Options:
         """Bandwidth and confidence bins, as the library's functions take them."""
         return {"gamma": self.gamma, **self.bins}
 

@@ -12,16 +12,11 @@ from lore_core.comparison.retraining import GainEstimate, retraining_frame
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of
+from lore_core.data.validation import InputError
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
-from lore_core.metrics.bandwidth import (
-    BandwidthCurve,
-    BandwidthSuggestion,
-    bandwidth_curve,
-    has_pairs,
-    suggest_bandwidth,
-)
+from lore_core.metrics import bandwidth
 from lore_core.metrics.gains import RewardParts
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
@@ -29,26 +24,14 @@ from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliabi
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
 from lore_core.regions.rows import RowEvidence, row_evidence, rows_like
+from lore_core.regions.subgroups import verdict
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Against, Overall, overall_gap
 from lore_core.regions.subgroups.saved import SavedSubgroup
-from lore_core.regions.subgroups.verdict import (
-    Verdict,
-    conclude,
-    describe_subgroup,
-    evidence_of as words_of_evidence,
-)
-from lore_core.regions.variables.attributes import (
-    attribute,
-    columns,
-    image_attributes,
-    rows_holding,
-    says_the_truth,
-    telling_attributes,
-)
+from lore_core.regions.variables import attributes
+from lore_core.regions.variables.attributes import word_attributes
 from lore_core.regions.variables.cutting import Attribute
 from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
-from lore_core.regions.variables.words import word_attributes
 from lore_core.view.methods import gains_of
 from lore_core.view.view import SumsView, View, scored
 
@@ -88,12 +71,12 @@ def curve_of(
     *,
     confidence: Floats | None = None,
     on: Embedding | None = None,
-) -> BandwidthCurve:
+) -> bandwidth.BandwidthCurve:
     """Return MLCE and ALCE over γ, by default of the target's confidence on the kernel's map."""
     if isinstance(view, SumsView):
         return bandwidth_curve_of_sums(view.sums, progress=part_of(progress, 0.8, 1.0))
     rows = view.target_rows if confidence is None else view.evaluation
-    return bandwidth_curve(
+    return bandwidth.bandwidth_curve(
         rows.confidence if confidence is None else confidence,
         rows.outcome,
         view.points(on=on),
@@ -104,20 +87,20 @@ def curve_of(
     )
 
 
-def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion | None:
+def suggestion_of(view: View, tried_bins: Sequence[int]) -> bandwidth.BandwidthSuggestion | None:
     """Return the γ and bins that predict calibration rows best; None where they are too few."""
     if view.calibration is None:
         return None
-    target_rows = view.calibration.target(view.target)
-    if not has_pairs(target_rows.confidence, tried_bins, view.binning):
+    try:
+        return bandwidth.suggest_bandwidth(
+            **scored(view.calibration.target(view.target)),
+            embedding=view.points(CALIBRATION),
+            gammas=view.gammas,
+            n_bins=tried_bins,
+            binning=view.binning,
+        )
+    except InputError:  # no bin holds two rows
         return None
-    return suggest_bandwidth(
-        **scored(target_rows),
-        embedding=view.points(CALIBRATION),
-        gammas=view.gammas,
-        n_bins=tried_bins,
-        binning=view.binning,
-    )
 
 
 def field_of(
@@ -167,10 +150,10 @@ def overall_of(view: View) -> Overall:
 
 def verdict_of(
     view: View, search: SubgroupSearch | None, *, overall: Overall | None = None
-) -> Verdict:
+) -> verdict.Verdict:
     """Say what the evaluation rows come to; ``search``: None if subgroups were not looked for."""
     overall = overall_of(view) if overall is None else overall
-    return conclude(overall, search, top_label=view.target == TOP_LABEL)
+    return verdict.conclude(overall, search, top_label=view.target == TOP_LABEL)
 
 
 def compositions_of(view: View, search: SubgroupSearch) -> dict[int, pd.DataFrame]:
@@ -188,9 +171,9 @@ def subgroup_table(
     """Return subgroups as a table, one row each, with a sentence about each."""
     top_label = view.target == TOP_LABEL
     return search.frame().assign(
-        sentence=[describe_subgroup(subgroup) for subgroup in search.subgroups],
+        sentence=[verdict.describe_subgroup(subgroup) for subgroup in search.subgroups],
         evidence=[
-            words_of_evidence(subgroup, search, top_label=top_label)
+            verdict.evidence_of(subgroup, search, top_label=top_label)
             for subgroup in search.subgroups
         ],
         retraining=[retraining_words(subgroup, known) for subgroup in search.subgroups],
@@ -237,7 +220,7 @@ def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
     if subgroup.conditions:
-        return rows_holding(subgroup.conditions, view.calibration)
+        return attributes.rows_holding(subgroup.conditions, view.calibration)
     inside = np.isin(np.arange(len(view.evaluation)), subgroup.rows)
     return rows_like(view.points(), inside, view.points(CALIBRATION))
 
@@ -278,23 +261,27 @@ def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
 
 def telling_of(view: View) -> list[Attribute]:
     """Columns and words of the evaluation rows that may describe a set of rows."""
-    known = telling_attributes(view.evaluation, target=view.target)
-    return [*known, *image_attributes(view.evaluation), *word_attributes(view.evaluation)]
+    known = attributes.telling_attributes(view.evaluation, target=view.target)
+    return [*known, *word_attributes(view.evaluation)]
 
 
 def along_of(view: View, name: str, n_parts: int) -> Along:
     """Gaps along one column of the evaluation rows."""
-    coded = attribute(view.evaluation, name, n_parts=n_parts)
+    coded = attributes.attribute(view.evaluation, name, n_parts=n_parts)
     curve = None
     if coded.numeric:
-        values = next(values for known, _, values in columns(view.evaluation) if known == name)
+        values = next(
+            values for known, _, values in attributes.columns(view.evaluation) if known == name
+        )
         if pd.api.types.is_numeric_dtype(values):
             curve = smooth_gap(**view.scored, values=values.to_numpy(np.float64))
     table = gap_along(**view.scored, values=coded)
-    return Along(table, curve, says_the_truth(view.evaluation, coded))
+    return Along(table, curve, attributes.says_the_truth(view.evaluation, coded))
 
 
 def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd.DataFrame:
     """Gaps on the combinations of two columns."""
-    one, two = (attribute(view.evaluation, name, n_parts=n_parts) for name in (across, up))
+    one, two = (
+        attributes.attribute(view.evaluation, name, n_parts=n_parts) for name in (across, up)
+    )
     return gap_grid(**view.scored, values_x=one, values_y=two, min_rows=min_rows)

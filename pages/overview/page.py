@@ -10,12 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 from lore_core import describe_maximum
 from lore_core.comparison.tables import metric_table
 from lore_core.data.number_text import unbroken
-from lore_core.inference import describe_bias
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
 from lore_core.metrics.tables import metric_columns
-from lore_core.regions.subgroups.overall import OVERALL_ALPHA
-from lore_core.regions.subgroups.verdict import SMALL
 from lore_core.view.methods import remaining_of
 from pages.shared import compute
 from pages.shared.cells import show_tile
@@ -58,9 +55,8 @@ overall = compute.overall(view)
 top = st.container(key="main_answer").empty()
 # Whether anything is wrong that a global method could correct or leave.
 found_any = search is not None and bool(search.subgroups)
-is_off = overall.p_value <= OVERALL_ALPHA and max(abs(overall.gap), overall.error) >= SMALL
 request = None
-if view.calibration is not None and search is not None and (is_off or found_any):
+if view.calibration is not None and search is not None and (overall.matters or found_any):
     request = compute.work(remaining_of, view)
 
 
@@ -112,10 +108,9 @@ def _metrics() -> None:
         type="tertiary",
         help="Every metric with its unit, 95 % interval, p-value and number of rows.",
     )
-    notes = [] if found.local is None else [describe_maximum(found.local, chance)]
-    notes.append(describe_bias(found.reliability, chance))
     st.caption(unbroken(f"n = {found.n_rows:,} evaluation rows. {ABOUT_INTERVALS}"))
-    st.caption(unbroken(" ".join(notes)))
+    if found.local is not None:
+        st.caption(unbroken(describe_maximum(found.local, chance)))
 
 
 def _how_sure() -> None:

@@ -197,7 +197,6 @@ show_tabs(
         "LCE distribution": _distributions,
         "Bandwidths": lambda: _curves(view, result, measure_map, measured_on),
         "All metrics": _all_metrics,
-        "Worst cells": lambda: results.worst_parts_table(result),
         "Fit": lambda: _fits(view, result, measured_on),
     },
 )

@@ -24,9 +24,9 @@ from lore_core.regions import Subgroup, class_positions
 from lore_core.view import View
 from lore_core.view.methods import Grouping
 from pages.shared import cells, compute
-from pages.shared.cells import TINTS, in_hundredths
+from pages.shared.cells import TINTS
 from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
-from pages.shared.controls import bin_control, in_session, linked, map_control, one_of
+from pages.shared.controls import bin_control, linked, map_control, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
@@ -260,38 +260,4 @@ def subgroups_table(result: Comparison, found: Sequence[Subgroup]) -> None:
     st.caption(
         "Gap in points with its 95 % CI, on held-out rows. Green: significantly nearer to zero "
         f"than {plain(nothing_done(methods[0]))}; amber: significantly further off."
-    )
-
-
-def worst_parts_table(result: Comparison) -> None:
-    """Show where the maxima lie before and after a method, on rows that did not choose them."""
-    table = result.worst_parts
-    methods = [name for name in result.ranking if name in set(table["method"])]
-    if not methods:
-        return
-    method = st.selectbox("After", methods, **in_session("worst_places_after"), width=300)
-    shown = table[table["method"] == method].drop(columns="method")
-    shown["metric"] = [catalogue.words_of(name) for name in shown["metric"]]
-
-    def tint(row: pd.Series) -> list[str]:
-        color = TINTS[{"nearer": "better", "further": "worse"}.get(row["change"], "")]
-        return [color if name == "after" else "" for name in row.index]
-
-    shown = in_hundredths(shown, "before", "after", "low", "high")
-    st.dataframe(
-        shown.style.apply(tint, axis=1),
-        hide_index=True,
-        height="content",
-        column_order=["metric", "worst", "where", "rows", "before", "after", "low", "high"],
-        column_config={
-            "metric": "maximum",
-            "rows": cells.count_column("held-out rows"),
-            "before": cells.points_column("gap before, points", signed=True),
-            **cells.with_interval("after", "gap after, points", low="low", high="high"),
-        },
-    )
-    st.caption(
-        "The worst bin, cell and neighbourhood before and after, found on one half of the rows "
-        "and measured on the other. Green: significantly nearer to zero; amber: significantly "
-        "further off; each row of the table by itself."
     )

@@ -376,14 +376,13 @@ def _table(result: RunsComparison, metrics: list[Metric]) -> None:
     def column(metric: Metric) -> pd.Series[str]:
         name = metric.name
         text = mean[name].map(metric.text) + " ± " + sd[name].map(metric.text)
-        if name in best.index and best.loc[name, "beyond_chance"]:
-            text.loc[str(best.loc[name, "method"])] += f" {_BEST}"
+        if name in best:
+            text.loc[best[name]] += f" {_BEST}"
         return text
 
     text = pd.DataFrame({metric.name: column(metric) for metric in metrics})
-    show_methods(
-        text, metrics, {name: (paired.low[name], paired.high[name]) for name in best.index}
-    )
+    errors = [metric.name for metric in metrics if metric.direction == "lower"]
+    show_methods(text, metrics, {name: (paired.low[name], paired.high[name]) for name in errors})
     st.caption(
         f"Mean ± standard deviation over runs. Green: significantly lower than "
         f"“{plain(result.methods[0])}”, amber: higher; {_BEST} significantly lower than all others."

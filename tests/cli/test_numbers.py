@@ -233,7 +233,6 @@ class TestCompare:
         apart = result.differences["Brier"].loc["LoRe"]
         assert long["difference_high"]["LoRe", "Brier"] == apart["high"]
         assert found["differences"]["Brier"]["LoRe"] == apart.to_dict()
-        assert found["worst_parts"] == result.worst_parts.to_dict(orient="records")
 
     def test_without_a_map_or_features_only_global_methods(
         self, run_json, capsys, file, dataset, tmp_path

@@ -4,7 +4,6 @@ from scipy import stats
 
 import lore_core as lore
 from lore_core.comparison import describe_rows
-from lore_core.comparison.effects import try_worst_parts
 from lore_core.inference import affordable_intervals
 from lore_core.inference.intervals import N_SIMULATED
 from lore_core.metrics import wilson_interval
@@ -80,27 +79,3 @@ def test_only_means_of_rows_have_paired_intervals(sample):
     ends = stats.t.interval(0.95, len(c) - 1, apart.mean(), stats.sem(apart))
     assert row[["difference_low", "difference_high"]].tolist() == pytest.approx(ends, abs=1e-3)
     assert row["p_value"] == pytest.approx(stats.ttest_1samp(apart, 0).pvalue, abs=0.02)
-
-
-def test_places_of_maxima_are_tried_on_rows_that_did_not_choose_them():
-    """One bin of 0.75 is right, one of 0.95 is never; a method says 0.5 there."""
-    c = np.repeat([0.75, 0.95], 40)
-    a = np.repeat([1, 0, 0], [30, 10, 40])
-    data = lore.Dataset(np.column_stack([c, 1 - c]), 1 - a)
-    after = data.with_confidence(np.where(c > 0.9, 0.5, c))
-    summaries = {
-        name: lore.summarize(item, groups=["one"] * 80, n_bins=10)
-        for name, item in (("as it is", data), ("half", after))
-    }
-    found = try_worst_parts(summaries, {"as it is": data, "half": after})
-    held = summaries["as it is"].worst_parts["MCE"].held_out
-    assert (held >= 40).all()
-    before = found[found["worst"] == "before"].set_index("metric")
-    assert list(before.index) == ["max cell gap", "MCE"]
-    assert before.loc["MCE", "where"] == "confidence 90–100 %"
-    assert before.loc["max cell gap", "where"] == "one, confidence 90–100 %"
-    _, high = wilson_interval(0, len(held))
-    for _, row in before.iterrows():
-        assert row[["rows", "before", "after"]].tolist() == pytest.approx([len(held), 0.95, 0.5])
-        assert row[["low", "high"]].tolist() == pytest.approx([0.5 - high, 0.5])
-        assert row["change"] == "nearer"

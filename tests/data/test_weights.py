@@ -172,7 +172,7 @@ def test_chance_is_drawn_with_the_weights():
     a = (rng.random(n) < c).astype(float)
     z = rng.normal(size=(n, 2))
     heavy, plain = (
-        null_errors(c, z, n_draws=60, weights=weights, random_state=1).expected("ece")
+        null_errors(c, z, n_draws=60, weights=weights, random_state=1).ece.mean()
         for weights in (w, None)
     )
     assert heavy > 2 * plain

@@ -162,13 +162,12 @@ OTHERWISE = {
     "confidence_difference": shipped_difference,
     "find_subgroups": lambda r: attrgetter("confidence", "accuracy")(lore.find_subgroups(r)),
     "from_estimator": from_classifier,
-    "local_significance": call(lore.local_significance, z, get=attrgetter("z")),
     "null_band": lambda r: (
         inference.null_band(r.confidence, r.features, [0.5], weights=r.weights, n_draws=9).alce
     ),
     "null_errors": lambda r: inference.null_errors(
         r.confidence, r.features, weights=r.weights, n_draws=9
-    ).expected("alce"),
+    ).alce.mean(),
     "overall_gap": call(regions.overall_gap, get=attrgetter("gap_p")),
     "rank_variables": lambda r: lore.rank_variables(r).select_dtypes("number"),
     "recalibrate_region": region_recalibrated,

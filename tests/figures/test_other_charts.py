@@ -35,7 +35,7 @@ def test_groups(grouped, metric):
     assert line.legendgroup == drawn.legendgroup != other.legendgroup
     assert len(chart.table) == 4
     assert drawn.marker.color[0] != other.marker.color[0]
-    report = group_report(*grouped, small=1000, n_draws=0)
+    report = group_report(*grouped, n_draws=0).assign(small=True)
     chart = group_figure({"No recalibration": report}, rows="rows")
     assert all("0.35" in color for color in chart.figure.data[1].marker.color)
 

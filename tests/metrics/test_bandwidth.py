@@ -45,7 +45,7 @@ def test_supported_mlce_passes_over_rows_that_stand_alone():
     # Two rows in one bin at distance ln 2 with γ = 1: k = 1/2. Outcomes 1 and 0; the other row is
     # also the whole rest of the bin, so p = (½·a' + a') / (½ + 1) = a': 0 and 1, clipped.
     best = lore.suggest_bandwidth([0.9, 0.9], [1, 0], [[0.0], [np.log(2)]], [1.0])
-    assert best.negative_log_likelihood[0] == pytest.approx(-np.log(1e-6))
+    assert best.loss[0, 0] == pytest.approx(-np.log(1e-6))
     with pytest.raises(lore.InputError, match="some confidence bin holds two rows"):
         lore.suggest_bandwidth([0.1, 0.9], [0, 1], [[0.0], [1.0]])
 
@@ -68,27 +68,24 @@ def test_suggestion_finds_the_size_of_a_planted_pattern():
 
 
 def test_mean_and_spread_over_runs():
-    # Two rows at one point: gaps −.05 and +.95 together, .45 for both; alone in the second run.
-    one = lore.bandwidth_curve(
-        [0.95, 0.95], [1, 0], [[0.0], [0.0]], [0.2, 5.0], min_effective_size=2
-    )
-    two = lore.bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0], min_effective_size=2)
+    # Twelve rows at one point: gaps −.05 and +.95 together, .45 for all; one in the second run.
+    one = lore.bandwidth_curve([0.95] * 12, [1, 0] * 6, [[0.0]] * 12, [0.2, 5.0])
+    two = lore.bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0])
     found = mean_bandwidth_curve([one, two])
     assert found.n_runs == 2
     assert found.mean.mlce == pytest.approx([0.25, 0.25])
     assert found.sd.mlce == pytest.approx([0.2, 0.2])
     assert found.mean.mlce_infinity == pytest.approx(0.25)
-    # Only the first run has a row with two effective neighbours.
+    # Only the first run has a row with ten effective neighbours.
     assert found.mean.mlce_supported == pytest.approx([0.45, 0.45])
     assert found.sd.mlce_supported == pytest.approx([0.0, 0.0])
     assert np.isnan(mean_bandwidth_curve([two]).mean.mlce_supported).all()
     np.testing.assert_array_equal(found.mean.gamma, [0.2, 5.0])
     curve = lore.bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0])
-    with pytest.raises(lore.InputError, match="at least one curve"):
-        mean_bandwidth_curve([])
-    for other in ({"gamma": np.array([0.2, 4.0])}, {"min_effective_size": 3.0}):
-        with pytest.raises(lore.InputError, match=f"share one '{next(iter(other))}'"):
-            mean_bandwidth_curve([curve, dataclasses.replace(curve, **other)])
+    other = dataclasses.replace(curve, gamma=np.array([0.2, 4.0]))
+    for curves in ([], [curve, other]):
+        with pytest.raises(lore.InputError, match="one curve or more, all of the same 'gamma'"):
+            mean_bandwidth_curve(curves)
 
 
 def test_suggested_bins_are_judged_on_the_same_rows():

@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 from lore_core.metrics import joint_intervals, mean_interval
-from lore_core.metrics.means import difference_range
+from lore_core.metrics.means import difference_range, holm
 from lore_core.metrics.proper_scores import class_nll
 
 
@@ -70,3 +70,9 @@ def test_a_mean_of_one_rare_row_may_be_anything():
     worlds[:, :, 3:] *= -1
     found = [joint_intervals(pd.DataFrame(world), [(-4.9, 4.9)] * 6) for world in worlds]
     assert np.mean([((item["low"] > 0) | (item["high"] < 0)).any() for item in found]) < 0.05
+
+
+def test_p_values_after_holm():
+    # .01 · 3; .03 · 2; .04 · 1, but not below the one before it.
+    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.6])), [1.0, 1.0])

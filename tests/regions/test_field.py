@@ -106,9 +106,9 @@ def sums(rows):
 
 def test_nodes_of_one_bin_hold_the_kernel_means(rows, sums):
     c, a, z = rows
-    seen = SumsLandscape.of(sums, gamma=_GAMMA, bin_index=3, resolution=40)
+    seen = SumsLandscape.of(sums, gamma=_GAMMA, bin_index=3)
     field, bounds = seen.field, seen.field.bounds
-    row, column = np.nonzero(np.isfinite(field.signed))
+    row, column = (axis[::9] for axis in np.nonzero(np.isfinite(field.signed)))
     nodes = np.column_stack([field.x[column], field.y[row]])
     of_bin = np.minimum(c * _BINS, _BINS - 1).astype(int) == 3
     distance = np.abs(nodes[:, None] - z[None, of_bin]).sum(axis=2)
@@ -123,7 +123,7 @@ def test_nodes_of_one_bin_hold_the_kernel_means(rows, sums):
 
 
 def test_cells_hold_the_mean_errors_of_their_rows(rows, sums):
-    seen = SumsLandscape.of(sums, gamma=_GAMMA, resolution=40)
+    seen = SumsLandscape.of(sums, gamma=_GAMMA)
     assert seen.field.bounds is None
     exact = local_errors(*rows, gamma=_GAMMA, n_bins=_BINS)
     # Nodes average what is near: on the whole that is what the rows' own field shows.

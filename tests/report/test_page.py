@@ -17,7 +17,7 @@ from lore_core.metrics.catalogue import TILES
 from lore_core.report.charts import landscape_chart, live_landscape
 from lore_core.report.findings import examine
 from lore_core.report.model_card import model_card
-from lore_core.report.rendering import missing, render
+from lore_core.report.page import missing, render
 from lore_core.shipping import describe
 from lore_core.view.methods import remaining_of
 from lore_core.view.where import overall_of
@@ -54,7 +54,6 @@ def test_the_page_asks_nobody_and_has_every_section(index, dataset, findings):
         "Where it is wrong",
         "ranked by NLL, a proper score",
         "minus No recalibration",
-        "Where the maxima lie before and after",
         "cells of group and confidence bin",
         "Small groups have wide intervals",
         "What was fitted on which rows",

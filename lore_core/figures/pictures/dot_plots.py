@@ -53,7 +53,7 @@ def group_figure(
 ) -> Chart:
     """One line a group, one dot a method, with 95 % intervals; small groups are faint.
 
-    ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same groups, by method.
+    ``reports``: :func:`~lore_core.comparison.effects.group_report` of the same groups, by method.
     ``metric``: "gap", "ece" or "mce". ``rows``: which these are, in words. ``by_sign``: colours
     show significant over- and underconfidence, not methods.
     """

@@ -184,7 +184,6 @@ def bandwidth_curve_of_sums(
         mlce_infinity=table.maximum_calibration_error,
         alce_infinity=table.expected_calibration_error,
         mlce_supported_infinity=float(gap.max()) if len(gap) else float("nan"),
-        min_effective_size=MIN_EFFECTIVE_SIZE,
         bounds={key: (of.low, of.high) for key, of in at.items()},
     )
 

@@ -1,11 +1,13 @@
-"""Sets of rows that look worse than the average on one half, and their tests on held-out rows."""
+"""Sets of rows, in words or on a map, that look worse than the average, and their tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -13,16 +15,18 @@ from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights, linearised
-from lore_core.inference.significance import holm
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.metrics.means import holm
 from lore_core.regions.rows import nearest_rows
 from lore_core.regions.selection import region_report
 from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
-from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
+from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import Attribute
 
+#: Rows of a subgroup, and its gap, at least; what is merely better than the average is none.
+MIN_ROWS, _MIN_GAP = 20, 0.02
 #: Columns whose pairs are looked at: the best by themselves.
 _PAIRED = 12
 #: Most slices of one column, or of one pair, that are kept.
@@ -45,6 +49,129 @@ _NEIGHBOURS = 10
 _LEVELS = 12
 #: A node that keeps this share of its parent's rows is the same subgroup.
 _SAME_NODE = 0.8
+#: So much of a list's rows lie in the one around it.
+_INSIDE = 0.9
+#: The longer list has so much of the shorter one's evidence,
+_EVIDENCE = 0.9
+#: and the rows it adds, within a standard error, so much of its guaranteed excess.
+_AS_WRONG = 0.5
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A column holds one of some neighbouring parts."""
+
+    column: int  #: Its place among the attributes
+    #: Parts ``first`` to ``end − 1``.
+    first: int
+    end: int
+
+    def holds(self, attributes: Sequence[Attribute]) -> Mask:
+        """Rows for which it is true, shape (n,)."""
+        codes = attributes[self.column].codes
+        return np.asarray((codes >= self.first) & (codes < self.end))
+
+    def predicate(self, attributes: Sequence[Attribute]) -> Predicate:
+        """Return it as data, for rows whose columns are cut in another way."""
+        attribute, first, end = attributes[self.column], self.first, self.end
+        name, value = attribute.name, attribute.values[first]
+        if attribute.words:
+            return Predicate(name, value, words=attribute.words, least=attribute.least)
+        if end - first == 1 and attribute.only and math.isfinite(attribute.only[first]):
+            number = attribute.only[first]
+            return Predicate(name, value, number, math.nextafter(number, math.inf))
+        if first > len(attribute.edges) or not attribute.edges:  # missing, or a name
+            return Predicate(name, value)
+        borders, edges = ("", *attribute.borders, ""), (-math.inf, *attribute.edges, math.inf)
+        if first == 0:
+            value = f"< {borders[end]}"
+        elif end > len(attribute.edges):
+            value = f"≥ {borders[first]}"
+        else:
+            value = f"{borders[first]} to {borders[end]}"
+        return Predicate(name, value, edges[first], edges[end])
+
+
+Slice = tuple[Condition, ...]
+
+
+def subgroup_id(conditions: Iterable[Predicate], rows: Iterable[int]) -> str:
+    """Return the id of a slice, by its conditions in any order, or of a region, by its rows."""
+    parts = sorted(
+        repr((part.column, sorted(part.words), part.least, part.low, part.high))
+        if part.words or part.low is not None
+        else repr((part.column, part.value))
+        for part in conditions
+    )
+    content = repr(parts or sorted(map(int, rows))).encode()
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
+
+
+def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
+    """All values of a column; of a number all ranges but the whole, of words that they are held."""
+    size = len(attribute.values)
+    if attribute.words:
+        return [Condition(column, 1, 2)]
+    if not attribute.numeric:
+        return [Condition(column, k, k + 1) for k in range(size)]
+    parts = len(attribute.borders) + 1
+    ranges = [
+        Condition(column, first, end)
+        for first in range(parts)
+        for end in range(first + 1, parts + 1)
+        if end - first < parts
+    ]
+    missing = [Condition(column, k, k + 1) for k in range(parts, size)]
+    return ranges + missing
+
+
+def slice_tables(
+    attributes: Sequence[Attribute], columns: Sequence[int], average: Average
+) -> tuple[list[Slice], Floats]:
+    """Sum moments over slices of one column or two: (n_slices, n_strata, 5; 7 of weighted rows)."""
+    sizes = [len(attributes[k].values) for k in columns]
+    code = average.stratum
+    for k, size in zip(columns, sizes, strict=True):
+        code = code * size + attributes[k].codes
+    shape = (average.n_strata, *sizes)
+    sums: Floats = np.stack(
+        [
+            np.bincount(code, weights=moment, minlength=int(np.prod(shape))).reshape(shape)
+            for moment in average.moments.T
+        ],
+        axis=-1,
+    )
+    conditions = [conditions_of(attributes[k], k) for k in columns]
+    for axis, items in enumerate(conditions, start=1):
+        upto = np.insert(np.cumsum(sums, axis=axis), 0, 0.0, axis=axis)
+        end, first = ([getattr(item, side) for item in items] for side in ("end", "first"))
+        sums = np.take(upto, end, axis=axis) - np.take(upto, first, axis=axis)
+    sums = np.moveaxis(sums, 0, -2)
+    return list(product(*conditions)), sums.reshape(-1, *sums.shape[-2:])
+
+
+def words_of(found: Slice, attributes: Sequence[Attribute]) -> str | None:
+    """Return the column of texts whose words alone name a slice; None where there is none."""
+    if len(found) != 1:
+        return None
+    attribute = attributes[found[0].column]
+    return attribute.name if attribute.words else None
+
+
+def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> bool:
+    """Whether to take list of words ``wide`` for ``narrow``, of about whose rows it has more.
+
+    Masks of the rows of ``average``; ``sign``: which way these are off.
+    """
+    more, n_wide, n_narrow = wide & ~narrow, int(wide.sum()), int(narrow.sum())
+    if n_wide <= n_narrow or (wide & narrow).sum() < _INSIDE * n_narrow:
+        return False
+    around, inside, added = (average.of_rows(rows) for rows in (wide, narrow, more))
+    bound = float(inside.lower_bound)
+    if float(around.lower_bound) * np.sqrt(n_wide) < _EVIDENCE * bound * np.sqrt(n_narrow):
+        return False
+    likely = sign * float(added.mean) + max(float(added.error), float(added.scatter))
+    return likely >= _AS_WRONG * bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +182,6 @@ class Rows:
     outcome: Floats
     attributes: Sequence[Attribute]  #: Columns whose values may name a subgroup
     weights: Floats | None = None  #: What each row counts for; None: all alike
-    describing: Sequence[Attribute] = ()  #: Columns that only describe what is found
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -81,14 +207,16 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Proposal:
-    """A set of the searched half that looks worse than the average: a slice, or a region's rows."""
+class Candidate:
+    """A set that looks worse than the average on the searched half: a slice, or a region's rows."""
 
     interest: float
     excess: float  #: Mean, > 0: more overconfident than what it is compared with
     lower_bound: float  #: Of the size of the excess
     conditions: Slice  #: Empty for a region
     rows: Ints | None = None  #: Of a region, in the searched half
+    #: (n,); mask of all rows, searched or not, once it is chosen.
+    inside: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     @property
     def sign(self) -> int:
@@ -99,13 +227,6 @@ class Proposal:
     def weight(self) -> float:
         """How much its excess counts: what takes fewer words is told first."""
         return WEIGHTS[len(self.conditions)]
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate(Proposal):
-    """A proposal among all rows."""
-
-    inside: Mask = field(kw_only=True)  #: (n,); mask of all rows, searched or not
 
 
 def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
@@ -125,8 +246,6 @@ class SearchedHalf:
     rows: Rows  #: All rows
     searched: Ints  #: The half that is searched
     against: Against
-    min_rows: int  #: Least rows of a subgroup, in all rows
-    min_gap: float  #: Least size of its gap; what is merely better than the average is no subgroup
 
     @cached_property
     def half(self) -> Rows:
@@ -144,14 +263,17 @@ class SearchedHalf:
         ``points``: all rows on the map. ``gamma``: bandwidth of the field whose tree is cut.
         """
         regions = [] if points is None else list(self._regions(points[self.searched], gamma))
-        nearest = self._nearest(points) if points is not None and regions else np.empty(0, np.int64)
+        nearest = np.empty(0, dtype=np.int64)
+        if points is not None and regions:
+            nearest = nearest_rows(points[self.searched], points, 1)[1][:, 0]
+            nearest[self.searched] = np.arange(len(self.searched))
         pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
         chosen: list[Candidate] = []
         for item in map(self._merged, pool):
-            new = Candidate(**vars(item), inside=self._mask(item, nearest))
+            new = replace(item, inside=self._mask(item, nearest))
             off = self.half.mean(residual, new.inside[self.searched])
-            if new.sign * off < self.min_gap or any(_is_no_news(new, one) for one in chosen):
+            if new.sign * off < _MIN_GAP or any(_is_no_news(new, one) for one in chosen):
                 continue
             chosen.append(new)
             if len(chosen) == most:
@@ -159,17 +281,16 @@ class SearchedHalf:
         return chosen
 
     @cached_property
-    def _word_slices(self) -> dict[str, list[tuple[Proposal, Mask]]]:
-        """Map each column of texts to its lists of words, with the half's rows that hold each."""
-        found: dict[str, list[tuple[Proposal, Mask]]] = {}
-        for item in self._slices:
-            name = words_of(item.conditions, self.half.attributes)
-            if name is not None:
-                inside = item.conditions[0].holds(self.half.attributes)
-                found.setdefault(name, []).append((item, inside))
-        return found
+    def _word_slices(self) -> list[tuple[str, Candidate, Mask]]:
+        """List lists of words, the column of each and the half's rows that hold it."""
+        named = [(words_of(item.conditions, self.half.attributes), item) for item in self._slices]
+        return [
+            (name, item, item.conditions[0].holds(self.half.attributes))
+            for name, item in named
+            if name is not None
+        ]
 
-    def _merged(self, item: Proposal) -> Proposal:
+    def _merged(self, item: Candidate) -> Candidate:
         """Return the longest list of words around one that is as wrong, or itself."""
         name = words_of(item.conditions, self.half.attributes)
         if name is None:
@@ -177,22 +298,22 @@ class SearchedHalf:
         inside = item.conditions[0].holds(self.half.attributes)
         around = [
             (int(wide.sum()), other)
-            for other, wide in self._word_slices[name]
-            if other.interest > 0
-            and other.sign == item.sign
+            for column, other, wide in self._word_slices
+            if (column, other.sign) == (name, item.sign)
+            and other.interest > 0
             and is_wider_slice(wide, inside, item.sign, self.average)
         ]
         return max(around, key=lambda pair: pair[0])[1] if around else item
 
     def _interest(self, excess: Excess, n_columns: int) -> Floats:
         n = len(self.half)
-        least = max(self.min_rows * n / len(self.rows), 5)
+        least = max(MIN_ROWS * n / len(self.rows), 5)
         fits = (excess.n >= least) & (excess.share <= _LARGEST)
         fits &= excess.variance >= _LEAST_VARIANCE
         return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
 
     @cached_property
-    def _slices(self) -> list[Proposal]:
+    def _slices(self) -> list[Candidate]:
         """List sets that columns name: the same whatever the map and the bandwidth."""
         alone = [self._best_slices((k,)) for k in range(len(self.half.attributes))]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
@@ -208,7 +329,7 @@ class SearchedHalf:
     def _alone(self) -> list[tuple[list[Slice], Excess]]:
         return [self._table((k,)) for k in range(len(self.half.attributes))]
 
-    def _best_slices(self, columns: tuple[int, ...]) -> list[Proposal]:
+    def _best_slices(self, columns: tuple[int, ...]) -> list[Candidate]:
         slices, excess = self._alone[columns[0]] if len(columns) == 1 else self._table(columns)
         worth = self._interest(excess, len(columns))
         if len(columns) > 1:
@@ -219,34 +340,30 @@ class SearchedHalf:
             worth = np.where(excess.lower_bound > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
         return [
-            Proposal(
+            Candidate(
                 float(worth[k]), float(excess.mean[k]), float(excess.lower_bound[k]), slices[k]
             )
             for k in best
             if worth[k] > 0
         ]
 
-    def _regions(self, points: Floats, gamma: float) -> Iterator[Proposal]:
+    def _regions(self, points: Floats, gamma: float) -> Iterator[Candidate]:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
         excess = self.average.moments[:, 1] / self.average.moments[:, 0]
         means = laplacian_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
-        least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
-        for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
-            of_node = self.average.of_rows(node.rows)
-            worth = float(self._interest(of_node, 0))
+        least = max(round(MIN_ROWS * len(points) / len(self.rows)), 5)
+        n, k = len(points), min(_NEIGHBOURS + 1, len(points))
+        _, neighbour = nearest_rows(points, points, k)
+        touching = np.repeat(np.arange(n), k), neighbour.ravel()
+        graph = sparse.csr_array((np.ones(n * k, dtype=np.int8), touching), shape=(n, n))
+        for rows in level_tree(field, graph, min_rows=least, lowest=_LOWEST):
+            of_rows = self.average.of_rows(rows)
+            worth = float(self._interest(of_rows, 0))
             if worth > 0:
-                yield Proposal(
-                    worth, float(of_node.mean), float(of_node.lower_bound), (), node.rows
-                )
+                yield Candidate(worth, float(of_rows.mean), float(of_rows.lower_bound), (), rows)
 
-    def _nearest(self, points: Floats) -> Ints:
-        _, nearest = nearest_rows(points[self.searched], points, 1)
-        nearest = nearest[:, 0]
-        nearest[self.searched] = np.arange(len(self.searched))
-        return nearest
-
-    def _mask(self, item: Proposal, nearest: Ints) -> Mask:
+    def _mask(self, item: Candidate, nearest: Ints) -> Mask:
         if item.rows is None:
             holds = [part.holds(self.rows.attributes) for part in item.conditions]
             return np.asarray(np.logical_and.reduce(holds))
@@ -264,34 +381,12 @@ def _is_no_news(new: Candidate, known: Candidate) -> bool:
     return bool(part) and more_words and new.lower_bound <= abs(known.excess)
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
-    """Connected rows whose excess is beyond a level."""
-
-    rows: Ints
-    sign: int  #: +1: more overconfident than the average; −1: less, or underconfident.
-    level: float  #: The least |excess| in it
-    parent: int | None  #: The node around it; None for a country
-
-
-def neighbour_graph(z: Floats) -> Any:
-    """Symmetric graph of each row's nearest rows on the map, shape (n, n)."""
-    n = len(z)
-    k = min(_NEIGHBOURS + 1, n)
-    _, neighbour = nearest_rows(z, z, k)
-    start = np.repeat(np.arange(n), k)
-    return sparse.csr_array(
-        (np.ones(n * k, dtype=np.int8), (start, neighbour.ravel())), shape=(n, n)
-    )
-
-
-def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Node]:
-    """Cut a field on a graph at rising levels, both signs, into nested connected parts.
+def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Ints]:
+    """Cut a field on a graph at rising levels, both signs, into nested connected sets of rows.
 
     ``value`` (n,): excess at each row; NaN: not known. ``graph`` (n, n): which rows touch.
-    ``min_rows``: smaller parts are no nodes. ``lowest``: the first level, > 0.
     """
-    nodes: list[Node] = []
+    nodes: list[Ints] = []
     for sign in (1, -1):
         height = np.where(np.isfinite(value), sign * value, -np.inf)
         ranked = np.sort(height[height > lowest])[::-1]
@@ -300,20 +395,17 @@ def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> li
         # No higher than where the smallest allowed part could still be whole.
         top = ranked[min_rows - 1]
         levels = np.geomspace(lowest, top, _LEVELS) if top > lowest else np.array([lowest])
-        inside_of = np.full(len(value), -1, dtype=np.int64)
+        size_around = np.full(len(value), np.inf)
         for level in levels:
             rows = np.flatnonzero(height >= level)
             if len(rows) < min_rows:
                 break
             _, part = sparse.csgraph.connected_components(graph[rows][:, rows], directed=False)
-            count = np.bincount(part)
-            for number in np.flatnonzero(count >= min_rows):
+            for number in np.flatnonzero(np.bincount(part) >= min_rows):
                 members = rows[part == number]
-                parent = int(inside_of[members[0]])
-                if parent >= 0 and len(members) >= _SAME_NODE * len(nodes[parent].rows):
-                    continue
-                nodes.append(Node(members, sign, float(level), None if parent < 0 else parent))
-                inside_of[members] = len(nodes) - 1
+                if len(members) < _SAME_NODE * size_around[members[0]]:
+                    nodes.append(members)
+                    size_around[members] = len(members)
     return nodes
 
 
@@ -349,11 +441,11 @@ class Tried:
     rows: Ints
     held: Held
 
-    def confirmed(self, alpha: float, min_gap: float) -> bool:
-        """Whether it is significant and itself wrong, by ``min_gap``: not just off the average."""
+    def confirmed(self, alpha: float) -> bool:
+        """Whether it is significant and itself wrong, not just off the average."""
         low, high = self.held.gap_low, self.held.gap_high
         wrong = low > 0 if self.candidate.sign > 0 else high < 0
-        return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= min_gap
+        return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= _MIN_GAP
 
 
 def try_on(

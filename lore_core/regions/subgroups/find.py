@@ -7,22 +7,16 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import (
-    InputError,
-    as_coordinates,
-    check_integer,
-    check_lengths,
-    check_positive,
-    check_share,
-)
 from lore_core.data.weights import as_weights
 from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.candidates import (
+    MIN_ROWS,
     PART_OF,
     SAME,
     Candidate,
@@ -31,13 +25,14 @@ from lore_core.regions.subgroups.candidates import (
     SearchedHalf,
     Tried,
     interest,
+    is_wider_slice,
     overlap,
+    subgroup_id,
     try_on,
+    words_of,
 )
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Against, Average, mean_gap_p
-from lore_core.regions.subgroups.slices import is_wider_slice, subgroup_id, words_of
-from lore_core.regions.variables.attributes import Predicate, image_attributes, telling_attributes
-from lore_core.regions.variables.words import word_attributes
+from lore_core.regions.variables.attributes import Predicate, telling_attributes, word_attributes
 
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
@@ -102,11 +97,6 @@ class Subgroup:
         """Whether it is an outline on the map and not a slice in words."""
         return not self.conditions
 
-    @property
-    def is_fixed_by_all_rows(self) -> bool:
-        """Whether rows of the same confidence are not significantly less far off."""
-        return not (self.held.beyond_low > 0 if self.sign > 0 else self.held.beyond_high < 0)
-
 
 @dataclass(frozen=True, eq=False)
 class SubgroupSearch:
@@ -159,17 +149,14 @@ class SubgroupSearch:
 
     def mask(self, number: int) -> Mask:
         """Rows of one subgroup, by its number from 0, shape (n_rows,)."""
-        return self._mask_of(self.subgroups[number : number + 1])
+        mask = np.zeros(self.n_rows, dtype=bool)
+        mask[self.subgroups[number].rows] = True
+        return mask
 
     def inside(self) -> Mask:
         """Rows in any significant subgroup, shape (n_rows,)."""
-        return self._mask_of(self.subgroups)
-
-    def _mask_of(self, subgroups: list[Subgroup]) -> Mask:
-        mask = np.zeros(self.n_rows, dtype=bool)
-        for subgroup in subgroups:
-            mask[subgroup.rows] = True
-        return mask
+        masks = [self.mask(number) for number in range(len(self.subgroups))]
+        return np.asarray(np.any([np.zeros(self.n_rows, dtype=bool), *masks], axis=0))
 
     def frame(self) -> pd.DataFrame:
         """Return the subgroups as a DataFrame, one row each."""
@@ -200,8 +187,6 @@ def find_subgroups(
     target: str | int = TOP_LABEL,
     gamma: float = GAMMA,
     against: Against | Literal["auto"] = "auto",
-    min_rows: int = 20,
-    min_gap: float = 0.02,
     alpha: float = 0.04,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -213,10 +198,9 @@ def find_subgroups(
     ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``gamma``: bandwidth of the
     field whose tree of regions is searched. ``against``: what a subgroup must be worse than: no gap
     ("zero"), the mean gap of all rows ("average") or of rows of the "same confidence"; "auto":
-    "average" where that is itself significant (as in the verdict), else "zero". ``min_rows``:
-    smallest subgroup. ``min_gap``: smallest gap on held-out rows; less is of no consequence.
-    ``alpha``: chance, in (0, 1), that any subgroup is listed where none is worse; a quarter of it
-    for subgroups that words of texts name. ``random_state``: seed of the halves.
+    "average" where that is itself significant (as in the verdict), else "zero". ``alpha``: chance,
+    in (0, 1), that any subgroup is listed where none is worse; a quarter of it for subgroups that
+    words of texts name. ``random_state``: seed of the halves.
 
     Notes
     -----
@@ -235,14 +219,7 @@ def find_subgroups(
     *Order.* Confirmed subgroups are listed by their interest on all rows, so that the order does
     not depend on the halves.
     """
-    halves = halves_of(
-        dataset,
-        target=target,
-        against=against,
-        min_rows=min_rows,
-        min_gap=min_gap,
-        random_state=random_state,
-    )
+    halves = halves_of(dataset, target=target, against=against, random_state=random_state)
     return halves.search(embedding, gamma=gamma, alpha=alpha, progress=progress)
 
 
@@ -252,14 +229,7 @@ class Halves:
 
     rows: Rows
     against: Against
-    min_gap: float
     turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
-
-    def _part(self, item: Tried) -> float:
-        """Return the share of alpha that a candidate may use."""
-        attributes = self.rows.attributes
-        by_words = any(attributes[part.column].words for part in item.candidate.conditions)
-        return _BY_WORDS if by_words else 1.0
 
     def search(
         self,
@@ -270,24 +240,28 @@ class Halves:
         progress: Progress | None = None,
     ) -> SubgroupSearch:
         """Find subgroups; see :func:`find_subgroups`."""
-        points = None if embedding is None else as_coordinates(embedding)
+        points = None if embedding is None else validation.as_coordinates(embedding)
         if points is not None:
-            check_lengths(dataset=self.rows.confidence, embedding=points)
-        check_positive(gamma, "gamma")
-        check_share(alpha, "alpha")
+            validation.check_lengths(dataset=self.rows.confidence, embedding=points)
+        validation.check_positive(gamma, "gamma")
+        validation.check_share(alpha, "alpha")
         tried: list[Tried] = []
         for number, (half, held_out) in enumerate(self.turns):
             tell(progress, number / len(self.turns), "searching subgroups")
             found = half.candidates(points, gamma, MOST_TRIED)
             tried += try_on(held_out, found, self.rows, self.against, len(self.turns))
         tell(progress, 1.0, "searching subgroups")
+
+        def by_words(item: Tried) -> bool:
+            columns = (self.rows.attributes[part.column] for part in item.candidate.conditions)
+            return any(column.words for column in columns)
+
         confirmed = [
-            item for item in tried if item.confirmed(alpha * self._part(item), self.min_gap)
+            item for item in tried if item.confirmed(alpha * (_BY_WORDS if by_words(item) else 1.0))
         ]
+        average = self.rows.average(slice(None), self.against)
         return SubgroupSearch(
-            subgroups=_listed(
-                confirmed, self.rows, self.rows.average(slice(None), self.against), points
-            ),
+            subgroups=_listed(confirmed, self.rows, average, points),
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
@@ -303,30 +277,24 @@ def halves_of(
     *,
     target: str | int = TOP_LABEL,
     against: Against | Literal["auto"] = "auto",
-    min_rows: int = 20,
-    min_gap: float = 0.02,
     random_state: int = 0,
 ) -> Halves:
     """Halve rows, to look for subgroups on one map and bandwidth after the other."""
-    check_integer(min_rows, "min_rows", minimum=2)
     target_rows = dataset.target(target)
     c, a = target_rows.confidence, target_rows.outcome
     if against == "auto":
         off = mean_gap_p(c, a, target_rows.weights) <= OVERALL_ALPHA / 2
         against = "average" if off else "zero"
     elif against not in ("zero", "average", "same confidence"):
-        raise InputError(
+        raise validation.InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     known = telling_attributes(dataset, target=target, n_parts=_PARTS)
     searched, weights = [*known, *word_attributes(dataset)], as_weights(target_rows.weights)
-    rows = Rows(c, a, searched, weights, image_attributes(dataset))
-    turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
-    halves = [
-        (SearchedHalf(rows, searched, against, min_rows, min_gap), held_out)
-        for searched, held_out in turns
-    ]
-    return Halves(rows, against, min_gap, halves)
+    rows = Rows(c, a, searched, weights)
+    turns = _turns(c, random_state) if len(rows) >= 2 * MIN_ROWS else []
+    halves = [(SearchedHalf(rows, half, against), held_out) for half, held_out in turns]
+    return Halves(rows, against, halves)
 
 
 def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
@@ -364,7 +332,7 @@ def _listed(
         label: tuple[Predicate, ...] = ()
         centre: tuple[float, ...] = ()
         if not candidate.conditions and points is not None:
-            label = region_label(candidate.inside, [*rows.attributes, *rows.describing])
+            label = region_label(candidate.inside, rows.attributes)
             centre = () if label else tuple(np.median(points[chosen], axis=0).tolist())
         subgroup = Subgroup(
             rows=chosen,

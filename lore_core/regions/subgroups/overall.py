@@ -161,6 +161,8 @@ def upper_tail(t: Floats, skewness: Floats) -> Floats:
 #: Chance that all rows together are called wrong where every confidence is right; half of it for
 #: the mean gap, half for the calibration error.
 OVERALL_ALPHA = 0.01
+#: A significant average gap or calibration error below this, in shares, is called small.
+SMALL = 0.02
 #: Simulated models behind its p-value: enough to tell 1 in 1,000.
 _N_SIMULATED = 2000
 #: Steps of the grid of confidences: an outcome's variance hardly differs from one to the next.
@@ -199,6 +201,16 @@ class Overall:
     def p_value(self) -> float:
         """Of both tests together (Bonferroni)."""
         return min(2 * min(self.gap_p, self.error_p), 1.0)
+
+    @property
+    def size(self) -> float:
+        """How wrong: the larger of |gap| and calibration error."""
+        return max(abs(self.gap), self.error)
+
+    @property
+    def matters(self) -> bool:
+        """Whether they are significantly wrong, and by enough."""
+        return self.p_value <= OVERALL_ALPHA and self.size >= SMALL
 
 
 def overall_gap(

@@ -21,12 +21,11 @@ from lore_core.data.export_text import as_json
 from lore_core.data.number_text import gap_words
 from lore_core.data.rules import Number, check_fields, check_value
 from lore_core.data.validation import InputError
-from lore_core.inference.significance import holm
+from lore_core.metrics.means import holm
 from lore_core.regions.selection import region_report
-from lore_core.regions.subgroups.candidates import SAME, overlap
+from lore_core.regions.subgroups.candidates import SAME, overlap, subgroup_id
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import Average
-from lore_core.regions.subgroups.slices import subgroup_id
 from lore_core.regions.subgroups.verdict import capitalized, generated_name, rows_with_conditions
 from lore_core.regions.variables.attributes import Predicate, rows_holding
 
@@ -108,7 +107,6 @@ def saved_subgroups(search: SubgroupSearch, dataset: Dataset) -> list[SavedSubgr
 
 def saved_subgroup(subgroup: Subgroup, found_on: str) -> SavedSubgroup:
     """Return the definition of a subgroup, found on rows of this :func:`rows_digest`."""
-    held = subgroup.held
     return SavedSubgroup(
         conditions=subgroup.conditions,
         rows=tuple(subgroup.rows.tolist()) if subgroup.is_region else (),
@@ -116,10 +114,8 @@ def saved_subgroup(subgroup: Subgroup, found_on: str) -> SavedSubgroup:
         name=subgroup.name,
         note=subgroup.note,
         title=generated_name(subgroup),
-        gap=held.gap,
-        gap_low=held.gap_low,
-        gap_high=held.gap_high,
         id=subgroup.id,
+        **{name: getattr(subgroup.held, name) for name in _GAP},
     )
 
 

@@ -19,25 +19,10 @@ from lore_core.data.number_text import (
     with_points,
 )
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch
-from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
-from lore_core.regions.variables.attributes import (
-    BRIGHTNESS,
-    CONTRAST,
-    ONE_COLOR,
-    PREDICTED,
-    Predicate,
-)
-from lore_core.regions.variables.words import quoted
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, SMALL, Overall
+from lore_core.regions.variables.attributes import BRIGHTNESS, PREDICTED, Predicate, quoted
 
-#: What images are called whose measure is low, and high.
-_IMAGE_WORDS = {
-    BRIGHTNESS: ("dark", "light"),
-    CONTRAST: ("low-contrast", "high-contrast"),
-    ONE_COLOR: ("many-coloured", "one-colour"),
-}
 _ALIKE = "rows of the same confidence"
-#: A real average gap or calibration error below this, in shares, is stated and called small.
-SMALL = 0.02
 #: A subgroup leads where it makes up this share of the overall gap; else all rows do.
 _LEADS = 0.5
 #: The power that is stated.
@@ -67,27 +52,17 @@ def conclude(overall: Overall, search: SubgroupSearch | None, *, top_label: bool
     gap. The two tests spend 0.01 and 0.04: of models whose every confidence is right at most 5 %
     get another verdict than "good".
     """
-    real = overall.p_value <= OVERALL_ALPHA
-    matters = real and max(abs(overall.gap), overall.error) >= SMALL
-    on_average = _on_average(overall, real, top_label)
-    top = search.subgroups[0] if search is not None and search.subgroups else None
-    if top is None or search is None:
+    on_average = _on_average(overall, top_label)
+    if search is None or not search.subgroups:
         nowhere = "" if search is None else _nowhere(overall, search)
-        return Verdict("global" if matters else "good", on_average, nowhere, None)
-    if not matters or _makes_up_most(top, overall):
-        evidence = f"{evidence_of(top, search, top_label=top_label)} {on_average}"
-        return Verdict("local", f"{describe_subgroup(top)}.", evidence, top)
-    worst = f"Worst subgroup: {_lower(describe_subgroup(top))}."
-    evidence = f"{worst} {evidence_of(top, search, top_label=top_label)}"
-    return Verdict("global", on_average, evidence, top)
-
-
-def _makes_up_most(subgroup: Subgroup, overall: Overall) -> bool:
-    """Whether a subgroup's share of the rows, times its gap, is most of the overall gap."""
-    share = subgroup.n_rows / overall.n_rows
-    off = max(abs(overall.gap), overall.error)
-    same_sign = subgroup.sign * overall.gap > 0 or abs(overall.gap) < SMALL
-    return same_sign and share * abs(subgroup.held.gap) >= _LEADS * off
+        return Verdict("global" if overall.matters else "good", on_average, nowhere, None)
+    top = search.subgroups[0]
+    words, evidence = describe_subgroup(top), evidence_of(top, search, top_label=top_label)
+    same_sign = top.sign * overall.gap > 0 or abs(overall.gap) < SMALL
+    part = top.n_rows / overall.n_rows * abs(top.held.gap)
+    if not overall.matters or (same_sign and part >= _LEADS * overall.size):
+        return Verdict("local", f"{words}.", f"{evidence} {on_average}", top)
+    return Verdict("global", on_average, f"Worst subgroup: {_lower(words)}. {evidence}", top)
 
 
 def _lower(text: str) -> str:
@@ -105,13 +80,12 @@ def means_words(confidence: float, accuracy: float, *, top_label: bool = True) -
     return f"mean {names[0]} {share_words(confidence)}, {names[1]} {share_words(accuracy)}"
 
 
-def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
+def _on_average(overall: Overall, top_label: bool) -> str:
     means = means_words(overall.confidence, overall.accuracy, top_label=top_label)
-    if not real:
+    if overall.p_value > OVERALL_ALPHA:
         return f"No significant miscalibration overall (n = {overall.n_rows:,}): {means}."
-    matters = max(abs(overall.gap), overall.error) >= SMALL
     ece = with_points(overall.error, 1)
-    small = "" if matters else f" This is significant but small: ECE {ece}."
+    small = "" if overall.matters else f" This is significant but small: ECE {ece}."
     if overall.gap_p <= OVERALL_ALPHA / 2:
         low, high = sorted(
             np.sign(overall.gap) * end for end in (overall.gap_low, overall.gap_high)
@@ -129,17 +103,14 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
 
 
 def _nowhere(overall: Overall, search: SubgroupSearch) -> str:
-    if search.tried == 0:
-        return search.sentence
     gap = detectable_gap(overall, search.strictest)
+    if search.tried == 0 or gap >= 0.5:
+        return search.sentence
     further = "" if search.against == "zero" else " more than that"
-    power = (
-        ""
-        if gap >= 0.5
-        else f" A subgroup of a tenth of the rows that is off by {with_points(gap)}{further} would "
-        "have been found, at least in part, about four times in five."
+    return (
+        f"{search.sentence} A subgroup of a tenth of the rows that is off by {with_points(gap)}"
+        f"{further} would have been found, at least in part, about four times in five."
     )
-    return f"{search.sentence}{power}"
 
 
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
@@ -199,9 +170,10 @@ def _rows_by_definition(subgroup: Subgroup) -> str:
 
 
 def _image_words(part: Predicate) -> str:
-    """Return an adjective for a low or a high measure of images, else ""."""
-    low, high = _IMAGE_WORDS.get(part.column, ("", ""))
-    return low if part.low == -math.inf else high if part.high == math.inf else ""
+    """Return an adjective for low or high brightness, else ""."""
+    if part.column != BRIGHTNESS:
+        return ""
+    return "dark" if part.low == -math.inf else "light" if part.high == math.inf else ""
 
 
 def _region_words(label: list[Predicate]) -> str:
@@ -247,13 +219,16 @@ def evidence_of(subgroup: Subgroup, search: SubgroupSearch, *, top_label: bool =
     held = subgroup.held
     means = means_words(held.confidence, held.accuracy, top_label=top_label)
     text = f"On {held.n_rows:,} held-out rows: {means}"
-    if search.against != "same confidence" and subgroup.is_fixed_by_all_rows:
+    is_worse = held.beyond_low > 0 if subgroup.sign > 0 else held.beyond_high < 0
+    if search.against != "same confidence" and not is_worse:
         text += f"; not significantly worse than {_ALIKE}."
     else:
         more = held.excess if search.against == "same confidence" else held.beyond
         text += f"; {with_points(subgroup.sign * more)} worse than {_ALIKE}."
-    long = [part for part in (*subgroup.conditions, *subgroup.label) if part.says_less]
-    return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])
+    for part in (*subgroup.conditions, *subgroup.label):
+        if any(word not in part.value for word in part.words):
+            text += f" All its words: {quoted(part.words)}."
+    return text
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,28 +246,22 @@ class Remaining:
         ``before``: test of the same rows without the method.
         """
         left = self._of_subgroups()
-        if not self._was_off(before):
-            if not self.search.subgroups:
-                return f"{self.label}, a global method, would fix this: {left}."
+        if before.matters:
+            return f"{self._of_overall(before)}; {left}."
+        if self.search.subgroups:
             return f"Global recalibration would not fix this: after {_lower(self.label)} {left}."
-        return f"{self._of_overall(before)}; {left}."
-
-    @staticmethod
-    def _was_off(before: Overall) -> bool:
-        return before.p_value <= OVERALL_ALPHA and max(abs(before.gap), before.error) >= SMALL
+        return f"{self.label}, a global method, would fix this: {left}."
 
     def _of_overall(self, before: Overall) -> str:
         now = self.overall
-        if now.p_value > OVERALL_ALPHA or max(abs(now.gap), now.error) < SMALL:
+        if not now.matters:
             left = "no significant" if now.p_value > OVERALL_ALPHA else "little"
             return f"{self.label} would remove it, leaving {left} miscalibration overall"
         by_gap = before.gap_p <= OVERALL_ALPHA / 2
         was, after = (abs(x.gap) if by_gap else x.error for x in (before, now))
         what = "the overall gap" if by_gap else "the ECE"
-        if after >= was:
-            return f"{self.label} would not reduce {what}"
         numbers = f"from {points_words(was, 1)} to {with_points(after, 1)}"
-        return f"{self.label} would reduce {what} {numbers}"
+        return f"{self.label} would take {what} {numbers}"
 
     def _of_subgroups(self) -> str:
         found = self.search.subgroups

@@ -1,4 +1,4 @@
-"""Columns of a dataset, coded; predicates that choose the same rows of any dataset."""
+"""Columns of a dataset and words of its texts, coded; predicates that choose the same rows."""
 
 from __future__ import annotations
 
@@ -7,30 +7,23 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats, Mask
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.texts import WORD, text_columns, texts_of
 from lore_core.data.validation import InputError, check_integer
-from lore_core.regions.variables.cutting import (
-    Attribute,
-    Origin,
-    cut,
-    is_line,
-    names_of,
-    numbers_of,
-)
-from lore_core.regions.variables.words import words_held
+from lore_core.regions.variables import cutting
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
 BRIGHTNESS = "image brightness"
-CONTRAST, ONE_COLOR = "image contrast", "share of one colour in the image"
-#: About so many pixels of an image are looked at.
-_PIXELS = 200
 #: Value of :data:`PAIR` where both classes are one.
 RIGHT = "right"
 #: More feature columns without names than this are an embedding, whose axes mean nothing.
@@ -50,7 +43,7 @@ _MIN_COUNTED = 20
 _SAME_ORDER, _COMPARED = 0.98, 4000
 
 
-def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
+def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[cutting.Attribute]:
     """Code every column of a dataset, numbers cut at quantiles into ``n_parts`` of equal size.
 
     Predicted class, true class, both where they differ, groups, metadata, image brightness and
@@ -58,11 +51,11 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     and those that say the same as an earlier one or order the rows alike (rank correlation ≥ 0.98).
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
-    coded: list[Attribute] = []
+    coded: list[cutting.Attribute] = []
     divisions: set[bytes] = set()
     orders: dict[bytes, list[Floats]] = {}
 
-    def add(attribute: Attribute, values: pd.Series[Any] | None = None) -> None:
+    def add(attribute: cutting.Attribute, values: pd.Series[Any] | None = None) -> None:
         if np.all(attribute.codes == attribute.codes[0]):
             return
         # Two columns that divide or order the rows alike are one piece of news, told by the first:
@@ -83,13 +76,13 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     for item in _classes(dataset):
         add(item)
     for name, origin, values in columns(dataset):
-        add(cut(name, values, origin=origin, n_parts=n_parts), values)
+        add(cutting.cut(name, values, origin=origin, n_parts=n_parts), values)
     return coded
 
 
 def _order(series: pd.Series[Any]) -> Floats | None:
     """Return ranks whose products are Spearman's ρ; 0: missing, None: values have no order."""
-    if not is_line(series):
+    if not cutting.is_line(series):
         return None
     some = series.iloc[np.linspace(0, len(series) - 1, min(len(series), _COMPARED)).astype(int)]
     rank = some.rank()
@@ -98,7 +91,7 @@ def _order(series: pd.Series[Any]) -> Floats | None:
     return np.asarray(ranks / length) if length else None
 
 
-def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
+def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> cutting.Attribute:
     """Code one column, by its name in :func:`attributes`; InputError if there is no such column."""
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:
@@ -106,18 +99,18 @@ def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
             return item
     for known, origin, values in columns(dataset):
         if known == name:
-            return cut(name, values, origin=origin, n_parts=n_parts)
+            return cutting.cut(name, values, origin=origin, n_parts=n_parts)
     raise InputError(f"'name' must be a column of the dataset; got {name!r}.")
 
 
-def says_the_truth(dataset: Dataset, attribute: Attribute) -> bool:
+def says_the_truth(dataset: Dataset, attribute: cutting.Attribute) -> bool:
     """Whether a column tells the true class: along it even a calibrated model looks wrong."""
     return _division(attribute.codes) == _division(dataset.labels)
 
 
 def telling_attributes(
     dataset: Dataset, *, target: str | int = TOP_LABEL, n_parts: int = 4
-) -> list[Attribute]:
+) -> list[cutting.Attribute]:
     """Code the columns along which a finding would be one: known before the truth is.
 
     Without the true class, columns that follow from it or that it follows from, columns that say
@@ -139,17 +132,12 @@ def telling_attributes(
 
 def _follows(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Whether ``one`` is known wherever ``other`` is, and not by having one value only."""
-    ends = (_COMPARED, len(one))
-    return all(_is_one_for_each(one[:end], other[:end]) for end in ends) and bool(
-        np.any(one != one[0])
-    )
-
-
-def _is_one_for_each(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    first, _ = pd.factorize(one)
-    second, values = pd.factorize(other)
-    pairs = first.astype(np.int64) * len(values) + second
-    return len(pd.unique(pairs)) == len(values)
+    for end in (_COMPARED, len(one)):
+        first, (second, values) = pd.factorize(one[:end])[0], pd.factorize(other[:end])
+        pairs = first.astype(np.int64) * len(values) + second
+        if len(pd.unique(pairs)) > len(values):
+            return False
+    return bool(np.any(one != one[0]))
 
 
 def _division(codes: NDArray[np.integer[Any]]) -> bytes:
@@ -160,15 +148,15 @@ def _division(codes: NDArray[np.integer[Any]]) -> bytes:
 
 def columns(
     dataset: Dataset, *, identifiers: bool = False
-) -> list[tuple[str, Origin, pd.Series[Any]]]:
+) -> list[tuple[str, cutting.Origin, pd.Series[Any]]]:
     """List columns that say something about a row, classes apart: name, origin, values.
 
     ``identifiers``: also columns that only tell the rows apart.
     """
-    listed: list[tuple[str, Origin, pd.Series[Any]]] = []
+    listed: list[tuple[str, cutting.Origin, pd.Series[Any]]] = []
     taken = {PREDICTED, TRUE, PAIR}
 
-    def put(name: object, origin: Origin, values: Any) -> None:
+    def put(name: object, origin: cutting.Origin, values: Any) -> None:
         series = pd.Series(np.asarray(values) if not isinstance(values, pd.Series) else values)
         if not identifiers and _is_identifier(str(name), series):
             return
@@ -188,7 +176,9 @@ def columns(
             if groups is None or name not in groups.columns:
                 put(name, "metadata", values)
     if dataset.images is not None:
-        put(BRIGHTNESS, "image", _brightness(dataset.images, dataset.has_image))
+        mean = dataset.images.reshape(len(dataset), -1).mean(axis=1, dtype=np.float64) / 255
+        there = True if dataset.has_image is None else dataset.has_image
+        put(BRIGHTNESS, "image", np.where(there, mean, np.nan))
     for label, feature in _feature_columns(dataset):
         put(label, "feature", feature)
     return listed
@@ -211,7 +201,7 @@ def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
     return close or bool((np.diff(values) > 0).all()) or bool(_IDENTIFIER.search(name))
 
 
-def _classes(dataset: Dataset) -> list[Attribute]:
+def _classes(dataset: Dataset) -> list[cutting.Attribute]:
     names = tuple(dataset.class_name(k) for k in range(dataset.n_classes))
     pair = dataset.labels * dataset.n_classes + dataset.predictions
     pair = np.where(dataset.labels == dataset.predictions, -1, pair)
@@ -223,49 +213,10 @@ def _classes(dataset: Dataset) -> list[Attribute]:
         for k in used
     )
     return [
-        Attribute(PREDICTED, "class", dataset.predictions, names),
-        Attribute(TRUE, "class", dataset.labels, names),
-        Attribute(PAIR, "class", code.astype(np.int64), pairs),
+        cutting.Attribute(PREDICTED, "class", dataset.predictions, names),
+        cutting.Attribute(TRUE, "class", dataset.labels, names),
+        cutting.Attribute(PAIR, "class", code.astype(np.int64), pairs),
     ]
-
-
-def _brightness(pictures: NDArray[np.uint8], has_image: Mask | None) -> Floats:
-    """Mean grey level of each image, 0 to 1; NaN where a row has none."""
-    mean = pictures.reshape(len(pictures), -1).mean(axis=1, dtype=np.float64) / 255
-    if has_image is not None:
-        mean[~has_image] = np.nan
-    return np.asarray(mean)
-
-
-def image_attributes(dataset: Dataset, *, n_parts: int = 6) -> list[Attribute]:
-    """Code contrast, and of colour images the share of one colour, which describe rows found.
-
-    Contrast: standard deviation of the grey levels, 0 to 0.5. One colour: share of the pixels in
-    the most frequent of 64 (four levels of each channel).
-    """
-    if dataset.images is None:
-        return []
-    parts = [_measured(part) for part in np.array_split(dataset.images, len(dataset) // 1000 + 1)]
-    measured = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    there = True if dataset.has_image is None else dataset.has_image
-    return [
-        cut(name, np.where(there, values, np.nan), origin="image", n_parts=n_parts)
-        for name, values in measured.items()
-    ]
-
-
-def _measured(images: NDArray[np.uint8]) -> dict[str, Floats]:
-    pixels = images.reshape(len(images), -1, *images.shape[3:])
-    pixels = pixels[:, :: max(1, pixels.shape[1] // _PIXELS)]
-    channels = [pixels] if pixels.ndim == 2 else [pixels[..., k] for k in range(3)]
-    grey: Floats = np.asarray(np.mean(channels, axis=0, dtype=np.float64))
-    measured: dict[str, Floats] = {CONTRAST: grey.std(axis=1) / 255}
-    if len(channels) > 1:
-        red, green, blue = (channel >> 6 for channel in channels)
-        code = red * 16 + green * 4 + blue
-        most = [np.bincount(image, minlength=64).max() for image in code]
-        measured[ONE_COLOR] = np.array(most) / code.shape[1]
-    return measured
 
 
 def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
@@ -296,11 +247,6 @@ class Predicate:
     def __str__(self) -> str:
         return f"{self.value} in {self.column}" if self.words else f"{self.column} {self.value}"
 
-    @property
-    def says_less(self) -> bool:
-        """Whether its value names fewer words than there are."""
-        return any(word not in self.value for word in self.words)
-
     def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
         """Return for which rows it is true, shape (n,); InputError if there is no such column."""
         if self.column == PREDICTED:
@@ -314,12 +260,12 @@ class Predicate:
             texts = series.fillna("").astype(str).tolist()
             return np.asarray(words_held(texts, self.words) >= self.least)
         if self.low is None or self.high is None:
-            return np.asarray(names_of(series) == self.value)
-        if not is_line(series):
+            return np.asarray(cutting.names_of(series) == self.value)
+        if not cutting.is_line(series):
             return np.zeros(len(series), dtype=bool)
         missing = series.isna().to_numpy()
         inside = np.zeros(len(series), dtype=bool)
-        numbers = numbers_of(series[~missing])
+        numbers = cutting.numbers_of(series[~missing])
         inside[~missing] = (numbers >= self.low) & ((numbers < self.high) | math.isinf(self.high))
         return inside
 
@@ -327,3 +273,122 @@ class Predicate:
 def rows_holding(conditions: Sequence[Predicate], dataset: Dataset) -> Mask:
     """Return for which rows all conditions are true, (n,); there must be one."""
     return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in conditions]))
+
+
+#: In more rows no words are looked for.
+MAX_ROWS = 200_000
+#: Words looked at: so many, the most frequent, each in at least so many rows.
+_MOST_WORDS, _FEWEST_ROWS = 300, 20
+#: Words and groups in so small or large a share of the rows name no place.
+_SMALLEST, _LARGEST = 0.005, 0.5
+#: Words that are grouped, the most frequent, each in at least so many rows; words of a group.
+_GROUPED, _FEWEST_GROUPED, _OF_GROUP = 400, 6, (6, 24)
+#: Words of a group that its name says.
+_SAID = 3
+#: Numbers that describe a word's company; words met together less often do not count.
+_NUMBERS, _MET = 32, 2
+#: Shorter than this share of the longest a word's numbers are rounding errors.
+_SMALL = 1e-6
+
+
+def words_held(texts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
+    """Count how many of some words stand in each text, shape (n,); letters' case does not count."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    made = CountVectorizer(vocabulary=list(words), binary=True, token_pattern=WORD)
+    return np.asarray(made.transform(texts).sum(axis=1), dtype=np.int64).ravel()
+
+
+def word_attributes(dataset: Dataset) -> list[cutting.Attribute]:
+    """Code each word of the texts of a dataset, and each group of words, as held or not.
+
+    The 300 most frequent words in at least 20 rows, 0.5 % and at most half of them; and groups of
+    words found in the same texts, held where one of them is, or where two are. Outcomes have no
+    part in it. Empty without texts, and above 200,000 rows.
+
+    Notes
+    -----
+    The 400 most frequent words in at least 6 rows are placed by the singular vectors of their
+    positive pointwise mutual information, log(n n_ab / (n_a n_b)), over pairs met in two texts or
+    more, and joined by average linkage of the cosines. Every branch of 6 to 24 words is a group;
+    words of grammar are in none.
+    """
+    if len(dataset) > MAX_ROWS:
+        return []
+    found: list[cutting.Attribute] = []
+    for name in text_columns(dataset):
+        try:
+            stands_in, words = _vocabulary(texts_of(dataset, name))
+        except ValueError:  # said by scikit-learn of texts without any frequent word
+            continue
+        rows = np.asarray(stands_in.sum(axis=0)).ravel()
+        frequent = np.argsort(-rows, kind="stable")
+        alone = rows >= max(_FEWEST_ROWS, _SMALLEST * len(dataset))
+        found += [
+            _attribute(name, (words[k],), 1, stands_in[:, [k]])
+            for k in frequent[alone[frequent]][:_MOST_WORDS].tolist()
+        ]
+        for group in _groups(stands_in, words, frequent):
+            for least in (1, 2):
+                one = _attribute(name, tuple(words[group]), least, stands_in[:, group])
+                if _SMALLEST <= one.codes.mean() <= _LARGEST:
+                    found.append(one)
+    return found
+
+
+def quoted(words: Sequence[str]) -> str:
+    """List words as they stand in texts."""
+    return ", ".join(f"“{word}”" for word in words)
+
+
+def _attribute(
+    column: str, words: tuple[str, ...], least: int, stands_in: sparse.csr_matrix
+) -> cutting.Attribute:
+    text = quoted(words)
+    if len(words) > _SAID + 1:
+        text = f"{quoted(words[:_SAID])} and {len(words) - _SAID} more words"
+    if len(words) > 1:
+        text = f"{'any' if least == 1 else 'two or more'} of {text}"
+    codes = np.asarray(stands_in.sum(axis=1)).ravel() >= least
+    values = (f"without {text}", text)
+    return cutting.Attribute(
+        column, "text", codes.astype(np.int64), values, words=words, least=least
+    )
+
+
+def _vocabulary(texts: Sequence[str]) -> tuple[sparse.csr_matrix, NDArray[np.object_]]:
+    """Return which words stand in which text, and the words; neither rare nor everywhere."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    made = CountVectorizer(binary=True, token_pattern=WORD, min_df=_FEWEST_GROUPED, max_df=_LARGEST)
+    return made.fit_transform(texts), made.get_feature_names_out()
+
+
+def _groups(stands_in: sparse.csr_matrix, words: NDArray[np.object_], frequent: Ints) -> list[Ints]:
+    """Return groups of words (by index) found in the same texts, each the most frequent first."""
+    from scipy.cluster.hierarchy import linkage
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    about = np.array([k for k in frequent if words[k] not in ENGLISH_STOP_WORDS][:_GROUPED])
+    fewest, most = _OF_GROUP
+    if len(about) <= most:
+        return []
+    chosen = stands_in[:, about].astype(np.float64)
+    rows = np.asarray(chosen.sum(axis=0)).ravel()
+    met = (chosen.T @ chosen).toarray()
+    np.fill_diagonal(met, 0.0)
+    known = met >= _MET
+    expected = np.outer(rows, rows) / chosen.shape[0]
+    information = np.log(np.where(known, met / expected, 1.0)).clip(min=0.0)
+    left, size, _ = np.linalg.svd(information)
+    places = (left * size)[:, :_NUMBERS]
+    length = np.linalg.norm(places, axis=1)
+    # Words that meet nobody, or only strangers to all, have no position among the others.
+    placed = length > _SMALL * length.max(initial=0.0)
+    if placed.sum() <= most:
+        return []
+    about = about[placed]
+    branches = [[k] for k in range(len(about))]
+    for one, other, *_ in linkage(places[placed], "average", metric="cosine"):
+        branches.append(sorted(branches[int(one)] + branches[int(other)]))
+    return [about[branch] for branch in branches if fewest <= len(branch) <= most]

@@ -11,16 +11,18 @@ from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
-from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
+from lore_core.data.validation import InputError, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
-from lore_core.inference.significance import holm
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
+from lore_core.metrics.means import holm
 from lore_core.regions.variables.attributes import telling_attributes
 from lore_core.regions.variables.cutting import Attribute, cut
 
 #: Names of a column that are shown; the rarest beyond are put together.
-MAX_NAMES = 20
+MAX_NAMES, _MAX_GRID_NAMES = 20, 12
+#: Points of a smoothed gap, at equal steps of rows; its bandwidth as a share of the rows.
+_SMOOTH_POINTS, _SMOOTH_BANDWIDTH = 121, 0.06
 #: Confidence bins from which each row's chance to be right is taken for the test.
 _NULL_BINS = 15
 #: Values are tested with this many rows and this much variance Σ q(1 − q): with less, a gap is far
@@ -41,22 +43,21 @@ def gap_along(
     values: Any,
     *,
     n_bins: int = 12,
-    max_names: int = MAX_NAMES,
     weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Mean confidence − accuracy for each part of a number, or each name of a column.
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,): the
     column, or one that is cut already (:func:`~lore_core.regions.variables.cutting.cut`).
-    ``n_bins``: parts of about equal size of a number; ties stay together. ``max_names``: the rarest
-    names beyond are put together as ``"other"``. ``weights`` (n,): above 0; parts are cut by rows.
+    ``n_bins``: parts of about equal size of a number; ties stay together. The rarest names beyond
+    20 are put together as ``"other"``. ``weights`` (n,): above 0; parts are cut by rows.
 
     Returns one row a part, in the order of the values, missing and other last: ``value`` (in
     words), ``border`` (to the next part of a number, in words, else empty), ``rows, confidence,
     accuracy, gap, gap_low, gap_high`` (95 %, Wilson). Parts without rows are left out. Raises
     InputError if the lengths disagree or a number is out of range.
     """
-    attribute = _attribute(values, n_bins, max_names)
+    attribute = _attribute(values, n_bins, MAX_NAMES)
     c, a = as_rows(confidence, outcome, values=attribute.codes)
     size = len(attribute.values)
     table = gap_table(c, a, attribute.codes, size, as_weights(weights, len(c)))
@@ -71,21 +72,18 @@ def smooth_gap(
     outcome: ArrayLike,
     values: ArrayLike,
     *,
-    bandwidth: float = 0.06,
-    n_points: int = 121,
     weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Kernel-smoothed gap along a number, with a pointwise band.
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,):
-    numbers; rows without one are left out. ``bandwidth``: h > 0, as a share of the rows in the
-    order of the values. ``n_points``: points of the curve, at equal steps of rows. ``weights``
-    (n,): above 0. Returns ``share`` (of the rows at or below, in [0, 1]), ``value``, ``gap, low,
-    high`` (95 % at that point), ``n_eff``. Empty without two different numbers. Raises InputError
-    if the values are no numbers or the lengths disagree.
+    numbers; rows without one are left out. ``weights`` (n,): above 0. Returns ``share`` (of the
+    rows at or below, in [0, 1]), ``value``, ``gap, low, high`` (95 % at that point), ``n_eff``.
+    Empty without two different numbers. Raises InputError if the values are no numbers or the
+    lengths disagree.
 
     With u the mid-rank of a row as a share of the rows, gap(u) = Σ_j (c_j − a_j) k(u, u_j) / Σ_j
-    k(u, u_j) and k = exp(−|u − u_j| / h), exactly. The band is Wilson's for n_eff rows, of the
+    k(u, u_j) and k = exp(−|u − u_j| / 0.06), exactly. The band is Wilson's for n_eff rows, of the
     smoothed gap, for each point alone.
     """
     series = pd.Series(np.asarray(values))
@@ -99,10 +97,8 @@ def smooth_gap(
     if len(x) == 0 or x.min() == x.max():
         return pd.DataFrame(columns=["share", "value", "gap", "low", "high", "n_eff"], dtype=float)
     share = (stats.rankdata(x) - 0.5) / len(x)
-    at = np.linspace(0.0, 1.0, check_integer(n_points, "n_points", minimum=2))
-    means = laplacian_means(
-        at, share, np.column_stack([c, a]), w, bandwidth=check_positive(bandwidth, "bandwidth")
-    )
+    at = np.linspace(0.0, 1.0, _SMOOTH_POINTS)
+    means = laplacian_means(at, share, np.column_stack([c, a]), w, bandwidth=_SMOOTH_BANDWIDTH)
     promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
     low, high = wilson_interval(got * means.effective_size, means.effective_size)
     return pd.DataFrame(
@@ -124,7 +120,6 @@ def gap_grid(
     values_y: Any,
     *,
     n_bins: int = 6,
-    max_names: int = 12,
     min_rows: int = 20,
     weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
@@ -135,16 +130,14 @@ def gap_grid(
     too: ``x, y`` (ordered categories), ``rows, confidence, accuracy, gap, gap_low, gap_high,
     shown``.
     """
-    across, up = (_attribute(values, n_bins, max_names) for values in (values_x, values_y))
+    across, up = (_attribute(values, n_bins, _MAX_GRID_NAMES) for values in (values_x, values_y))
     c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
     n_x, n_y = len(across.values), len(up.values)
     codes = up.codes.astype(np.int64) * n_x + across.codes
     table = gap_table(c, a, codes, n_x * n_y, as_weights(weights, len(c)))
-    for place, name, codes, names in (
-        (0, "x", np.tile(np.arange(n_x), n_y), across.values),
-        (1, "y", np.repeat(np.arange(n_y), n_x), up.values),
-    ):
-        parts = pd.Categorical.from_codes(codes, pd.Index(names), ordered=True)
+    at_x, at_y = np.tile(np.arange(n_x), n_y), np.repeat(np.arange(n_y), n_x)
+    for place, name, at, names in ((0, "x", at_x, across.values), (1, "y", at_y, up.values)):
+        parts = pd.Categorical.from_codes(at, pd.Index(names), ordered=True)
         table.insert(place, name, pd.Series(parts))
     table["shown"] = table["rows"] >= check_integer(min_rows, "min_rows")
     return table
@@ -176,7 +169,11 @@ def rank_variables(
     """
     target_rows = dataset.target(target)
     c, a, w = target_rows.confidence, target_rows.outcome, as_weights(target_rows.weights)
-    q = _chance(c, a, w)
+    bins = confidence_bins(c, _NULL_BINS, "equal-mass")
+    index = bins.assign(c)
+    # Chance of each row to be right: the accuracy at its confidence, drawn to 1/2 by one row.
+    right = np.bincount(index, weights=weighed(a, w), minlength=bins.n_bins) + 0.5
+    q = (right / (np.bincount(index, weights=w, minlength=bins.n_bins) + 1))[index]
     most = check_integer(n_bins, "n_bins", minimum=2)
     doubt = (q * (1 - q)).sum() * effective_rows(w, len(c)) / len(c)
     n_parts = int(np.clip(doubt / (2 * _MIN_VARIANCE), 2, most))
@@ -191,7 +188,7 @@ def rank_variables(
     return frame.drop(columns="_log_p")
 
 
-def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | None = None) -> str:
+def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame) -> str:
     """Say how the gap runs along a variable, and whether the differences are significant.
 
     ``table``: from :func:`gap_along`. ``ranking``: from :func:`rank_variables`.
@@ -204,10 +201,10 @@ def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | No
         f"{low['rows']:,} rows) to {signed_points(high['gap'])} ({high['value']}, "
         f"{high['rows']:,} rows)"
     )
-    ranked = None if ranking is None else ranking[ranking["variable"] == name]
-    if ranked is None or ranked.empty:
+    ranked = ranking[ranking["variable"] == name]
+    if ranked.empty:
         return f"{text}."
-    p, size = float(ranked["p_adjusted"].iloc[0]), len(ranking) if ranking is not None else 0
+    p, size = float(ranked["p_adjusted"].iloc[0]), len(ranking)
     many = "" if size == 1 else f", adjusted for the {size:,} variables tested"
     verdict = "a significant difference" if p < 0.05 else "not a significant difference"
     return f"{text}: {verdict} ({p_sentence(p)}{many})."
@@ -216,7 +213,7 @@ def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | No
 def _attribute(values: Any, n_bins: int, max_names: int) -> Attribute:
     n_bins = check_integer(n_bins, "n_bins", minimum=2)
     given = values if isinstance(values, Attribute) else cut("values", values, n_parts=n_bins)
-    return _few_names(given, check_integer(max_names, "max_names", minimum=2))
+    return _few_names(given, max_names)
 
 
 def _few_names(attribute: Attribute, most: int) -> Attribute:
@@ -230,15 +227,6 @@ def _few_names(attribute: Attribute, most: int) -> Attribute:
     code[frequent] = np.arange(len(frequent))
     names = (*(attribute.values[k] for k in frequent), f"other ({size - len(frequent):,} values)")
     return Attribute(attribute.name, attribute.origin, code[attribute.codes], names)
-
-
-def _chance(c: Floats, a: Floats, w: Floats | None) -> Floats:
-    """Chance of each row to be right: the accuracy at its confidence, drawn to 1/2 by one row."""
-    bins = confidence_bins(c, _NULL_BINS, "equal-mass")
-    index = bins.assign(c)
-    right = np.bincount(index, weights=weighed(a, w), minlength=bins.n_bins)
-    rows = np.bincount(index, weights=w, minlength=bins.n_bins)
-    return np.asarray(((right + 0.5) / (rows + 1))[index])
 
 
 def _heterogeneity(

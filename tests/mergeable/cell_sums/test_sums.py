@@ -4,9 +4,10 @@ import itertools
 import numpy as np
 import pytest
 
-from lore_core import InputError, local_significance, reliability_table
+from lore_core import InputError, reliability_table
 from lore_core.data.binning import confidence_bins
 from lore_core.inference.simulation import null_errors
+from lore_core.kernel_sums import laplacian_sums
 from lore_core.mergeable import (
     LocalErrorSums,
     bandwidth_curve_of_sums,
@@ -122,8 +123,10 @@ def test_what_cannot_be_summed_is_refused():
 def test_numbers_of_sums_are_near_the_exact_ones():
     c, a, z = _rows(3000)
     values = LocalErrorSums.of(c, a, z).local_values(c, z, gamma=0.5)
-    exact = local_significance(c, a, z, gamma=0.5)
-    np.testing.assert_allclose(values.standard_error, exact.standard_error, rtol=2e-3)
+    exact = local_errors(c, a, z, gamma=0.5)
+    bin_index = exact.bin_index
+    square = laplacian_sums(z, None, c * (1 - c), bandwidth=0.5, target_groups=bin_index)
+    np.testing.assert_allclose(values.standard_error, np.sqrt(square) / exact.mass, rtol=2e-3)
     c, a, z = _rows(3000)
     sums = LocalErrorSums.of(c, a, z)
     curve = bandwidth_curve_of_sums(sums, [0.1, 0.5, 100.0])

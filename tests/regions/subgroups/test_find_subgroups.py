@@ -183,4 +183,4 @@ def test_confirmed_is_beyond_chance_and_itself_wrong(sign, gap, p_adjusted, expe
     numbers |= dict(zip(("gap", "gap_low", "gap_high"), gap, strict=True))
     held = Held(**{**numbers, "n_rows": 100, "p_adjusted": p_adjusted})
     candidate = SimpleNamespace(sign=sign)
-    assert Tried(candidate, np.arange(100), held).confirmed(0.05, 0.02) is expected
+    assert Tried(candidate, np.arange(100), held).confirmed(0.05) is expected

@@ -15,7 +15,7 @@ from lore_core.regions.subgroups.saved import (
     subgroups_json,
 )
 from lore_core.regions.subgroups.verdict import describe_subgroup, generated_name, name_of_subgroup
-from lore_core.regions.variables.attributes import Predicate, image_attributes, telling_attributes
+from lore_core.regions.variables.attributes import Predicate, telling_attributes
 
 N = 1600
 
@@ -211,31 +211,13 @@ def test_images_of_a_region_are_named_by_what_is_measured_of_them():
         images=pixels.astype(np.uint8),
         class_names=("airplane", "bird", "car"),
     )
-    known = [*telling_attributes(rows), *image_attributes(rows)]
+    known = telling_attributes(rows)
     for inside, name in (
         (dark, "Mostly dark images predicted airplane"),
         (rng.random(n) < 0.2, "Rows in one region of the map"),
     ):
         label = region_label(inside, known)
         assert generated_name(a_region(label=label)) == name
-
-
-@pytest.mark.parametrize(
-    ("paint", "name"),
-    [
-        (lambda pixels: pixels // 30 + 100, "low-contrast"),
-        (lambda pixels: pixels // 3 * [0, 0, 1] + [250, 0, 0], "one-colour"),
-    ],
-)
-def test_every_measure_of_images_has_a_name(paint, name):
-    pixels = np.random.default_rng(0).integers(0, 255, (400, 8, 8, 3))
-    pixels[:100] = paint(pixels[:100])
-    rows = lore.Dataset(np.full((400, 2), 0.5), np.arange(400) % 2, images=pixels.astype(np.uint8))
-    measured = [item for item in image_attributes(rows) if name[:3] in ("low", "one")]
-    wanted = "image contrast" if name == "low-contrast" else "share of one colour in the image"
-    (one,) = [item for item in measured if item.name == wanted]
-    label = region_label(np.arange(400) < 100, [one])
-    assert generated_name(a_region(label=label)) == f"Mostly {name} images"
 
 
 def a_region(**parts):

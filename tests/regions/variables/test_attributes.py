@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.regions.subgroups.slices import conditions_of
+from lore_core.regions.subgroups.candidates import conditions_of
 from lore_core.regions.variables.attributes import PREDICTED, Predicate, attributes
 
 

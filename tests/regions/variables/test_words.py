@@ -8,13 +8,11 @@ import pytest
 from benchmarks._answer_logs import TOPICS, answer_log, as_dataset, found_in
 from lore_core.data.dataset import Dataset
 from lore_core.data.texts import is_prose, texts_of
-from lore_core.regions.subgroups.candidates import try_on
+from lore_core.regions.subgroups.candidates import is_wider_slice, try_on
 from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.overall import Average
-from lore_core.regions.subgroups.slices import is_wider_slice
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of
-from lore_core.regions.variables.attributes import rows_holding
-from lore_core.regions.variables.words import word_attributes
+from lore_core.regions.variables.attributes import rows_holding, word_attributes
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +98,7 @@ def test_words_must_be_surer_than_columns():
             for half, held in halves.turns
             for item in try_on(held, half.candidates(None, 0.2, 12), halves.rows, "zero", 2)
         ]
-        p = min(item.held.p_adjusted for item in tried if item.confirmed(1.0, halves.min_gap))
+        p = min(item.held.p_adjusted for item in tried if item.confirmed(1.0))
         assert 0 < p < 0.2
         assert halves.search(alpha=1.01 * part * p).subgroups
         assert not halves.search(alpha=0.99 * part * p).subgroups
