@@ -53,33 +53,6 @@ def test_a_pair_of_files_takes_the_place_of_what_was_shown_and_stays(
         second.drawn("landscape")
 
 
-def test_a_bad_file_gets_a_sentence_and_changes_nothing(open_app, tmp_path, write_classifier):
-    bad = tmp_path / "truncated.npz"
-    good = write_classifier(tmp_path / "good.npz", 200, 3).read_bytes()
-    bad.write_bytes(good[: len(good) // 2])
-    app = open_app("data", gamma=0.5)
-    app.sees("What did I load?")
-    app.sees(re.compile("small_cal"))
-    header = app.sees("900 evaluation + 500 calibration rows")
-    key = app.query()["data"]
-    drop(app, bad)
-    alerts = app.page.get_by_test_id("stAlert").filter(has_text=bad.name)
-    alert = alerts.filter(has_not_text="the pages still show")
-    expect(alert).to_be_visible()
-    app.settle()
-    sentence = alert.inner_text()
-    assert "Traceback" not in sentence
-    assert "Error:" not in sentence
-    assert 20 < len(sentence) < 400
-    expect(header).to_be_visible()
-    assert app.query()["data"] == key
-    app.go("Overview")
-    app.sees(re.compile(r"truncated\.npz could not be read .*: the pages still show small"))
-    app.sees("900 evaluation + 500 calibration rows")
-    app.page.get_by_role("tab", name="All metrics").click()
-    app.sees(re.compile("n = 900 evaluation rows"))
-
-
 def test_addresses_in_a_file_are_text_and_no_links(open_app, tmp_path):
     """Streamlit makes links of addresses even where every sign of Markdown is escaped."""
     rng = np.random.default_rng(5)

@@ -82,17 +82,6 @@ def test_what_was_looked_at_is_let_go_and_found_again():
     assert mapped.probabilities.sum() + mapped.features.sum() == total
 
 
-@only_linux
-def test_local_errors_lie_in_a_file():
-    data = large(600_000)
-    found = lore.local_errors(data.confidence, data.outcome, data.features[:, :1])
-    mapped = vars(map_arrays(found))
-    for name, value in vars(found).items():
-        is_array = isinstance(value, np.ndarray)
-        assert in_a_file(mapped[name]) if is_array else mapped[name] is value
-        assert not is_array or np.array_equal(mapped[name], value, equal_nan=True)
-
-
 def there(value, file):
     return unpickle_mapped(pickle_mapped(value, file), file)
 

@@ -94,22 +94,6 @@ def test_sums_of_bfloat16_are_rounded():
             lore.Dataset(made, y)
 
 
-@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
-@pytest.mark.parametrize("library", ["jax.numpy", "torch"])
-def test_arrays_of_jax_and_tensors_of_torch(library, kind):
-    xp = pytest.importorskip(library)
-    p, y, z = rows()
-    if library == "torch":
-        features = xp.tensor(z, dtype=getattr(xp, kind), requires_grad=True)
-        given = lore.Dataset(xp.tensor(p, requires_grad=True), xp.tensor(y), features=features)
-    else:
-        p = p.astype(np.float32)
-        given = lore.Dataset(xp.asarray(p), xp.asarray(y), features=xp.asarray(z, dtype=kind))
-    plain = lore.Dataset(p, y, features=z)
-    np.testing.assert_array_equal(given.probabilities, plain.probabilities)
-    np.testing.assert_array_equal(given.features, plain.features)
-
-
 P = np.array([0.1, 0.6, 0.3, 0.9])
 LABELS = np.array([0, 1, 0, 1])
 HIDDEN = [False, False, True, False]

@@ -1,13 +1,11 @@
 """Compiled once, kept on disk, never stale, also beside sources nobody may write to."""
 
-import importlib.metadata
 import os
 import re
 import runpy
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -212,15 +210,6 @@ def test_what_is_damaged_is_never_loaded_but_made_again(damage, start, tmp_path)
     assert start()
 
 
-def test_kernels_of_another_numba_are_in_another_folder(start, tmp_path, monkeypatch):
-    assert not start()
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: "0.1")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "." / "first" / ".." / "first"))
-    assert not start()
-    assert start()
-    assert len(list((tmp_path / "first").iterdir())) == 2
-
-
 def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, monkeypatch):
     made, in_the_way = [], tmp_path / "in the way"
     in_the_way.write_text("a file")
@@ -283,29 +272,3 @@ def test_an_update_removes_the_kernels_of_before_and_nothing_else(tmp_path, monk
         folder.name,
         "lore-lens-other-installation",
     }
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_complete_kernels_are_used_where_nothing_can_be_written(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "built"))
-    monkeypatch.setattr(kernel_sums, "warmup", list)
-    folder = kernel_folder()
-    compile_kernels(print)
-    folder.chmod(0o555)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "." / "built" / ".." / "built"))
-    assert kernel_folder().samefile(folder)
-    assert not compile_kernels(print)
-    folder.chmod(0o755)
-
-
-def test_of_writers_at_once_no_reader_sees_a_part(tmp_path):
-    path = tmp_path / "kernel.kernel"
-    contents = [bytes([k]) * 10**6 for k in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        written = [pool.submit(cache_files.write_sealed, path, of) for of in contents * 5]
-        seen = {cache_files.read_sealed(path) for _ in range(50)}
-        for job in written:
-            job.result()
-    assert seen <= {None, *contents}
-    assert cache_files.read_sealed(path) in contents
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]

@@ -78,12 +78,11 @@ def every_page():
 
 def test_a_server_started_with_a_file_that_cannot_be_read(open_page, tmp_path, every_page):
     page = open_page("data", arguments=started_with(log(tmp_path)))
-    for _ in range(2):
-        (sentence,) = page.errors
-        assert "run.json" in sentence.replace("\\", "")
-        shows_no_numbers(page)
-        assert page.app.query_params.get("data") is None
-        every_page(page)
+    (sentence,) = page.errors
+    assert "run.json" in sentence.replace("\\", "")
+    shows_no_numbers(page)
+    assert page.app.query_params.get("data") is None
+    every_page(page)
     assert not [item for item in page.app.button if item.label.startswith("Open ")]
     page.press("Show the demo")
     assert page.errors == []
@@ -108,17 +107,8 @@ def test_another_mapping_of_its_columns_loads_it(open_page, tmp_path, every_page
     assert open_page("data", arguments=arguments).errors
 
 
-def test_a_file_that_is_gone_again(open_page, tmp_path):
-    path = table_of_logits(tmp_path)
-    path.unlink()
-    page = open_page("data", arguments=started_with(path))
-    assert "does not exist" in page.errors[0]
-    shows_no_numbers(page)
-
-
-@pytest.mark.parametrize("link", ["0123456789abcdef0123", "../../etc/passwd"])
-def test_a_link_to_data_that_are_gone(open_page, every_page, link):
-    page = open_page("overview", data=link)
+def test_a_link_to_data_that_are_gone(open_page, every_page):
+    page = open_page("overview", data="../../etc/passwd")
     every_page(page)
     assert "no longer here" in page.errors[0]
     shows_no_numbers(page)
@@ -147,19 +137,14 @@ def test_a_link_to_a_demo_finds_it_on_any_server(open_page, name):
     assert {"synthetic": "synthetic", "digits": DEMO}[name] in page.text
 
 
-@pytest.mark.parametrize("way", ["upload", "path"])
-def test_what_fails_while_only_the_demo_is_shown(open_page, tmp_path, every_page, way):
+def test_what_fails_while_only_the_demo_is_shown(open_page, tmp_path, every_page):
     page = open_page("data")
     assert DEMO in page.text
-    if way == "upload":
-        page.upload(("bad.npz", b"this is no archive"))
-    else:
-        page.read_path(log(tmp_path))
-    for _ in range(2):
-        (sentence,) = page.errors
-        assert ("bad.npz" if way == "upload" else "run.json") in sentence.replace("\\", "")
-        shows_no_numbers(page)
-        every_page(page)
+    page.read_path(log(tmp_path))
+    (sentence,) = page.errors
+    assert "run.json" in sentence.replace("\\", "")
+    shows_no_numbers(page)
+    every_page(page)
     page.press("Show the demo")
     assert page.errors == []
     assert page.go("overview").app.metric

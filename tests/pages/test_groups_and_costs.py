@@ -68,16 +68,6 @@ def test_the_worst_cell_stands_in_the_comparison_too(open_page, dataset):
     assert "Groups by shift, 30" in page.text
 
 
-def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
-    single = dataclasses.replace(dataset, groups=dataset.groups[["site"]])
-    page = open_page("recalibrate", single, gamma=1.0, recalibrate_tab="All metrics")
-    assert not [item for item in page.app.selectbox if item.key == "group_column"]
-    assert WORST_CELL.name in page.table("ALCE")
-    none = open_page("recalibrate", made(n=300), recalibrate_tab="All metrics")
-    assert WORST_CELL.name not in none.table("ALCE")
-    assert "Groups by" not in none.text
-
-
 @pytest.fixture
 def dear(monkeypatch):
     found = {"n_draws": 60, "local_intervals": False}
@@ -113,16 +103,6 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
     page.set("unsure", 3.0)
     (sentence,) = page.errors
     assert "must not exceed the cost of wrong" in sentence
-
-
-def test_the_reward_of_one_group(open_page, dataset):
-    page = open_page("decisions", dataset, gamma=1.0, unsure=1.0, wrong=8.0, **LISTED)
-    page.set("decide_by", "site").set("decide_group", "c")
-    rows = dataset.evaluation
-    inside = (rows.groups["site"] == "c").to_numpy()
-    expected = lore.reward_curve(rows.confidence[inside], rows.outcome[inside], [8.0]).frame()
-    table = page.tables[0]
-    assert table.loc["No recalibration", "reward"] == pytest.approx(expected["reward"].iloc[0])
 
 
 def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):

@@ -47,12 +47,9 @@ def _off(gap):
 
 
 @pytest.fixture(
-    scope="module",
-    params=["the demo", "wrong in one group", "wrong everywhere", "without features"],
+    scope="module", params=["wrong in one group", "wrong everywhere", "without features"]
 )
 def dataset(request):
-    if request.param == "the demo":
-        return lore.demo.digits()
     if request.param == "without features":
         whole = _off(lambda subgroup: 0.02)
         return lore.Dataset(

@@ -76,15 +76,6 @@ def test_what_is_missing_is_said_before_and_in_it(open_page, made):
     assert b"These data came without features" in archive.read("index.html")
 
 
-def test_other_settings_want_another_report(open_page, made):
-    dataset = made(n=200)
-    page = open_page("report", dataset, bins=5)
-    make_the_report(page)
-    page.set("bins", 6)
-    assert "The report is ready" not in page.text
-    assert button(page, "make_report").label == "Make the report"
-
-
 def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
     dataset = made()
     page = open_page("recalibrate", dataset, gamma=0.5, bins=5)

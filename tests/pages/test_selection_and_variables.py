@@ -10,10 +10,6 @@ from lore_core.regions import Selection
 MAP = "PCA 2-D"
 
 
-def box(x, y):
-    return Selection(((1, lore.Region.box(x, y)),))
-
-
 @pytest.fixture
 def dataset(made):
     data = made(n=900, n_classes=3, seed=4)
@@ -104,34 +100,12 @@ class TestRegion:
         told = f"Fitted on the {n} calibration rows" if n >= 50 else f"this one holds {n}"
         assert told in page.text
 
-    def test_too_few_calibration_rows(self, selected, made, dataset):
-        few = dataset.with_split(0.05)
-        page = selected(few)
-        assert "at least 50 calibration rows" in page.text
-        assert page.errors == []
-
     def test_no_calibration_rows_or_another_target(self, selected, dataset):
         page = selected(dataclasses.replace(dataset, split=None))
         assert "no calibration rows to fit on" in page.text
         page = selected(target="1")
         assert "Recalibration works on the top label" in page.text
         assert page.errors == []
-
-    def test_a_region_of_all_rows(self, open_page, made):
-        data = made(n=300, n_features=2)
-        page = open_page("landscape", data)
-        points = lore.embed(data.features, "pca", 2, random_state=0).coordinates
-        low = points.min(axis=0) - 1
-        page.app.session_state["_region"] = (MAP, box([low[0], 90], [low[1], 90]))
-        page.run()
-        assert "Nothing to compare" in page.text
-        assert page.errors == []
-
-    def test_an_empty_region(self, open_page, dataset):
-        page = open_page("landscape", dataset)
-        page.app.session_state["_region"] = (MAP, box([900, 901], [900, 901]))
-        page.run()
-        assert "No rows lie in this region." in page.text
 
 
 class TestEvidence:
@@ -163,11 +137,6 @@ class TestEvidence:
         np.testing.assert_array_equal(shown["row"], found.neighbours["row"])
         np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)
         assert found.sentence.split(".")[0] in page.text
-
-    def test_what_regions_rest_on_is_another_question(self, open_page, dataset):
-        page = open_page("landscape", dataset, evidence="each confidence bin", below="Worst rows")
-        page.set("rows_behind", "LoRe's answer")
-        assert page.app.query_params["evidence"] == "each confidence bin"
 
     def test_without_calibration_rows_only_the_error(self, open_page, dataset):
         page = open_page("landscape", dataclasses.replace(dataset, split=None), below="Worst rows")

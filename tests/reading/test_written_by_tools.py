@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 
 import lore_core as lore
-from lore_core.cli import main
 from lore_core.data.validation import InputError
 from lore_core.reading import SeveralTablesError, frame_like, inspect, read
 from tests.refusals import refused
@@ -290,8 +289,3 @@ def test_lists_are_features_and_damage_is_said(tmp_path):
     table = tmp_path / "a.csv"
     answers().to_csv(table, index=False)
     refused(table, "'a.csv' is no database to query", mapping={"query": "SELECT 1"})
-
-
-def test_the_command_takes_a_query(database, capsys):
-    assert main(["metrics", str(database), "--query", JOINED, "--draws", "0", "--json"]) == 0
-    assert '"evaluation_rows"' in capsys.readouterr().out

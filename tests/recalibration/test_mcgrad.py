@@ -69,21 +69,6 @@ class TestMCGrad:
         after = lore.MCGrad().fit(alike).recalibrate(rows)
         np.testing.assert_array_equal(after.confidence, rows.confidence)
 
-    @pytest.mark.parametrize("sharpness", [1, 12])
-    def test_it_finds_the_place_that_is_worse(self, sharpness):
-        """Also of saturated confidences, which are scaled first."""
-
-        def saturated(data):
-            odds = sharpness * np.log(data.confidence / (1 - data.confidence))
-            return data.with_confidence(1 / (1 + np.exp(-odds)))
-
-        calibration, evaluation = (saturated(overconfident(1500, seed)) for seed in (1, 2))
-        method = lore.MCGrad().fit(calibration)
-        assert method.n_rounds_ > 0
-        after = method.recalibrate(evaluation).confidence
-        worse = evaluation.features[:, 0] > 0
-        assert after[~worse].mean() > after[worse].mean() + 0.1
-
     def test_it_needs_features(self):
         rows = overconfident(60, 0)
         bare = lore.Dataset(rows.probabilities, rows.labels)
