@@ -127,24 +127,6 @@ def test_shift_adds_and_alt_takes_away(app, points):
     app.settle()
 
 
-def test_gamma_moves_redraw_the_map_and_the_link(app):
-    before = app.map_ink()
-    app.gamma.focus()
-    app.page.keyboard.press("ArrowRight")
-    app.until(lambda: app.map_ink() != before, "another picture")
-    app.until_query("gamma", "0.6")
-    expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
-    for _ in range(7):
-        app.page.keyboard.press("ArrowRight")
-    app.until_query("gamma", "3.0")
-    app.sees(re.compile(r"^Confidence|^All confidences"))
-    app.until(lambda: "γ = 3 " in app.seen("m.scene.alt"), "the picture of γ = 3")
-    for _ in range(8):
-        app.page.keyboard.press("ArrowLeft")
-    app.until_query("gamma", "0.5")
-    app.until(lambda: app.map_ink() == before, "the first picture again")
-
-
 def test_outlines_follow_the_slider(app, dataset):
     app.until(lambda: app.seen("m.known?.places.size === m.scene.gammas.length"), "outlines")
     made = lore.embed(dataset.features, "pca", 2, random_state=0)

@@ -47,6 +47,8 @@ def opened(browser, report):
     yield tab
     assert asked == [address] * 2
     assert errors == []
+    tab.goto((report / "figures" / "landscape.html").as_uri())
+    tab.wait_for_function("document.querySelector('.js-plotly-plot')?._fullData?.length > 0")
     context.close()
 
 
@@ -93,12 +95,3 @@ def test_the_report_works_without_a_network(opened):
     opened.emulate_media(media="print")
     assert opened.locator(".still svg").is_visible()
     assert not opened.locator("#landscape").is_visible()
-
-
-def test_interactive_figures_open_from_the_folder(browser, report):
-    context = browser.new_context()
-    context.set_offline(True)
-    tab = context.new_page()
-    tab.goto((report / "figures" / "landscape.html").as_uri())
-    tab.wait_for_function("document.querySelector('.js-plotly-plot')?._fullData?.length > 0")
-    context.close()

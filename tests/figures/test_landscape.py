@@ -152,23 +152,6 @@ class TestRows:
         text = by_name(landscape_figure(None, points, points=table, **COMMON))["rows"].hovertext[0]
         assert f"note: {'&lt;' * 39}…" in text
 
-    def test_no_points_to_draw(self, field, points, drawn, dataset, errors):
-        chart = landscape_figure(field, points, points=drawn.head(0), **COMMON)
-        assert set(by_name(chart)) == {"all rows", "field"}
-        chart = landscape_figure(None, points, points=drawn.head(0), **COMMON)
-        assert len(chart.figure.data) == 0
-        assert chart.table.empty
-        assert landscape_figure(None, points, **COMMON).table.empty
-        same = np.zeros((len(dataset), 2))
-        layout = landscape_figure(None, same, points=drawn, **COMMON).figure.layout
-        assert layout.xaxis.range[0] < 0 < layout.xaxis.range[1]
-        assert layout.yaxis.range[0] < 0 < layout.yaxis.range[1]
-        unknown = np.where(np.isin(np.arange(len(dataset)), [0, 3]), np.nan, errors.signed)
-        table = row_table(dataset, np.arange(10), dataclasses.replace(errors, signed=unknown))
-        chart = landscape_figure(None, points, points=table, **COMMON)
-        assert np.isnan(by_name(chart)["rows"].marker.color[[0, 3]]).all()
-        assert "NaN" not in chart.figure.to_json()
-
 
 def test_a_region_is_outlined_by_its_corners(field, points, dataset):
     drawn = Selection.from_text("+0,0_1,0_0.5,2;-0,0_1,0_0,1")
@@ -205,18 +188,6 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
     assert picture.subtitle.endswith(f"{picture.n_outside} outside the frame")
 
 
-def test_what_is_hidden_is_said(field, points):
-    partly = dataclasses.replace(field, masked_share=0.123)
-    said = landscape_figure(partly, points, **COMMON).how_to_read
-    assert "exact" in said
-    assert "Empty near these rows: too few effective neighbours" in said
-    averaged = dataclasses.replace(field, exact=False, masked_share=0.0)
-    said = landscape_figure(averaged, points, **COMMON).how_to_read
-    assert "exact" not in said
-    assert "averages" in said
-    assert "Empty" not in said
-
-
 class Test3D:
     @pytest.fixture
     def space(self, points):
@@ -243,19 +214,6 @@ class Test3D:
         assert trace.marker.cmin == (-30 if value == "signed" else 0.0)
         assert chart.figure.layout.scene.bgcolor == PAPER[mode]
         assert list(chart.table.columns[-3:]) == ["map_1", "map_2", "map_3"]
-
-    @pytest.mark.parametrize(
-        ("camera", "eye"),
-        [("top", (0, 0, 1)), ("side", (0.97, 0, 0.24)), ("front", (0, -0.97, 0.24))],
-    )
-    def test_cameras(self, space, drawn, field, camera, eye):
-        for chart in (
-            landscape_3d_figure(drawn, space, camera=camera, **COMMON),
-            surface_figure(field, limit=0.3, rows="", camera=camera),
-        ):
-            there = chart.figure.layout.scene.camera.eye
-            direction = np.array([there.x, there.y, there.z])
-            np.testing.assert_allclose(direction / np.linalg.norm(direction), eye, atol=0.005)
 
     def test_it_is_seen_as_the_reader_turned_and_enlarged_it(self, space, drawn):
         whole = landscape_3d_figure(drawn, space, **COMMON).figure.layout.scene

@@ -219,16 +219,6 @@ assert len(chart.table) and chart.alt and chart.how_to_read
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize(("at", "side"), [(2.0, "beside"), (8.0, "beside end")])
-def test_what_an_upright_rule_is_stands_beside_it_where_there_is_room(plain, at, side):
-    picture = plain(Rule(at, Tint("ink"), text="γ = 0.2"))
-    (words,) = [item for item in elements(picture, "text") if item.text == "γ = 0.2"]
-    (line,) = [item for item in elements(picture, "line") if item.get("class") != "grid"]
-    assert words.get("class") == side
-    apart = float(words.get("x")) - float(line.get("x1"))
-    assert apart == (-4 if "end" in side else 4)
-
-
 @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 3), (4, 2, 4)])
 @pytest.mark.parametrize("step", [1, 2])
 def test_pixels_come_back(shape, step):

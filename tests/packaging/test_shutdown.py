@@ -147,31 +147,16 @@ def test_a_killed_server_leaves_no_process(reading):
     wait_for(lambda: not marked(str(reading.outgoing)))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_it_ends_before_it_answers(seed, tmp_path):
-    server = Server(tmp_path / "log.txt")
-    with suppress(subprocess.TimeoutExpired):
-        server.process.wait(np.random.default_rng(seed).uniform(0.5, 3.0))
-    try:
-        interrupt(server, seed)
-    finally:
-        server.process.kill()
-        server.process.wait()
-    assert not marked(str(server.outgoing))
-
-
-def test_what_readers_are_forked_from_is_not_left_at_its_imports(tmp_path):
-    def fork_servers():
-        return running("multiprocessing.forkserver", marked(str(server.outgoing)))
-
+def test_it_ends_before_it_answers(tmp_path):
+    """What readers are forked from is not left at its imports."""
     server = Server(tmp_path / "log.txt")
     try:
-        wait_for(fork_servers)
+        wait_for(lambda: running("multiprocessing.forkserver", marked(str(server.outgoing))))
         interrupt(server, 0)
     finally:
         server.process.kill()
         server.process.wait()
-    assert not fork_servers()
+    assert not marked(str(server.outgoing))
 
 
 def test_an_exit_function_that_hangs_does_not_hold_it_up(tmp_path):

@@ -138,16 +138,6 @@ def test_databases(tmp_path, frame):
         read(path)
 
 
-@pytest.mark.parametrize("orient", ["split", "records"])
-def test_tables_that_trackers_export(tmp_path, frame, orient):
-    """MLflow's eval_results_table.json and tables of Weights & Biases: columns and data."""
-    frame.to_json(tmp_path / "eval_results_table.json", orient=orient, index=False)
-    if orient == "split":
-        whole = json.loads((tmp_path / "eval_results_table.json").read_text())
-        assert {"columns", "data"} <= set(whole)
-    assert_is(read(tmp_path / "eval_results_table.json"), frame)
-
-
 def test_tables_in_memory(frame):
     halves = [frame[:30], pa.Table.from_pandas(frame[30:], preserve_index=False)]
     assert_is(read(frame), frame)

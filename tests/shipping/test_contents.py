@@ -147,8 +147,6 @@ def test_in_words(calibration):
 
 MAPS = {
     "PCA": ("pca", {"n_components": 2}),
-    "identity": ("identity", {}),
-    "t-SNE": ("tsne", {"n_iter": 20}),
     "t-SNE of many features": ("tsne", {"n_iter": 20}),
     "UMAP": ("umap", {"n_epochs": 20}),
 }
