@@ -30,9 +30,8 @@ def test_few_rows_are_exact(run_json, parts, file):
     assert one == pytest.approx(two)
 
 
-@pytest.mark.parametrize("options", [[], ["--cells", "1000"]])
-def test_several_files_are_not_isolated(parts, options, refuses):
-    refuses("'--isolate' is for one file", "metrics", parts, "--isolate", *options)
+def test_several_files_are_not_isolated(parts, refuses):
+    refuses("'--isolate' is for one file", "metrics", parts, "--isolate", "--cells", "1000")
     refuses("does not exist", "metrics", "missing.parquet", "--isolate")
 
 

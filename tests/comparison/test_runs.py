@@ -1,5 +1,4 @@
 import dataclasses
-import io
 from concurrent.futures.process import BrokenProcessPool
 
 import joblib
@@ -195,16 +194,3 @@ def test_many_rivals_need_a_wider_margin():
     half = stats.t.ppf(1 - 0.05 / 9 / 2, 4) * gaps.std(ddof=1) / np.sqrt(5)
     assert crowd["high"] == pytest.approx(-gaps.mean() + half)
     assert crowd["high"] > alone["high"]
-
-
-def test_the_saved_summary_reads_back():
-    result = compared(**{"No recalibration": [0.3, 0.2, 0.4], "LoRe": [0.1, 0.1, 0.1]})
-    saved = result.frame().to_csv(index=False)
-    back = pd.read_csv(io.StringIO(saved)).set_index(["method", "metric"])
-    assert back.loc[("No recalibration", "ECE"), "mean"] == pytest.approx(0.3)
-    assert back.loc[("LoRe", "ECE"), "runs"] == 3
-    paired = result.difference()
-    assert back.loc[("LoRe", "ECE"), "difference_high"] == pytest.approx(
-        paired.high.loc["LoRe", "ECE"]
-    )
-    assert not back.isna().any().any()

@@ -155,15 +155,6 @@ def test_names_of_features():
     assert from_estimator(plain, TABLE.to_numpy(), LABELS).feature_names is None
 
 
-def test_columns_of_a_csv_keep_their_names(tmp_path):
-    frame = pd.DataFrame({"label": LABELS, "p_0": 0.5, "p_1": 0.5})
-    frame["f_age"], frame["f_income"] = TABLE["age"], TABLE["income"]
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    assert load(tmp_path / "a.csv").feature_names == ("f_age", "f_income")
-    mapped = load(tmp_path / "a.csv", mapping={"features": ["f_income"]})
-    assert mapped.feature_names == ("f_income",)
-
-
 @pytest.mark.parametrize(
     ("names", "read"), [(["age", "income"], ("age", "income")), (["one"], None)]
 )

@@ -47,13 +47,6 @@ class TestBandwidth:
         assert f"γ → ∞: MCE = {curve.mlce_infinity * 100:.1f} points" in sentence
         assert any(text.endswith(f"= {curve.mlce_zero * 100:.1f} points") for text in sentence)
 
-    def test_the_table_holds_all_curves(self, curves):
-        table = bandwidth_figure(curves, rows="").table
-        assert list(table["curve"].unique()) == list(curves)
-        for name, curve in curves.items():
-            part = table[table["curve"] == name].drop(columns="curve").reset_index(drop=True)
-            pd.testing.assert_frame_equal(part, curve.frame())
-
 
 class TestCdf:
     def test_is_the_share_of_rows_up_to_each_error(self, errors):

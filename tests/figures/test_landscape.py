@@ -291,17 +291,6 @@ def test_names_at_one_place_are_stacked():
     assert abs(moved[2]) == 18
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_crowd(seed):
-    rng = np.random.default_rng(seed)
-    places, names = rng.uniform(0, 330, size=(10, 2)), ["name of it"] * 10
-    before = len(_overlaps(places, names, np.zeros(10)))
-    moved = shifts(places, names)
-    assert len(_overlaps(places, names, moved)) == 0
-    assert before or (moved == 0).all()
-    assert np.abs(moved).max() <= 72
-
-
 class TestColoursByAColumn:
     def test_numbers_lie_on_one_scale_and_outliers_at_its_ends(self):
         numbers = pd.Series([0.0, *np.linspace(10, 20, 998), 30.0, np.nan])

@@ -258,17 +258,3 @@ def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypat
         DAMAGES[damage](folder / "complete")
         assert compile_kernels(said.append)
         assert not compile_kernels(said.append)
-
-
-def test_an_update_removes_the_kernels_of_before_and_nothing_else(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(kernel_sums, "warmup", list)
-    folder = kernel_folder()
-    old = folder.with_name(f"{folder.name.rpartition('-')[0]}-older")
-    for other in (old, tmp_path / "lore-lens-other-installation"):
-        other.mkdir()
-    assert compile_kernels(print)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        folder.name,
-        "lore-lens-other-installation",
-    }

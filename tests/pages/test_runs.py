@@ -88,16 +88,6 @@ def test_the_sample_can_be_compared(runs_page):
     assert page.errors == []
 
 
-def test_without_runs_it_says_what_a_directory_of_runs_is(runs_page):
-    page = runs_page()
-    assert page.title == "Does it hold over many trainings?"
-    assert "Train the same model with ten seeds" in page.text
-    (example,) = page.app.get("code")
-    assert "seed00_cal.npz" in example.value
-    assert page.errors == []
-    assert page.figures == []
-
-
 def test_the_headline_and_the_table_are_compare_runs(runs_page, folder, open_page):
     page = choose(runs_page(folder, gamma=1.0, bins=5), **SETTINGS)
     assert "3 runs" in page.text

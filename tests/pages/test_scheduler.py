@@ -117,18 +117,6 @@ def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch, capsys):
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_memory_is_given_back_once_for_many_pages(monkeypatch):
-    asked, done = {}, []
-    monkeypatch.setattr(scheduler, "run_when_idle", asked.__setitem__)
-    monkeypatch.setattr(scheduler, "release_pages", lambda: done.append("files"))
-    for _ in range(3):
-        scheduler.trim_memory()
-    (trim,) = asked.values()
-    assert done == ["files"] * 3
-    trim()
-    assert done[3:] == ["files"]
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere arrays lie in no files")
 def test_as_many_files_as_can_be_may_be_open():
     resource = pytest.importorskip("resource")

@@ -138,10 +138,6 @@ class TestEvidence:
         np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)
         assert found.sentence.split(".")[0] in page.text
 
-    def test_without_calibration_rows_only_the_error(self, open_page, dataset):
-        page = open_page("landscape", dataclasses.replace(dataset, split=None), below="Worst rows")
-        assert list(page.app.button_group(key="rows_behind").options) == ["its local error"]
-
 
 class TestVariables:
     def test_the_first_is_the_one_with_the_strongest_evidence(self, open_page, dataset):
@@ -170,13 +166,6 @@ class TestVariables:
     def test_the_answer_itself_is_warned_of(self, open_page, dataset):
         page = open_page("variables", dataset, variable="true class")
         assert "do not judge by it" in page.text
-
-    @pytest.mark.parametrize("target", [0, 2])
-    def test_a_class_as_target(self, open_page, dataset, target):
-        page = open_page("variables", dataset, target=str(target))
-        assert (
-            f"target class {target}" in page.figure("along")["layout"]["title"]["subtitle"]["text"]
-        )
 
     def test_nothing_to_rank(self, open_page, made):
         page = open_page("variables", made(n=12, n_features=0))

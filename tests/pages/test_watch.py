@@ -93,14 +93,6 @@ def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at
     assert headline(look_at(folder)) == sentence
 
 
-def test_a_table_that_is_no_batch_is_one_sentence(watch, tmp_path):
-    watch.set("watch_from", "Upload").upload(
-        ("a.csv", b"label,p_0,p_1\n0,0.5,0.5\n"), ("b.csv", b"label,x\n0,1\n")
-    )
-    (sentence,) = watch.errors
-    assert "no probabilities" in sentence
-
-
 def test_batches_without_features_are_compared_by_columns(watch, tmp_path):
     folder = written(demo.batches(2, 900, changed=2, overconfidence=0.5), tmp_path)
     files = []

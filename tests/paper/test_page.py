@@ -6,20 +6,18 @@ import pandas as pd
 import pytest
 from synthetic import overconfident, run_of
 
-from benchmarks.paper import __main__ as command, page, published as pub, tables
-from benchmarks.paper.images import BinFacts, ImagesResult, facts
+from benchmarks.paper import __main__ as command, published as pub, tables
+from benchmarks.paper.images import BinFacts, facts
 from benchmarks.paper.measure import (
     GAMMAS,
     Setting,
     measure_run,
-    recalibrated,
     runs_table,
     within_methods,
     worst_groups,
 )
 from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
-from benchmarks.paper.sections import Content
-from lore_core import Dataset, local_errors, reward_curve
+from lore_core import Dataset, local_errors
 from lore_core.comparison import RunsComparison
 from lore_core.figures.export import why_no_static_images
 
@@ -39,37 +37,6 @@ def runs():
 @pytest.fixture(scope="module")
 def results(runs):
     return [measure_run(run, SETTING, maps_of(run)) for run in runs]
-
-
-@pytest.fixture(scope="module")
-def content(runs, results):
-    run = runs[0]
-    after = recalibrated(run, SETTING, maps_of(run))
-    points = maps_of(run)["tsne"][run.in_split("evaluation")]
-    everything = np.ones(len(points), dtype=bool)
-    found = {}
-    for label, item in after.items():
-        local = local_errors(item.confidence, item.outcome, points, n_bins=5)
-        found[label] = facts(item, local, everything, "0.80–1.00")
-    drawn = (*GLOBAL_METHODS, pub.LORE_TSNE)
-
-    def rewards(ratios=None):
-        before, drawn_from = after[pub.NONE].confidence, {label: after[label] for label in drawn}
-        return {
-            label: reward_curve(item.confidence, item.outcome, ratios, baseline=before)
-            for label, item in drawn_from.items()
-        }
-
-    names = (
-        "maps", "mlce-tsne", "mlce-pca", "alce-tsne", "mlce_supported-tsne", "landscape-best",
-        "landscape-worst", "landscape-scaled", "cdf-best", "cdf-worst", "cdf-scaled", "before",
-        "after", "cdf-after", "rewards", "worst-group", "scatter",
-    )  # fmt: skip
-    pictures = {name: f"picture {name}" for name in names}
-    bins = {"best": found[pub.NONE], "worst": found[pub.NONE], "scaled": found[pub.TS]}
-    images = ImagesResult(results[0], 0.9, bins, found, rewards(), rewards(tables.RATIOS), pictures)
-    runs_found = RunsComparison(runs_table(results))
-    return Content(results, runs_found, SETTING, pictures, images, results[0], SETTING)
 
 
 def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs, results):
@@ -118,28 +85,6 @@ def test_correlation_inside_methods_does_not_see_what_lies_between_them():
     assert tables.percent((0.151, 0.027)) == "15.1 ± 2.7"
     cells = tables.bold_lowest([["a", "2", "–"], ["b", "1", "–"]], [[2, np.nan], [1, np.nan]])
     assert cells == [["a", "2", "–"], ["b", "**1**", "–"]]
-
-
-def test_the_page_has_every_table_and_picture(content):
-    text = page.write(content)
-    for heading in (
-        "Does it hold?", "Settings", "Figure 1", "Figure 2", "Figure 3", "Figures 4 and 6",
-        "Table 1", "Table 2", "Table 3", "Figure 5 and Table 4", "Setting 4",
-        "How this page was made",
-    ):  # fmt: skip
-        assert re.search(rf"^## {re.escape(heading)}", text, re.MULTILINE), heading
-    for name in content.pictures:
-        assert f"picture {name}" in text, name
-    assert re.search(r"\| LoRe \(t-SNE\) \| \**\.351 ± \.084\** \|", text)
-    assert re.search(r"\| MLCE \(PCA\) \| \.639 \|", text)
-    assert re.search(r"\| Temperature scaling \| 4\.9 ± 1\.7 \|", text)
-    assert re.search(r"\| worst bin \| 0\.0746 \| 0\.0629 \|", text)
-    assert "independent script" not in text.split("## How")[1]
-    assert "## Agreement" not in text
-    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
-        assert len({line.count("|") for line in table.splitlines()}) == 1, table
-    fewer = Content(content.results, content.runs, SETTING, content.pictures, content.images)
-    assert "## Setting 4" not in page.write(fewer)  # without a COMPAS run
 
 
 def reference_runs(shift=0.0):

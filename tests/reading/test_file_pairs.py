@@ -207,15 +207,6 @@ def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
     assert len(load_runs(tmp_path)) == 1
 
 
-def test_runs_in_several_formats_are_read_once(npz, csv, tmp_path):
-    for write, suffix in ((npz, "npz"), (csv, "csv")):
-        write(f"a_cal.{suffix}")
-        write(f"a_test.{suffix}")
-    csv("other.csv")
-    (data,) = load_runs(tmp_path)
-    assert data.name == "a"
-
-
 def test_no_runs(npz, tmp_path):
     with pytest.raises(InputError, match="holds no pair"):
         load_runs(tmp_path)

@@ -62,13 +62,6 @@ class TestMCGrad:
         assert after < before - 0.05
         assert (result.datasets[method.label].predictions == evaluation.predictions).all()
 
-    @pytest.mark.parametrize(("n", "wrong"), [(1, False), (1, True), (7, False), (7, True)])
-    def test_where_nothing_can_be_fitted_every_confidence_stays(self, n, wrong):
-        rows = overconfident(n, 0)
-        alike = lore.Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
-        after = lore.MCGrad().fit(alike).recalibrate(rows)
-        np.testing.assert_array_equal(after.confidence, rows.confidence)
-
     def test_it_needs_features(self):
         rows = overconfident(60, 0)
         bare = lore.Dataset(rows.probabilities, rows.labels)

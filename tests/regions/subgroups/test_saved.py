@@ -220,24 +220,6 @@ def test_images_of_a_region_are_named_by_what_is_measured_of_them():
         assert generated_name(a_region(label=label)) == name
 
 
-@pytest.mark.parametrize(
-    ("paint", "name"),
-    [
-        (lambda pixels: pixels // 30 + 100, "low-contrast"),
-        (lambda pixels: pixels // 3 * [0, 0, 1] + [250, 0, 0], "one-colour"),
-    ],
-)
-def test_every_measure_of_images_has_a_name(paint, name):
-    pixels = np.random.default_rng(0).integers(0, 255, (400, 8, 8, 3))
-    pixels[:100] = paint(pixels[:100])
-    rows = lore.Dataset(np.full((400, 2), 0.5), np.arange(400) % 2, images=pixels.astype(np.uint8))
-    measured = [item for item in image_attributes(rows) if name[:3] in ("low", "one")]
-    wanted = "image contrast" if name == "low-contrast" else "share of one colour in the image"
-    (one,) = [item for item in measured if item.name == wanted]
-    label = region_label(np.arange(400) < 100, [one])
-    assert generated_name(a_region(label=label)) == f"Mostly {name} images"
-
-
 def a_region(**parts):
     held = regions.Held(9, *[0.5] * 13)
     return regions.Subgroup(np.arange(9), 1, (), 0.9, 0.5, held, np.arange(4), **parts)
