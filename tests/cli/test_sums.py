@@ -22,14 +22,6 @@ def parts(dataset, tmp_path_factory):
     return str(folder / "part-*.parquet")
 
 
-def test_few_rows_are_exact(run_json, parts, file):
-    one, two = (
-        run_json("metrics", data, "--draws", 0)["metrics"]["ALCE"]["value"]
-        for data in (parts, file)
-    )
-    assert one == pytest.approx(two)
-
-
 def test_several_files_are_not_isolated(parts, refuses):
     refuses("'--isolate' is for one file", "metrics", parts, "--isolate", "--cells", "1000")
     refuses("does not exist", "metrics", "missing.parquet", "--isolate")

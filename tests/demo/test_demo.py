@@ -35,22 +35,6 @@ def standard_errors(outcome, accuracy):
     return abs((outcome - accuracy).sum()) / np.sqrt((accuracy * (1 - accuracy)).sum())
 
 
-def test_shapes_of_the_planted_error():
-    made = synthetic(1_001, n_features=5)
-    dataset = made.dataset
-    assert len(dataset) == len(made.true_gap) == 1_001
-    assert dataset.n_classes == 2
-    assert dataset.features.shape == (1_001, 5)
-    assert (len(dataset.calibration), len(dataset.evaluation)) == (500, 501)
-    assert list(dataset.metadata.columns) == ["region", "true_gap"]
-    assert list(dataset.groups.columns) == ["region"]
-    np.testing.assert_array_equal(dataset.metadata["true_gap"], made.true_gap)
-    with pytest.raises(ValueError, match="read-only"):
-        made.true_gap[0] = 0.0
-    digests = [synthetic(500, random_state=seed).dataset.digest for seed in (0, 0, 1)]
-    assert digests[0] == digests[1] != digests[2]
-
-
 def test_gap_at_the_hearts_of_the_blobs():
     # Far to the left every row is of the overconfident blob, far to the right of the other:
     # +0.35 and -0.35 * 0.10 / 0.35 = -0.10.
@@ -92,23 +76,6 @@ def other_seed():
 
 def sideways(dataset):
     return (dataset.metadata["corruption"] == "rotated 90°").to_numpy()
-
-
-def test_shapes_of_the_digits(dataset, other_seed):
-    n = len(dataset)
-    assert n == 4_879
-    assert dataset.n_classes == 10
-    assert dataset.class_names == tuple("0123456789")
-    assert dataset.features.shape == (n, 64)
-    assert dataset.images.shape == (n, 32, 32)
-    assert dataset.images.dtype == np.uint8
-    assert list(dataset.groups.columns) == ["corruption", "digit"]
-    assert list(dataset.metadata.columns) == ["corruption", "digit", "ink", "source_image", "copy"]
-    assert dataset.metadata["ink"].between(0, 1).all()
-    assert 2_000 <= len(dataset.calibration) <= len(dataset.evaluation) <= 5_000
-    np.testing.assert_array_equal(dataset.groups["digit"].astype(int), dataset.labels)
-    np.testing.assert_array_equal(dataset.probabilities.argmax(axis=1), dataset.predictions)
-    assert not np.array_equal(other_seed.labels, dataset.labels)
 
 
 def test_the_rows_are_their_source_images_and_on_one_side_alone(dataset):

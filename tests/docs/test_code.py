@@ -87,19 +87,6 @@ def test_notebook(tmp_path, capsys):
     assert (tmp_path / "landscape.csv").stat().st_size > 1000
 
 
-def test_what_a_notebook_stores_is_small_was_run_from_the_top_and_shows_the_figures():
-    (cell,) = SKIPPED  # the dashboard is shown, but not started
-    assert "lore.launch(data)" in "".join(cell["source"])
-    assert cell["outputs"] == []
-    assert NOTEBOOK.stat().st_size < 300_000
-    assert "<script" not in NOTEBOOK.read_text(encoding="utf-8")
-    outputs = [output for cell in CODE for output in cell["outputs"]]
-    assert sum("image/png" in output.get("data", {}) for output in outputs) == 2
-    assert not any("error" in output["output_type"] for output in outputs)
-    ran = [cell["execution_count"] for cell in CODE if cell not in SKIPPED]
-    assert ran == list(range(1, len(ran) + 1))
-
-
 def test_chance_is_computed_as_written(sample):
     c, a, z = (values[:60] for values in sample)
     n, gamma = len(c), 0.7

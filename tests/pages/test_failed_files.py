@@ -116,18 +116,6 @@ def test_a_link_to_data_that_are_gone(open_page, every_page):
     assert DEMO in page.text
 
 
-def test_such_a_link_to_a_server_with_other_data(open_page, tmp_path, every_page):
-    path = tmp_path / "other.npz"
-    rng = np.random.default_rng(0)
-    np.savez(path, probs=rng.dirichlet([2, 1], 90), labels=rng.integers(0, 2, 90))
-    page = open_page("data", arguments=started_with(path), data="0123456789abcdef0123")
-    every_page(page)
-    assert "no longer here" in page.errors[0]
-    page.press("Open other.npz")
-    assert page.errors == []
-    assert "45 evaluation + 45 calibration rows" in page.text
-
-
 @pytest.mark.parametrize("name", ["synthetic", "digits"])
 def test_a_link_to_a_demo_finds_it_on_any_server(open_page, name):
     store.clear()
@@ -193,16 +181,3 @@ def test_a_link_with_a_mapping_reads_the_file_again(open_page, tmp_path):
     assert page.app.query_params["column"] == mapping
     assert "150 evaluation + 150 calibration rows" in page.text
     assert open_page("data", arguments=started_with(path), column=["label"]).errors
-
-
-def test_texts_beside_predictions_are_joined_and_classes_counted(open_page, tmp_path):
-    rows = table_of_logits(tmp_path).read_text().replace("p_", "logit_").splitlines()
-    main_rows = "\n".join([f"id,{rows[0]}", *(f"{k},{row}" for k, row in enumerate(rows[1:]))])
-    beside = "\n".join(["id,note", *(f"{k},of {k}" for k in range(199, -1, -1))])
-    page = open_page("data").upload(("a.csv", main_rows.encode()), ("b.csv", beside.encode()))
-    assert page.errors == []
-    assert "'b.csv' was joined to 'a.csv' by 'id'." in page.plain
-    (counts,) = [table for table in page.tables if "class" in table]
-    assert counts[["evaluation", "calibration"]].sum().tolist() == [100, 100]
-    labels = pd.Series([int(row.split(",")[0]) for row in rows[1:]]).value_counts().sort_index()
-    assert (counts["evaluation"] + counts["calibration"]).tolist() == labels.tolist()

@@ -88,18 +88,6 @@ class TestRegion:
         assert shown["change of NLL"].iloc[0] == ""
         assert found.sentence.split(".")[0] in page.text
 
-    def test_in_one_bin_only_rows_of_that_bin_are_used(self, selected, dataset, embedding, region):
-        page = selected(bin="worst", bins=3)
-        rows, cal = dataset.evaluation, dataset.calibration
-        table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=3)
-        index = table.worst_bin(30)
-        n = (
-            inside(dataset, embedding, region, "calibration")
-            & (table.bins.assign(cal.confidence) == index)
-        ).sum()
-        told = f"Fitted on the {n} calibration rows" if n >= 50 else f"this one holds {n}"
-        assert told in page.text
-
     def test_no_calibration_rows_or_another_target(self, selected, dataset):
         page = selected(dataclasses.replace(dataset, split=None))
         assert "no calibration rows to fit on" in page.text

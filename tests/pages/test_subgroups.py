@@ -180,14 +180,6 @@ def test_subgroups_before_and_after_and_as_groups(open_page, planted, search):
     assert held[name] == n
 
 
-def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):
-    same = lore.find_subgroups(planted.evaluation, view.points(), against="same confidence")
-    page = open_page("landscape", planted, against="rows of the same confidence")
-    text = page.plain
-    assert same.sentence in text
-    assert all(evidence_of(subgroup, same) in text for subgroup in same.subgroups)
-
-
 def test_exactly_the_places_are_coloured(open_page, planted, view, search):
     page = open_page("landscape", planted, beyond="true", bin="worst")
     plain_page = open_page("landscape", planted, bin="worst")

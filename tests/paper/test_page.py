@@ -1,25 +1,14 @@
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import overconfident, run_of
+from synthetic import run_of
 
-from benchmarks.paper import __main__ as command, published as pub, tables
-from benchmarks.paper.images import BinFacts, facts
-from benchmarks.paper.measure import (
-    GAMMAS,
-    Setting,
-    measure_run,
-    runs_table,
-    within_methods,
-    worst_groups,
-)
-from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
-from lore_core import Dataset, local_errors
+from benchmarks.paper import published as pub, tables
+from benchmarks.paper.measure import Setting, measure_run, runs_table, within_methods
+from lore_core import local_errors
 from lore_core.comparison import RunsComparison
-from lore_core.figures.export import why_no_static_images
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SETTING = Setting(n_bins=5, pca_dimensions=2, group_column="region")
@@ -52,26 +41,6 @@ def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs, 
     assert (row["MLCE (t-SNE)"], row["ALCE (t-SNE)"]) == (local.maximum, local.average)
     assert results[0].n_rows == (80, 80)
     assert set(results[0].worst["group"]) <= {"north", "south"}
-
-
-def test_single_numbers_of_the_page(results):
-    curves = curves_of(results, "tsne")
-    assert list(curves) == [*GLOBAL_METHODS, "LoRe"]
-    lowest = {label: lowest_at(curves, label, list(curves)) for label in curves}
-    # At most one method is strictly the lowest at each bandwidth.
-    everywhere = [gamma for found in lowest.values() for gamma in found]
-    assert len(everywhere) == len(set(everywhere)) <= len(GAMMAS)
-    data, z = overconfident(200, seed=4)
-    local = local_errors(data.confidence, data.outcome, z, gamma=0.5, n_bins=1)
-    found = facts(data, local, np.ones(200, dtype=bool), "all")
-    assert isinstance(found, BinFacts)
-    assert found.gap == pytest.approx((data.confidence - data.outcome).mean())
-    assert found.low <= found.gap <= found.high
-    # Group "a": ten rows promised .9 and right; group "b": one row promised .7 and wrong.
-    p = np.array([[0.1, 0.9]] * 10 + [[0.3, 0.7]])
-    data = Dataset(p, [1] * 10 + [0])
-    found = worst_groups({"m": data}, SETTING, ["a"] * 10 + ["b"])
-    assert found.to_dict("records") == [{"method": "m", "group": "b", "rows": 1, "bin_rows": 1}]
 
 
 def test_correlation_inside_methods_does_not_see_what_lies_between_them():
@@ -110,25 +79,3 @@ def test_agreement_with_the_independent_script_is_to_the_printed_digit():
         assert tables.is_reference(runs)
         assert tables.disagreements(runs) == (60, differing)
     assert not tables.is_reference(RunsComparison(runs.runs[runs.runs["run"] < 30]))
-
-
-def test_what_is_missing_is_said_in_a_sentence(tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        command.main([])
-    assert stop.value.code == 2
-    said = capsys.readouterr().err
-    assert "RUNS=<a directory with <run>_cal.npz and <run>_test.npz" in said
-    assert said.count("\n") == 1
-    if why_no_static_images() is None:
-        options = ["--runs", str(tmp_path), "--images", "nowhere.npz", "--out", str(tmp_path)]
-        assert command.main(options) == 2
-        assert capsys.readouterr().err.startswith("make paper: ")
-    text = (DOCS / "paper.md").read_text(encoding="utf-8")
-    pictures = re.findall(r'<img src="([^"]+)"', text)
-    assert len(pictures) > 10
-    for picture in pictures:
-        file = DOCS / picture
-        assert file.is_file(), picture
-        assert file.stat().st_size < 300_000, picture
-    unused = {f"images/paper/{file.name}" for file in (DOCS / "images" / "paper").iterdir()}
-    assert unused == set(pictures)

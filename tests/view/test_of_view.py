@@ -22,9 +22,7 @@ from lore_core.view.where import (
     errors_of,
     evidence_of,
     field_of,
-    subgroups_of,
     suggestion_of,
-    verdict_of,
 )
 
 
@@ -46,16 +44,6 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
     assert not field_of(view, errors, resolution=8).exact
-
-
-def test_places_and_the_verdict(view):
-    found = subgroups_of(view)
-    expected = lore.find_subgroups(view.evaluation, view.points(), gamma=0.5, random_state=1)
-    np.testing.assert_array_equal(found.inside(), expected.inside())
-    c, a = view.target_rows.confidence, view.target_rows.outcome
-    overall = lore.regions.overall_gap(c, a, n_bins=3, random_state=1)
-    assert verdict_of(view, found) == lore.regions.conclude(overall, expected)
-    assert verdict_of(view, None) == lore.regions.conclude(overall, None)
 
 
 def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
