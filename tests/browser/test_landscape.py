@@ -248,7 +248,7 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
-def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset, points):
+def test_bins_by_their_bars_and_by_name(app, dataset):
     for name, position, axes in (("accuracy", -4, ""), ("rows", -5, "2")):
         bars = app.trace("chooser", name)
         x, y, index = (bars[of][position] for of in ("x", "y", "customdata"))
@@ -260,26 +260,6 @@ def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset, points):
         app.sees(f"Confidence {label}: {n:,} rows")
     app.choose("Confidence bin", "all")
     app.until_query("bin", None)
-    whole = app.map_ink()
-    app.choose("Confidence bin", "worst")
-    app.until_query("bin", "worst")
-    app.until(lambda: app.map_ink() != whole, "the picture of one bin")
-    name = app.sees(re.compile(r"Confidence \d+–\d+\s%: \d+ rows, mean confidence")).inner_text()
-    app.lasso([np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)], "Box")
-    n, _ = selected(app)
-    app.settle()
-    ((_, box),) = parts(app)
-    inside = ((points > box.min(axis=0)) & (points < box.max(axis=0))).all(axis=1)
-    low, high = (round(int(end) * 0.15) for end in re.search(r"(\d+)–(\d+)\s%", name).groups())
-    assert high == low + 1
-    assert n == (inside & (bins_of(dataset.evaluation) == low)).sum() > 0
-    before = len(app.trace("chooser", "accuracy")["x"])
-    with app.settings() as shown:
-        shown.get_by_role("slider", name="Confidence bins").focus()
-        for _ in range(5):
-            app.page.keyboard.press("ArrowLeft")
-        app.until_query("bins", "10")
-    app.until(lambda: len(app.trace("chooser", "accuracy")["x"]) < before, "fewer bars")
 
 
 CONTROLS = """() => {

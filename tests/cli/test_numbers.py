@@ -239,12 +239,6 @@ class TestCompare:
 
 
 class TestVariables:
-    def test_ranking(self, run_json, file, dataset):
-        found = run_json("variables", file, "--parts", "6")
-        ranking = lore.rank_variables(dataset.evaluation, n_bins=6)
-        assert [row["variable"] for row in found["table"]] == list(ranking["variable"])
-        assert [row["chi2"] for row in found["table"]] == list(ranking["chi2"])
-
     def test_one_column(self, run, run_json, file, dataset, tmp_path, known):
         out = tmp_path / "region.csv"
         text = run("variables", file, "--variable", "region", "-o", out)

@@ -157,9 +157,6 @@ class TestHelp:
 
 class TestCompletion:
     def test_of_a_command(self, runner):
-        more = {"_LORE_COMPLETE": "bash_complete", "COMP_WORDS": "lore re", "COMP_CWORD": "1"}
-        result = lore_process(env=os.environ | more)
-        assert "plain,recalibrate" in result.stdout.splitlines()
         env = {
             "_LORE_COMPLETE": "bash_complete",
             "COMP_WORDS": "lore metrics --binn",

@@ -37,14 +37,6 @@ def close_the_browser():
         kaleido.stop_sync_server(silence_warnings=True)
 
 
-def test_every_kind_is_there(charts):
-    assert sorted(charts) == sorted(KINDS)
-    chart = charts["landscape"]
-    before = chart.figure.to_json()
-    chart_html(chart)
-    assert chart.figure.to_json() == before
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_are_not_markup(charts, kind, strings):
     shown = "\n".join(strings(charts[kind].figure))

@@ -215,19 +215,6 @@ class Test3D:
         assert chart.figure.layout.scene.bgcolor == PAPER[mode]
         assert list(chart.table.columns[-3:]) == ["map_1", "map_2", "map_3"]
 
-    def test_it_is_seen_as_the_reader_turned_and_enlarged_it(self, space, drawn):
-        whole = landscape_3d_figure(drawn, space, **COMMON).figure.layout.scene
-        near = landscape_3d_figure(drawn, space, seen=(0.1, 0.0, 2.0, 90.0, 0.0), **COMMON)
-        scene = near.figure.layout.scene
-        assert scene.aspectratio.x == pytest.approx(2 * whole.aspectratio.x)
-        # From the end of the second axis, right is against the first.
-        assert scene.camera.center.x < 0
-        assert scene.camera.eye.y > 1
-        assert scene.camera.up.z == pytest.approx(1)
-        chart = landscape_3d_figure(drawn.head(0), space, **COMMON)
-        chart.figure.to_json()
-        assert "0 of 300 rows drawn" in chart.figure.layout.title.subtitle.text
-
 
 class TestSurface:
     @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -16,7 +16,6 @@ from lore_core.figures import (
     bandwidth_figure,
     cdf_figure,
     group_figure,
-    landscape_3d_figure,
     landscape_figure,
     reliability_figure,
     reward_figure,
@@ -29,7 +28,7 @@ from lore_core.figures.svg import WIDTH, drawing, png_url
 from lore_core.inference import null_band
 from lore_core.metrics import reward_curve
 from lore_core.metrics.catalogue import CATALOGUE
-from lore_core.regions import row_table, rows_outline
+from lore_core.regions import rows_outline
 
 NAME = "{http://www.w3.org/2000/svg}"
 
@@ -186,23 +185,6 @@ class TestFigures:
             side = "over" if over else "under" if under else "quiet"
             assert circle.get("class") == f"f-{side}"
             assert f"{table.count[k]:,} rows" in circle.find(f"{NAME}title").text
-
-    def test_details_the_landscape_and_space(self, pictures, field, dataset, points, errors):
-        said = [item.text for item in elements(pictures["rewards"], "text")]
-        assert "gain a row, in u" in said
-        assert "answered" not in said
-        picture = pictures["landscape"]
-        raster, bar = elements(picture, "image")
-        assert raster.get("href").startswith("data:image/png;base64,")
-        assert float(bar.get("y")) > float(raster.get("y")) + float(raster.get("height"))
-        assert [path.get("class") for path in elements(picture, "path")] == ["s-quiet", "s-ink"]
-        said = [item.text for item in elements(picture, "text")]
-        assert said == ["1", "−30 points, underconfident", "0", "+30 points, overconfident"]
-        rows = row_table(dataset, np.arange(3), errors)
-        space = np.column_stack([points, points[:, 0]])
-        chart = landscape_3d_figure(rows, space, n_total=3, limit=0.2, rows="")
-        with pytest.raises(TypeError, match="no drawing of 'landscape-3d'"):
-            drawing(chart)
 
 
 def test_pictures_and_drawings_need_no_plotly():

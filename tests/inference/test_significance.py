@@ -187,19 +187,6 @@ def test_calibrated_rows_are_rarely_called_significant():
     assert 0.01 <= np.mean(small) <= 0.065
 
 
-def test_a_planted_error_is_found():
-    planted = lore.demo.synthetic(4000, random_state=3)
-    rows = planted.dataset.in_split("evaluation")
-    known = planted.dataset.evaluation
-    z = np.asarray(known.features)
-    found = lore.local_significance(known.confidence, known.outcome, z, n_bins=1)
-    real = found.significant(0.05)
-    assert real[planted.true_gap[rows] > 0.3].mean() > 0.7
-    # Blurring may flag the edge, but nothing that is right and far from any error.
-    wrong_sign = real & (np.sign(found.signed) != np.sign(planted.true_gap[rows]))
-    assert wrong_sign.sum() <= 0.05 * real.sum()
-
-
 @pytest.mark.parametrize("q", [0.0, 1.0, -0.1, np.nan])
 def test_rates_that_are_none(calibrated, q):
     c, a, z = calibrated

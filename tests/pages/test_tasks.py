@@ -1,11 +1,9 @@
-import dataclasses
 import threading
 import time
 
 import pytest
 
 from lore_core import InputError
-from lore_core.dashboard import worker_pool
 from lore_core.dashboard.worker_pool import Request, Task, WorkerPool
 from lore_core.data.progress import Cancelled
 from pages.shared import tasks
@@ -82,17 +80,6 @@ def test_the_time_is_never_more_than_expected():
     assert time_so_far(48.0, 0.1, 8.0) == "48 s, longer than expected"
     assert time_so_far(48.0, 0.5, 8.0) == "48 s of about 96 s"
     assert time_so_far(48.0, 1.2, 8.0) == "48 s of about 48 s"
-
-
-def test_an_estimate_learns_from_what_the_same_work_took(monkeypatch):
-    monkeypatch.setattr(worker_pool, "_TELLING_SECONDS", 0.0)
-    title = "work of a moment"
-    for expected in (2.0, 5.0):  # once learned it stays
-        work = Request(lambda progress: threading.Event().wait(0.1), {}, title=title)
-        Task(dataclasses.replace(work, expected=expected)).run()
-        assert dataclasses.replace(work, expected=9.0).seconds == pytest.approx(
-            0.1 * 9.0 / expected, rel=0.5
-        )
 
 
 def test_what_it_says_is_text(monkeypatch):

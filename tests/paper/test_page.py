@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,6 @@ from benchmarks.paper.measure import Setting, measure_run, runs_table, within_me
 from lore_core import local_errors
 from lore_core.comparison import RunsComparison
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 SETTING = Setting(n_bins=5, pca_dimensions=2, group_column="region")
 
 

@@ -61,13 +61,3 @@ class TestMCGrad:
         )
         assert after < before - 0.05
         assert (result.datasets[method.label].predictions == evaluation.predictions).all()
-
-    def test_it_needs_features(self):
-        rows = overconfident(60, 0)
-        bare = lore.Dataset(rows.probabilities, rows.labels)
-        with pytest.raises(lore.InputError, match="MCGrad must have the features of every row"):
-            lore.MCGrad().fit(bare)
-        fewer = lore.Dataset(rows.probabilities, rows.labels, features=rows.features[:, :2])
-        method = lore.MCGrad().fit(overconfident(1500, 1))
-        with pytest.raises(lore.InputError, match="must have the 3 features MCGrad was fitted on"):
-            method.recalibrate(fewer)

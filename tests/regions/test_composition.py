@@ -214,9 +214,9 @@ def test_sets_drawn_at_random_rarely_show_anything():
     data = rows(n, labels=rng.integers(0, 3, n), predictions=rng.integers(0, 3, n), metadata=frame)
     coded = attributes(data)
     wrong = 0
-    for _ in range(300):
+    for _ in range(150):
         inside = np.zeros(n, dtype=bool)
         inside[rng.choice(n, int(rng.integers(8, 150)), replace=False)] = True
         found = composition(data, inside, coded=coded)
         wrong += bool((found["p_adjusted"] < 0.05).any())
-    assert wrong / 300 < 0.06
+    assert wrong / 150 < 0.06

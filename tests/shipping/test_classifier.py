@@ -364,21 +364,6 @@ def weighted_rows():
     return X, y, rng.integers(0, 4, 300)
 
 
-@pytest.mark.parametrize("recalibrator", [TemperatureScaling(), IsotonicRegression()])
-def test_whole_weights_are_repeated_rows(recalibrator):
-    X, y, times = weighted_rows()
-    base = GaussianNB().fit(X[:20], y[:20])
-    model = LoReClassifier(base, recalibrator=recalibrator, cv="prefit")
-    weighted = clone(model).set_params(estimator=base).fit(X, y, sample_weight=times)
-    again = np.repeat(np.arange(300), times)
-    repeated = clone(model).set_params(estimator=base).fit(X[again], y[again])
-    plain = clone(model).set_params(estimator=base).fit(X, y)
-    found = weighted.predict_proba(X)
-    np.testing.assert_allclose(found, repeated.predict_proba(X), atol=2e-6)
-    assert np.abs(found - plain.predict_proba(X)).max() > 1e-3
-    assert weighted.recalibrator_.n_rows_ == (times > 0).sum()
-
-
 @pytest.mark.parametrize("cv", [0.3, 3])
 def test_the_classifier_is_weighted_too(cv):
     """Rows of an enormous weight, which are right half of the time, are all that counts."""
