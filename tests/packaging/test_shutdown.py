@@ -196,18 +196,6 @@ def test_a_dashboard_ends_with_the_program_that_opened_it(rows, tmp_path):
     wait_for(lambda: not marked(mark))
 
 
-def test_idle_workers_are_not_waited_for(tmp_path):
-    """Workers that compared runs wait minutes for more; an interrupt must not wait with them."""
-    script = tmp_path / "ended.py"
-    script.write_text(
-        "import runpy\nfrom joblib import Parallel, delayed\n"
-        f"end = runpy.run_path({str(ROOT / 'pages' / 'shared' / 'serve.py')!r})['_end']\n"
-        "Parallel(2)(delayed(abs)(k) for k in range(4))\nend()\n"
-    )
-    done = subprocess.run([sys.executable, script], timeout=60, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_what_never_lets_go_of_the_interpreter_does_not_hold_it_up(tmp_path):
     busy = "pages.shared.serve.main = lambda *_, **__: print(flush=True) or sum(range(10**12))"
     script = f"import pages.shared.serve; {busy}; pages.shared.serve.serve([])"

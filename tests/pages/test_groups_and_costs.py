@@ -8,7 +8,6 @@ import pytest
 import lore_core as lore
 from lore_core.comparison import conclude_retraining, estimate_gains
 from lore_core.metrics.catalogue import WORST_CELL
-from lore_core.view import methods
 
 
 @pytest.fixture
@@ -66,27 +65,6 @@ def test_the_worst_cell_stands_in_the_comparison_too(open_page, dataset):
     cell = page.table(WORST_CELL.name).loc["No recalibration", WORST_CELL.name]
     assert cell == f"{worst_cell(dataset, 'shift') * 100:.1f}"
     assert "Groups by shift, 30" in page.text
-
-
-@pytest.fixture
-def dear(monkeypatch):
-    found = {"n_draws": 60, "local_intervals": False}
-    monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
-
-
-def test_global_metrics_have_intervals_where_local_ones_cannot(open_page, dataset, dear):
-    dataset = dataclasses.replace(dataset, name="of which nothing is known yet")
-    page = open_page("recalibrate", dataset, gamma=1.0, recalibrate_tab="All metrics")
-    row = page.table("ALCE").loc["LoRe"]
-    for metric in ("ECE", "MCE", "NLL", "Brier", "accuracy", "ALCE held out"):
-        assert "–" in row[metric], metric
-    for metric in ("MLCE supported", "ALCE", WORST_CELL.name):
-        assert "–" not in row[metric], metric
-    assert "Without one: Supported MLCE, ALCE; simulating 450 rows" in page.text
-    page.go("overview")
-    shown = {item.label: item.delta for item in page.app.metric}
-    assert shown["ECE"].startswith("95 % CI ")
-    assert not shown["Supported MLCE"]
 
 
 def test_the_reward_at_the_costs_given(open_page, dataset):

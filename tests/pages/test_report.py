@@ -75,18 +75,6 @@ def test_what_is_missing_is_said_before_and_in_it(open_page, made):
     assert b"These data came without features" in archive.read("index.html")
 
 
-def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
-    dataset = made()
-    page = open_page("recalibrate", dataset, gamma=0.5, bins=5)
-    offered = page.app.selectbox(key="ship")
-    assert offered.value == offered.options[0]
-    page.set("ship", "LoRe smooth")
-    assert "Single calibration rows can be read from the file" in page.text
-    assert "ship_file" in downloads(page)
-    page.set("ship", "Temperature scaling")
-    assert "Temperature scaling, fitted on 200 calibration rows. No single row" in page.text
-
-
 def test_what_cannot_ship_says_why(open_page, made, monkeypatch):
     from lore_core.recalibration import TemperatureScaling
 

@@ -74,20 +74,6 @@ class TestRegion:
         bars = next(t for t in page.figure("inside")["data"] if t.get("name") == "rows")
         assert len(bars["hovertext"]) == (table.count > 0).sum()
 
-    def test_recalibrate_just_this(self, selected, dataset, embedding, region):
-        page = selected()
-        found = lore.regions.recalibrate_region(
-            dataset.calibration,
-            dataset.evaluation,
-            inside(dataset, embedding, region, "calibration"),
-            inside(dataset, embedding, region, "evaluation"),
-        )
-        shown = page.table("method", "gap, points", "NLL, nats")
-        gap = f"{found.table['gap'].iloc[0] * 100:+.1f}".replace("-", "−")
-        assert shown["gap, points"].iloc[0].startswith(gap)
-        assert shown["change of NLL"].iloc[0] == ""
-        assert found.sentence.split(".")[0] in page.text
-
     def test_no_calibration_rows_or_another_target(self, selected, dataset):
         page = selected(dataclasses.replace(dataset, split=None))
         assert "no calibration rows to fit on" in page.text

@@ -72,20 +72,6 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
     assert lore.describe_maximum(errors, chance) in text
 
 
-def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
-    page = open_page("overview", planted)
-    (second,) = [item.proto for item in page.app.get("page_link") if "badge[2]" in item.proto.label]
-    key = search.subgroups[1].id
-    assert f"subgroup={key}" in second.query_string
-    page.app.query_params["subgroup"] = key
-    page.go("landscape")
-    assert f"**2 · {name_of_subgroup(search.subgroups[1])}**" in page.plain
-    assert page.app.query_params["subgroup"] in (key, [key])
-    page.click("clear_region")
-    assert "**2 ·" not in page.text
-    assert "subgroup" not in page.app.query_params
-
-
 def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     page = open_page("landscape", planted)
     page.click(f"inspect_{search.subgroups[0].id}")

@@ -93,18 +93,6 @@ def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at
     assert headline(look_at(folder)) == sentence
 
 
-def test_batches_without_features_are_compared_by_columns(watch, tmp_path):
-    folder = written(demo.batches(2, 900, changed=2, overconfidence=0.5), tmp_path)
-    files = []
-    for path in folder.iterdir():
-        table = pd.read_csv(path).drop(columns=["f_0", "f_1", "f_2"])
-        files.append((path.name, table.to_csv(index=False).encode()))
-    watch.set("watch_from", "Upload").upload(*files)
-    assert watch.errors == []
-    assert "rows with weather rain" in headline(watch)
-    assert "no landscape of the change" in watch.text
-
-
 def test_sums_are_those_of_the_command(watch, look_at, kept):
     look_at(kept.directory)
     assert watch.errors == []

@@ -145,19 +145,6 @@ def test_an_order_of_classes_that_fits_other_rows(tmp_path, seed):
             lore.load(file_of(tmp_path / "a.npz", p, wrong))
 
 
-def test_labels_drawn_with_any_seed(tmp_path):
-    for seed in range(10):
-        p, labels = classifier(100, 10, 5, seed)
-        with pytest.raises(lore.InputError, match="stood for other classes"):
-            lore.load(file_of(tmp_path / "a.npz", p, 9 - labels))
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet([1, 1, 1], 100).round(1)
-    assert len(lore.Dataset(p, rng.integers(3, size=100))) == 100
-    p, labels = classifier(20, 20_000, 5, 0)
-    read = lore.load(file_of(tmp_path / "a.npz", p, labels), isolate=True)
-    assert read.n_classes == 20_000
-
-
 @pytest.mark.parametrize("k", [3, 10, 200])
 @pytest.mark.parametrize("decimals", [2, 3, 4])
 @pytest.mark.parametrize("kind", ["float64", "float32", "float16"])

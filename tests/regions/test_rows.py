@@ -3,7 +3,14 @@ import pandas as pd
 import pytest
 
 from lore_core import Dataset, InputError, Region, local_errors, region_report
-from lore_core.regions import class_positions, drawn_rows, row_table, rows_with, worst_rows
+from lore_core.regions import (
+    class_positions,
+    drawn_rows,
+    row_table,
+    rows_with,
+    telling_column,
+    worst_rows,
+)
 
 
 @pytest.fixture
@@ -47,6 +54,13 @@ def test_drawn_rows_hold_the_worst_and_no_row_twice():
     assert {4, 10} <= set(drawn)
     assert within[drawn].all()
     assert np.array_equal(drawn, drawn_rows(within, np.array([4, 10]), 50))
+
+
+def test_the_longest_words_tell_most_of_a_row():
+    columns = {"source": ["the same"] * 3, "note": ["a b", "", "c d e"], "age": [3, 4, 5]}
+    data = Dataset([[0.5, 0.5]] * 3, [0, 1, 0], metadata=columns)
+    assert telling_column(data).tolist() == ["a b", "", "c d e"]
+    assert telling_column(Dataset([[0.5, 0.5]] * 3, [0, 1, 0])) is None
 
 
 @pytest.fixture

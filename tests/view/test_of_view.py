@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.comparison.effects import compare_rewards
 from lore_core.regions import Field
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View
@@ -120,17 +119,6 @@ def test_simulating_is_for_the_map_that_is_measured_on(view):
     assert grouping_of(few, "group_1") == Grouping("group_1", 8)
     assert grouping_of(few, min_group_size=3) == Grouping("group_0", 3)
     assert grouping_of(view.dataset) is None or view.dataset.groups is not None
-
-
-def test_rewards_are_held_against_the_first(view):
-    rows = view.target_rows.confidence > 0.5
-    sure = view.evaluation.with_confidence(np.ones(len(view.evaluation)))
-    found = compare_rewards({"before": view.evaluation, "sure": sure}, [4.0], rows=rows)
-    np.testing.assert_array_equal(found["before"].gain, 0)
-    # Always answered: −w a mistake.
-    wrong = 1 - view.target_rows.outcome[rows].mean()
-    assert found["sure"].reward[0] == pytest.approx(-4 * wrong)
-    assert found["sure"].n_rows == rows.sum()
 
 
 def test_chance_is_drawn_in_cells_where_single_rows_would_take_too_long(view, monkeypatch):
