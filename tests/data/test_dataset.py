@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core import Dataset, InputError, embed, from_estimator, load, save_npz
+from lore_core import Dataset, InputError, from_estimator, load, save_npz
 from lore_core.kernel_sums import laplacian_means
 
 
@@ -112,17 +112,6 @@ HIDDEN = [False, False, True, False]
 def test_what_a_mask_hides_or_is_complex_is_no_number(name, values, must):
     with pytest.raises(InputError, match=f"'{name}' must {must}"):
         Dataset(**{"probabilities": P, "labels": LABELS} | {name: values})
-
-
-def test_a_mask_that_hides_nothing():
-    with pytest.raises(InputError, match="'features' must hold real numbers; got complex"):
-        embed(np.c_[P, P] + 0j)
-    known = Dataset(np.ma.array(P), LABELS, features=np.ma.array(P, mask=False))
-    assert known.digest == Dataset(P, LABELS, features=P).digest
-    places, days = ["north", "south"] * 2, [1, 2, 3, 4]
-    data = Dataset(P, LABELS, groups={"place": places}, metadata={"day": days})
-    assert list(data.groups["place"]) == places
-    assert list(data.metadata["day"]) == days
 
 
 HALVES = np.full((4, 2), 0.5)

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import bandwidth_curve, null_band, null_errors, reliability_table, suggest_bandwidth
+from lore_core import bandwidth_curve, null_band, reliability_table, suggest_bandwidth
 from lore_core.figures import bandwidth_figure, cdf_figure, reliability_figure, suggestion_figure
 from lore_core.figures.style import INK, NEUTRAL, OVERCONFIDENT, PAPER, UNDERCONFIDENT, escape, rgba
 from lore_core.metrics import mean_bandwidth_curve
@@ -120,15 +120,6 @@ class TestChance:
         np.testing.assert_allclose(rows[f"{metric}_low"], low)
         two = bandwidth_figure({"PCA": curve, "t-SNE": curve}, rows="x", null=("PCA", null))
         assert "PCA" in two.figure.data[0].name
-
-    def test_cdf_of_calibrated_rows(self, dataset, points):
-        null = null_errors(dataset.confidence, points, n_draws=20)
-        chart = cdf_figure({"LCE": np.array([0.1, 0.2])}, rows="x", null=null)
-        low, high = null.band()
-        np.testing.assert_allclose(chart.figure.data[0].x, np.concatenate([high, low[::-1]]) * 100)
-        table = chart.table[chart.table["method"] == "if calibrated"]
-        np.testing.assert_allclose(table["lce_high"], high)
-        assert "20 simulations" in chart.how_to_read
 
     def test_every_number_of_bins_has_a_line(self, dataset, points):
         best = suggest_bandwidth(dataset.confidence, dataset.outcome, points, n_bins=(1, 5))

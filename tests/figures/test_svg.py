@@ -103,19 +103,6 @@ class TestPlaces:
         assert [tuple(map(bar.get, sides)) for bar in (over, under)] == wanted
         assert under.get("fill-opacity") == "0.5"
 
-    def test_details_are_left_out(self, plain):
-        line = Line(x=np.zeros(2), y=np.zeros(2), tint=Tint("m1"))
-        picture = plain(line, replace(line, tint=Tint("m2"), detail=True))
-        assert "s-m1" in kinds(picture)
-        assert "s-m2" not in kinds(picture)
-        dots = Dots(x=np.array([-2.0, 3.0]), y=np.zeros(2), tints=Tint("ink"), size=8)
-        picture = plain(dots, Rule(at=8.0, tint=Tint("ink")), x=Axis())
-        places = [float(item.get("cx")) for item in elements(picture, "circle")]
-        assert 38 < places[0] < places[1] < 302
-        said = [item.text for item in elements(picture, "text")]
-        assert "8" in said or "7.5" in said
-        assert "−2" in said or "−2.5" in said
-
 
 class TestFigures:
     @pytest.fixture

@@ -157,7 +157,7 @@ for groups in (bins, None):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self")
-@pytest.mark.parametrize(("n", "d"), [(1_000_000, 1), (1_000_000, 2), (500_000, 3)])
+@pytest.mark.parametrize(("n", "d"), [(1_000_000, 1), (1_000_000, 2), (250_000, 3)])
 def test_at_most_200_bytes_a_row(n, d):
     # (What does not grow with the rows counts too, for more a row where there are fewer.)
     command = [sys.executable, "-c", PROGRAM, str(n), str(d)]

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.stats import binomtest
-from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
 import lore_core as lore
@@ -41,16 +40,6 @@ def test_bins_by_hand():
     np.testing.assert_array_equal(
         table.bins.edges, lore.reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
     )
-
-
-def test_reliability_matches_sklearn(sample):
-    c, a, _ = sample
-    table = lore.reliability_table(c, a, n_bins=10)
-    accuracy, confidence = calibration_curve(a, c, n_bins=10)
-    full = table.count > 0
-    np.testing.assert_allclose(table.accuracy[full], accuracy)
-    np.testing.assert_allclose(table.confidence[full], confidence)
-    assert np.isnan(table.accuracy[~full]).all()
 
 
 def test_nll_and_brier_match_sklearn():

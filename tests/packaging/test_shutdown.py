@@ -61,7 +61,7 @@ def wait_for(condition, seconds=60.0):
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     path = tmp_path_factory.mktemp("rows") / "rows.npz"
-    lore.save_npz(lore.demo.synthetic(150_000).dataset, path)
+    lore.save_npz(lore.demo.synthetic(80_000).dataset, path)
     return path
 
 
@@ -177,11 +177,11 @@ def test_an_exit_function_that_hangs_does_not_hold_it_up(tmp_path):
             process.kill()
 
 
-def test_a_dashboard_ends_with_the_program_that_opened_it(rows, tmp_path):
+def test_a_dashboard_ends_with_the_program_that_opened_it(tmp_path):
     script = tmp_path / "opens.py"
     script.write_text(
         "import sys, time\nimport lore_core as lore\n"
-        f"lore.launch(lore.load({str(rows)!r}), open_browser=False)\n"
+        "lore.launch(lore.demo.synthetic(500).dataset, open_browser=False)\n"
         "print('open', flush=True)\ntime.sleep(600)\n"
     )
     mark = str(tmp_path / "mark")

@@ -140,8 +140,3 @@ class TestVariables:
     def test_the_answer_itself_is_warned_of(self, open_page, dataset):
         page = open_page("variables", dataset, variable="true class")
         assert "do not judge by it" in page.text
-
-    def test_nothing_to_rank(self, open_page, made):
-        page = open_page("variables", made(n=12, n_features=0))
-        assert "No column has two parts with enough rows" in page.text
-        assert page.errors == []
