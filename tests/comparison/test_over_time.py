@@ -17,7 +17,7 @@ def batches_of(rows):
     return RowBatches.of(rows, rows.metadata["day"])
 
 
-def watched_of(batches, n_draws=199):
+def watched_of(batches, n_draws=39):
     found = []
     for k, (name, before, sums) in enumerate(batches.in_turn()):
         change = None if before is None else change_between(before, sums, n_draws=n_draws)
@@ -67,7 +67,7 @@ def test_a_change_that_has_not_stayed_is_not_said_to_have(last, start):
 
 def test_batches_of_a_model_that_does_not_change_are_seldom_marked():
     rng, n_days, ps = np.random.default_rng(0), 6, []
-    for seed in range(30):
+    for seed in range(15):
         rows = demo.batches(n_days, 500, changed=None, random_state=seed)
         sure = rng.uniform(0.9, 0.99, len(rows))  # where few rows are wrong, z is least normal
         right = rng.random(len(rows)) < sure

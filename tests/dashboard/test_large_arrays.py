@@ -21,7 +21,7 @@ from lore_core.view import View
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
 
 
-def large(n=900_000):
+def large(n=300_000):
     data = lore.demo.synthetic(n).dataset
     return lore.Dataset(
         data.probabilities,
@@ -116,7 +116,7 @@ def test_where_there_is_no_file_or_no_room_arrays_stay_in_memory(monkeypatch):
         assert not in_a_file(there(array, where))
         np.testing.assert_array_equal(there(array, where), array)
     monkeypatch.setattr(tempfile, "TemporaryFile", fails)
-    data = large(300_000).with_split(0.4)
+    data = large().with_split(0.4)
     mapped = map_arrays(data)
     same(mapped, data)
     assert not in_a_file(mapped.probabilities)

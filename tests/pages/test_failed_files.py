@@ -90,9 +90,9 @@ def test_a_server_started_with_a_file_that_cannot_be_read(open_page, tmp_path, e
     assert page.go("overview").app.metric
 
 
-def test_another_mapping_of_its_columns_loads_it(open_page, tmp_path, every_page):
+def test_another_mapping_of_its_columns_loads_it(open_page, tmp_path):
     arguments = started_with(table_of_logits(tmp_path))
-    page = every_page(open_page("data", arguments=arguments))
+    page = open_page("data", arguments=arguments)
     (kind,) = [item for item in page.app.selectbox if "probability columns" in item.label]
     kind.set_value("logits")
     page.run().press("Read with these roles")
@@ -125,14 +125,13 @@ def test_a_link_to_a_demo_finds_it_on_any_server(open_page, name):
     assert {"synthetic": "synthetic", "digits": DEMO}[name] in page.text
 
 
-def test_what_fails_while_only_the_demo_is_shown(open_page, tmp_path, every_page):
+def test_what_fails_while_only_the_demo_is_shown(open_page, tmp_path):
     page = open_page("data")
     assert DEMO in page.text
     page.read_path(log(tmp_path))
     (sentence,) = page.errors
     assert "run.json" in sentence.replace("\\", "")
     shows_no_numbers(page)
-    every_page(page)
     page.press("Show the demo")
     assert page.errors == []
     assert page.go("overview").app.metric

@@ -18,7 +18,8 @@ def dataset(made):
     return dataclasses.replace(rows, groups=pd.DataFrame({"site": site, "shift": shift}))
 
 
-LISTED = {"decisions_tab": "Every method at these costs"}
+METHODS = ("No recalibration", "LoRe")
+LISTED = {"methods": METHODS, "decisions_tab": "Every method at these costs"}
 
 
 def worst_cell(dataset, column):
@@ -32,7 +33,7 @@ def worst_cell(dataset, column):
 
 def test_the_worst_group_of_every_method(open_page, dataset):
     worst = "Worst group of each method"
-    page = open_page("fairness", dataset, gamma=1.0, fairness_tab=worst)
+    page = open_page("fairness", dataset, gamma=1.0, methods=METHODS, fairness_tab=worst)
     table = page.tables[0]
     shown = table.loc["No recalibration"]
     assert abs(shown["cell_gap"]) == pytest.approx(worst_cell(dataset, "site") * 100)
@@ -48,7 +49,7 @@ def test_the_worst_group_of_every_method(open_page, dataset):
     found = abs(table.loc["No recalibration", "cell_gap"])
     assert found == pytest.approx(worst_cell(dataset, "shift") * 100)
     assert table["cell"].str.startswith(("day", "night")).all()
-    page = open_page("fairness", dataset, gamma=1.0)
+    page = open_page("fairness", dataset, gamma=1.0, methods=METHODS)
     page.app.button_group(key="group_metric").set_value("MCE")
     page.set("group", "c")
     assert "MCE of each group" in page.figure("group_chart")["layout"]["title"]["text"]
@@ -57,7 +58,9 @@ def test_the_worst_group_of_every_method(open_page, dataset):
 
 
 def test_the_worst_cell_stands_in_the_comparison_too(open_page, dataset):
-    page = open_page("recalibrate", dataset, gamma=1.0, recalibrate_tab="All metrics")
+    page = open_page(
+        "recalibrate", dataset, gamma=1.0, methods=METHODS, recalibrate_tab="All metrics"
+    )
     cell = page.table(WORST_CELL.name).loc["No recalibration", WORST_CELL.name]
     assert cell == f"{worst_cell(dataset, 'site') * 100:.1f}"
     assert "Groups by site, 30 rows or more" in page.text
@@ -84,7 +87,7 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
 
 
 def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):
-    page = open_page("recalibrate", dataset, gamma=1.0)
+    page = open_page("recalibrate", dataset, gamma=1.0, methods=METHODS)
     listed = page.table("holds")
     assert listed["holds"].str.contains("calibration rows").any()
     assert (listed["single rows"] == "yes").any()
@@ -99,7 +102,7 @@ def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):
 
 
 def test_recalibrate_or_retrain_is_the_librarys_sentence_of_the_rows_chosen(open_page, dataset):
-    page = open_page("decisions", dataset)
+    page = open_page("decisions", dataset, methods=METHODS)
     known = estimate_gains(dataset.calibration, dataset.evaluation)
     inside = (dataset.evaluation.groups["site"] == "b").to_numpy()
     for rows in ([], [inside]):

@@ -12,6 +12,8 @@ from lore_core.view import View
 from lore_core.view.methods import summary_of
 from pages.shared import compute, tasks
 
+METHODS = ("No recalibration", "Temperature scaling", "LoRe")
+
 
 @pytest.fixture
 def embedding(dataset):
@@ -171,7 +173,8 @@ def test_bandwidth(open_page, dataset, points, embedding):
 
 
 def test_recalibrate(open_page, dataset, points, embedding):
-    page = open_page("recalibrate", dataset, bins=5, gamma=1.0, recalibrate_tab="All metrics")
+    settings = {"bins": 5, "gamma": 1.0, "recalibrate_tab": "All metrics"}
+    page = open_page("recalibrate", dataset, methods=METHODS, **settings)
     fitted = lore.LoRe(1.0, 5).fit(dataset.calibration, embedding[dataset.in_split("calibration")])
     after = fitted.recalibrate(dataset.evaluation, points)
     lce = lore.local_calibration_error(after.confidence, after.outcome, points, gamma=1.0, n_bins=5)
@@ -195,7 +198,7 @@ def test_recalibrate(open_page, dataset, points, embedding):
 
 
 def test_before_and_after_have_one_colour_scale(open_page, dataset):
-    page = open_page("recalibrate", dataset, bins=5, gamma=1.0, maps="two")
+    page = open_page("recalibrate", dataset, methods=METHODS, bins=5, gamma=1.0, maps="two")
     first, second = (
         next(t for t in page.figure(key)["data"] if t["type"] == "heatmap")
         for key in ("landscape_before", "landscape_after")

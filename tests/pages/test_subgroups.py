@@ -11,10 +11,12 @@ from lore_core.view.where import calibration_rows_of
 from pages.shared import subgroups as shared
 from pages.shared.subgroups import gap_line, title_of
 
+METHODS = ("No recalibration", "Temperature scaling")
+
 
 @pytest.fixture(scope="module")
 def planted():
-    return lore.demo.synthetic(8000, random_state=1).dataset
+    return lore.demo.synthetic(5000, random_state=1).dataset
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +99,7 @@ def test_a_link_names_a_place(open_page, planted, search):
 
 def test_a_given_name_is_shown_everywhere_and_comes_with_the_link(open_page, planted, search):
     first = search.subgroups[0]
-    page = open_page("landscape", planted)
+    page = open_page("landscape", planted, methods=METHODS)
     page.set(f"name_{first.id}", "Odd ones").set(f"note_{first.id}", "Ask the labellers.")
     assert "rows of “Odd ones”" in page.plain
     assert f"{name_of_subgroup(first)}." in page.plain
@@ -151,14 +153,15 @@ def test_a_scattered_headline_is_drawn_as_dots(open_page):
 
 
 def test_subgroups_before_and_after_and_as_groups(open_page, planted, search):
-    page = open_page("recalibrate", planted, recalibrate_tab="Subgroups")
+    page = open_page("recalibrate", planted, methods=METHODS, recalibrate_tab="Subgroups")
     table = page.table("held-out rows", "No recalibration")
     assert list(table["held-out rows"]) == [len(item.held_out) for item in search.subgroups]
     rows = planted.evaluation
     for text, item in zip(table["No recalibration"], search.subgroups, strict=True):
         gap = (rows.confidence - rows.outcome)[item.held_out].mean() * 100
         assert float(text.split()[0].replace("−", "-")) == pytest.approx(gap, abs=0.06)
-    page = open_page("fairness", planted, fairness_tab="Worst group of each method")
+    worst = {"fairness_tab": "Worst group of each method"}
+    page = open_page("fairness", planted, methods=METHODS, **worst)
     page.set("groups", ["significant subgroups"])
     worst = page.table("furthest_group", "furthest_rows")
     held = {title_of(item, k): len(item.held_out) for k, item in enumerate(search.subgroups)}
