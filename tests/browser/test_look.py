@@ -20,7 +20,7 @@ FIGURES = dict.fromkeys(PAGES, ()) | {
     "decisions": ["reward"],
 }
 MAPS = ("landscape", "swipe")
-NARROW = ("landscape", "overview", "variables", "bandwidth", "recalibrate", "data")
+NARROW = ("landscape", "overview", "variables", "recalibrate")
 
 OVERFLOW = """() => {
     const wide = document.documentElement.clientWidth;

@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 def test_a_deep_link_its_settings_on_other_pages_and_the_way_back(open_app, server):
     app = open_app("no_such_page")
     app.sees("What did I load?")
-    link = "/landscape?gamma=0.5&bins=14&features=PCA+3-D&map=PCA+2-D&"
+    link = "/landscape?gamma=0.5&bins=14&features=PCA+2-D&picture=rows&"
     app.page.goto(server.link.replace("/?", link))
     app.settle()
     app.drawn("landscape")
@@ -19,18 +19,17 @@ def test_a_deep_link_its_settings_on_other_pages_and_the_way_back(open_app, serv
     app.gamma.focus()
     app.page.keyboard.press("ArrowRight")
     app.until_query("gamma", "0.6")
-    app.page.get_by_role("link", name=re.compile("^Next: .*recalibrate$", re.I)).click()
-    app.until(lambda: app.path == "recalibrate", "recalibrate after landscape")
-    app.settle()
+    app.go("Overview")
     with app.settings() as shown:
         for name, value in (("Bandwidth γ", "0.6"), ("Confidence bins", "14")):
             slider = shown.get_by_role("slider", name=name)
             expect(slider).to_have_attribute("aria-valuetext", value)
-        assert app.chosen("Similar by") == "PCA 3-D"
+        assert app.chosen("Similar by") == "PCA 2-D"
     assert (app.query()["gamma"], app.query()["bins"]) == ("0.6", "14")
-    app.go("Landscape")
+    app.page.get_by_role("link", name=re.compile("^Next: .*landscape$", re.I)).click()
+    app.until(lambda: app.path == "landscape", "landscape after overview")
     app.drawn("landscape")
-    assert app.query()["map"] == "PCA 2-D"
+    assert app.query()["picture"] == "rows"
     app.go("Data")
     app.sees("What did I load?")
     # (Who leaves before the page has named its data in the address is led back to it.)

@@ -338,7 +338,7 @@ def test_the_best_of_runs_is_named_with_its_paired_interval():
 def test_no_method_is_called_best_of_runs_that_do_not_differ():
     rng = np.random.default_rng(3)
     same = {"one": 0.0, "other": 0.0, "third": 0.0}
-    n = 120
+    n = 60
     wrong = sum(conclude_runs(runs_of(rng, same), "ECE").is_significant for _ in range(n))
     assert wrong <= stats.binom.ppf(0.999, n, 0.05)
     conclusion = conclude_runs(runs_of(rng, {"one": 0.0, "other": 0.0, "bad": 0.2}), "ECE")

@@ -118,14 +118,14 @@ def test_what_may_not_be_written_or_read(package, tmp_path):
     runs = [run(package, home, before) for _ in range(2)]
     for path in runs[0][0].glob("*.kernel"):
         path.chmod(0)
-    runs += [run(package, home, before) for _ in range(2)]
+    runs.append(run(package, home, before))
     (package / "kernel_sums").chmod(0o755)
     folders, hits, values, said = zip(*runs, strict=True)
-    assert hits == (0, 1, 0, 1)
-    assert values == pytest.approx([np.exp(-1.0)] * 4)
+    assert hits == (0, 1, 0)
+    assert values == pytest.approx([np.exp(-1.0)] * 3)
     assert len({*folders}) == 1
     assert folders[0].is_relative_to(home)
-    assert [text.count(f"Compiled kernels in '{folders[0]}'") for text in said] == [0, 0, 1, 0]
+    assert [text.count(f"Compiled kernels in '{folders[0]}'") for text in said] == [0, 0, 1]
 
 
 @pytest.fixture

@@ -54,6 +54,7 @@ def test_a_small_classifier(pages_on, made):
         assert page.errors == [], name
         assert drawn_on(page) == FIGURES[name], name
         assert page.title
+        assert name not in SET or "Next: " in page.app.get("page_link")[-1].proto.label
 
 
 def test_without_features(pages_on, made):

@@ -31,7 +31,7 @@ def rows_in_few_cells(draw):
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 @given(
     rows=rows_in_few_cells(),
@@ -87,7 +87,7 @@ def test_many_rows_are_near_the_exact_sums(d):
     sums = LocalErrorSums.of(c, a, z, n_bins=5)
     exact = local_errors(c, a, z, gamma=0.5, n_bins=5)
     values = sums.local_values(c, z, gamma=0.5)
-    assert np.abs(values.signed.value - exact.signed).max() < 2e-5
+    assert np.abs(values.signed.value - exact.signed).max() < 5e-5
     found = LocalDistribution.of(sums, gamma=0.5)
     assert found.average.value == pytest.approx(exact.average, abs=1e-4)
     assert found.supported_maximum().value == pytest.approx(exact.supported_maximum(), abs=2e-3)
