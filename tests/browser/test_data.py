@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 def drop(app, *paths):
@@ -77,7 +77,7 @@ def test_addresses_in_a_file_are_text_and_no_links(open_app, tmp_path):
     drop(app, path)
     app.sees("200 evaluation + 200 calibration rows")
     links = app.page.locator("a:is([href*=evil i], [*|href*=evil i])")
-    for title in ("Data", "Landscape", "Fairness", "Variables"):
+    for title in ("Data", "Landscape", "Fairness"):
         app.go(title)
         app.sees(re.compile("www.?\\.evil\\.example", re.IGNORECASE))
         if title == "Fairness":

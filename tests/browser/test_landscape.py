@@ -12,7 +12,7 @@ from lore_core.view import View
 from lore_core.view.where import outlines_of, subgroups_of
 from pages.shared.controls import GAMMAS
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture
