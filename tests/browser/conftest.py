@@ -353,12 +353,6 @@ def open_tab():
     return tab
 
 
-@pytest.fixture
-def start_server(tmp_path):
-    """``with start_server(*files) as server``: a server nobody has visited yet."""
-    return lambda *data: serving(tmp_path / "log.txt", *data)
-
-
 @pytest.fixture(scope="session")
 def write_classifier():
     return small_classifier

@@ -38,7 +38,6 @@ def exported(app) -> dict:
 def test_a_chart_is_saved_as_it_is_seen_and_fills_the_screen(curve):
     app = curve
     app.until(lambda: app.read("curve", "gd => gd.data.length") > 1, "curve and band")
-    assert "range" not in exported(app)["layout"]["xaxis"]
     noted = lambda answer: "seen" in (answer.request.post_data or "")  # noqa: E731
     with app.page.expect_response(noted):
         drag(app)
@@ -52,7 +51,6 @@ def test_a_chart_is_saved_as_it_is_seen_and_fills_the_screen(curve):
     with app.page.expect_response(noted):
         app.chart("curve").hover()
         app.chart("curve").locator('[data-title^="Reset axes"]').click()
-    assert "range" not in exported(app)["layout"]["xaxis"]
     wide = app.chart("curve").bounding_box()["height"]
     app.chart("curve").hover()
     app.chart("curve").locator('[data-title="Full screen"]').click()

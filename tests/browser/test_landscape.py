@@ -12,7 +12,7 @@ from lore_core.view import View
 from lore_core.view.where import outlines_of, subgroups_of
 from pages.shared.controls import GAMMAS
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-maps")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture
@@ -125,24 +125,6 @@ def test_shift_adds_and_alt_takes_away(app, points):
     app.page.keyboard.press("Escape")
     expect(app.page.get_by_text("Selected region")).to_have_count(0)
     app.settle()
-
-
-def test_gamma_moves_redraw_the_map_and_the_link(app):
-    before = app.map_ink()
-    app.gamma.focus()
-    app.page.keyboard.press("ArrowRight")
-    app.until(lambda: app.map_ink() != before, "another picture")
-    app.until_query("gamma", "0.6")
-    expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
-    for _ in range(7):
-        app.page.keyboard.press("ArrowRight")
-    app.until_query("gamma", "3.0")
-    app.sees(re.compile(r"^Confidence|^All confidences"))
-    app.until(lambda: "γ = 3 " in app.seen("m.scene.alt"), "the picture of γ = 3")
-    for _ in range(8):
-        app.page.keyboard.press("ArrowLeft")
-    app.until_query("gamma", "0.5")
-    app.until(lambda: app.map_ink() == before, "the first picture again")
 
 
 def test_outlines_follow_the_slider(app, dataset):
@@ -266,7 +248,7 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
-def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset, points):
+def test_bins_by_their_bars_and_by_name(app, dataset):
     for name, position, axes in (("accuracy", -4, ""), ("rows", -5, "2")):
         bars = app.trace("chooser", name)
         x, y, index = (bars[of][position] for of in ("x", "y", "customdata"))
@@ -278,26 +260,6 @@ def test_bins_by_their_bars_by_name_and_fewer_of_them(app, dataset, points):
         app.sees(f"Confidence {label}: {n:,} rows")
     app.choose("Confidence bin", "all")
     app.until_query("bin", None)
-    whole = app.map_ink()
-    app.choose("Confidence bin", "worst")
-    app.until_query("bin", "worst")
-    app.until(lambda: app.map_ink() != whole, "the picture of one bin")
-    name = app.sees(re.compile(r"Confidence \d+–\d+\s%: \d+ rows, mean confidence")).inner_text()
-    app.lasso([np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)], "Box")
-    n, _ = selected(app)
-    app.settle()
-    ((_, box),) = parts(app)
-    inside = ((points > box.min(axis=0)) & (points < box.max(axis=0))).all(axis=1)
-    low, high = (round(int(end) * 0.15) for end in re.search(r"(\d+)–(\d+)\s%", name).groups())
-    assert high == low + 1
-    assert n == (inside & (bins_of(dataset.evaluation) == low)).sum() > 0
-    before = len(app.trace("chooser", "accuracy")["x"])
-    with app.settings() as shown:
-        shown.get_by_role("slider", name="Confidence bins").focus()
-        for _ in range(5):
-            app.page.keyboard.press("ArrowLeft")
-        app.until_query("bins", "10")
-    app.until(lambda: len(app.trace("chooser", "accuracy")["x"]) < before, "fewer bars")
 
 
 CONTROLS = """() => {
@@ -385,20 +347,23 @@ def test_changes_move_nothing_and_a_link_keeps_all(app):
     app.settle()
     looked = lambda: app.seen("[m.view.x, m.view.y, m.view.zoom]")  # noqa: E731
     view = looked()
+    # (The browser's own layout shifts leave out what follows a key at once: how fast the server
+    # answers would decide what is one.)
     app.map.evaluate(
         """node => {
+            const main = document.querySelector("[data-testid=stMain]");
+            const at = node => node.isConnected && [node.getBoundingClientRect()].map(
+                box => [box.left, box.top + main.scrollTop, box.width].map(Math.round).join())[0];
+            const watched = [node, ...document.querySelectorAll(".js-plotly-plot")];
+            const start = watched.map(at);
             window.before = node;
-            window.shifts = [];
-            window.charts = [...document.querySelectorAll(".js-plotly-plot")];
-            // What moves as the hand is on it is no shift: the browser says so itself, but of a
-            // slider's thumb it does not where the hand was on it half a second ago.
-            const around = ({ node }) => node?.parentElement ?? node;
-            const isThumb = source => around(source)?.closest("[data-testid=stSlider]");
-            new PerformanceObserver(list => list.getEntries().forEach(entry =>
-                entry.hadRecentInput || entry.sources.every(isThumb) || window.shifts.push(
-                    `${entry.value}: ${entry.sources.map(s => around(s)?.outerHTML.slice(0, 300))}`
-                )
-            )).observe({ type: "layout-shift" });
+            window.moves = new Set();
+            const look = () => {
+                watched.forEach((node, k) => at(node) === start[k]
+                    || window.moves.add(`${k}: ${start[k]} → ${at(node)}`));
+                requestAnimationFrame(look);
+            };
+            look();
         }"""
     )
     for k in range(ROUNDS):
@@ -416,9 +381,7 @@ def test_changes_move_nothing_and_a_link_keeps_all(app):
         app.until_query("color", (color, None)[k % 2])
         assert looked() == pytest.approx(view, abs=1e-6), f"round {k}"
     assert app.map.evaluate("node => node === window.before")
-    assert app.page.evaluate("window.shifts") == []
-    charts = app.page.evaluate("window.charts.map(chart => chart.isConnected)")
-    assert charts == [True]
+    assert app.page.evaluate("[...window.moves]") == []
     link = app.query()
     shown = {"gamma": "0.6", "bins": "16", "bin": "worst", "color": "absolute error"}
     assert {key: link[key] for key in shown} == shown
@@ -459,10 +422,6 @@ def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
     app.map.focus()
     app.page.keyboard.press("ArrowUp")
     app.until(lambda: not np.array_equal(app.seen("m.view.axes"), axes), "turned by a key")
-    app.page.reload()
-    app.drawn("landscape")
-    app.until(lambda: app.seen("m.selected?.count") == n, "the selection of the link")
-    assert selected(app)[0] == n
     shown = np.array(app.seen("[...m.view.axes, m.view.toward]"))
     row = int((space @ shown[2]).argmax())
     x, y = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")

@@ -1,6 +1,4 @@
 import dataclasses
-import io
-import zipfile
 
 import pytest
 from playwright.sync_api import expect
@@ -49,6 +47,8 @@ def opened(browser, report):
     yield tab
     assert asked == [address] * 2
     assert errors == []
+    tab.goto((report / "figures" / "landscape.html").as_uri())
+    tab.wait_for_function("document.querySelector('.js-plotly-plot')?._fullData?.length > 0")
     context.close()
 
 
@@ -95,26 +95,3 @@ def test_the_report_works_without_a_network(opened):
     opened.emulate_media(media="print")
     assert opened.locator(".still svg").is_visible()
     assert not opened.locator("#landscape").is_visible()
-
-
-def test_interactive_figures_open_from_the_folder(browser, report):
-    context = browser.new_context()
-    context.set_offline(True)
-    tab = context.new_page()
-    tab.goto((report / "figures" / "landscape.html").as_uri())
-    tab.wait_for_function("document.querySelector('.js-plotly-plot')?._fullData?.length > 0")
-    context.close()
-
-
-@pytest.mark.slow
-def test_the_page_makes_one(open_app):
-    app = open_app("report", gamma=0.5, bins=5)
-    app.page.get_by_text("Figures as SVG too").click()  # test_export.py has Chrome draw some
-    app.settle()
-    app.button("Make the report").click()
-    name, content = app.save(app.button("Download the report"))
-    assert name == "lore-lens-report.zip"
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert {"index.html", "config.json", "rerun.sh"} <= set(archive.namelist())
-        assert "small_cal.npz" in archive.read("rerun.sh").decode()
-    app.settle()

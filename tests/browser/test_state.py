@@ -1,5 +1,4 @@
 import re
-import signal
 
 import pytest
 from playwright.sync_api import expect
@@ -7,67 +6,30 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
-def test_a_server_from_a_deep_link_to_its_end_in_the_middle_of_a_map(light, start_server, open_tab):
-    with start_server() as fresh, open_tab(light, fresh) as app:
-        app.page.goto(fresh.link.replace("/?", "/landscape?gamma=0.4&features=PCA+2-D&"))
-        app.settle()
-        app.sees("Where is the confidence wrong?")
-        app.drawn("landscape")
-        app.settle()
-        expect(app.page.get_by_role("dialog")).to_have_count(0)
-        expect(app.page.get_by_text("Page not found")).to_have_count(0)
-        expect(app.gamma).to_have_attribute("aria-valuetext", "0.4")
-        with app.settings():
-            assert app.chosen("Similar by") == "PCA 2-D"
-        assert app.query()["gamma"] == "0.4"
-        app.sees(re.compile(r"All confidences: [\d,]+ rows, mean confidence"))
-        assert "LoRe Lens is open at" in fresh.said
-        app.open()
-        app.sees("Where is the confidence wrong?")
-        app.open("bandwidth", features="t-SNE 2-D")
-        expect(app.page.locator(".st-key-job")).to_contain_text("iteration")
-        fresh.process.send_signal(signal.SIGTERM)
-        assert fresh.process.wait(30) == 0
-        assert fresh.said.rstrip().endswith("(Ctrl-C closes it).")
-
-
-def test_names_of_pages_in_an_address(open_app):
+def test_a_deep_link_its_settings_on_other_pages_and_the_way_back(open_app, server):
     app = open_app("no_such_page")
     app.sees("What did I load?")
-    app.open("data", gamma=0.4)
-    app.sees("What did I load?")
-    expect(app.page).to_have_url(re.compile(r"/[0-9a-f]{32}/\?.*gamma=0\.4.*data="))
-    expect(app.page.get_by_role("dialog")).to_have_count(0)
-
-
-def test_other_pages_keep_the_settings_lead_to_the_next_and_back(open_app):
-    app = open_app("landscape", gamma=0.5, bins=14, features="PCA 3-D", map="PCA 2-D")
+    link = "/landscape?gamma=0.5&bins=14&features=PCA+2-D&picture=rows&"
+    app.page.goto(server.link.replace("/?", link))
+    app.settle()
     app.drawn("landscape")
+    expect(app.page).to_have_url(re.compile(r"/[0-9a-f]{32}/landscape\?.*gamma=0\.5.*data="))
+    expect(app.page.get_by_role("dialog")).to_have_count(0)
+    expect(app.page.get_by_text("Page not found")).to_have_count(0)
     app.gamma.focus()
     app.page.keyboard.press("ArrowRight")
     app.until_query("gamma", "0.6")
-
-    def keeps_settings():
-        with app.settings() as shown:
-            for name, value in (("Bandwidth γ", "0.6"), ("Confidence bins", "14")):
-                slider = shown.get_by_role("slider", name=name)
-                expect(slider).to_have_attribute("aria-valuetext", value)
-            assert app.chosen("Similar by") == "PCA 3-D"
-        assert (app.query()["gamma"], app.query()["bins"]) == ("0.6", "14")
-
-    def go_to_next(page, following):
-        assert app.path == page
-        app.page.get_by_role("link", name=re.compile(f"^Next: .*{following}$", re.I)).click()
-        app.until(lambda: app.path == following, f"{following} after {page}")
-        app.settle()
-        keeps_settings()
-
-    go_to_next("landscape", "recalibrate")
     app.go("Overview")
-    keeps_settings()
-    go_to_next("overview", "landscape")
+    with app.settings() as shown:
+        for name, value in (("Bandwidth γ", "0.6"), ("Confidence bins", "14")):
+            slider = shown.get_by_role("slider", name=name)
+            expect(slider).to_have_attribute("aria-valuetext", value)
+        assert app.chosen("Similar by") == "PCA 2-D"
+    assert (app.query()["gamma"], app.query()["bins"]) == ("0.6", "14")
+    app.page.get_by_role("link", name=re.compile("^Next: .*landscape$", re.I)).click()
+    app.until(lambda: app.path == "landscape", "landscape after overview")
     app.drawn("landscape")
-    assert app.query()["map"] == "PCA 2-D"
+    assert app.query()["picture"] == "rows"
     app.go("Data")
     app.sees("What did I load?")
     # (Who leaves before the page has named its data in the address is led back to it.)

@@ -41,14 +41,6 @@ class TestMetrics:
         shown = lore.summarize(dataset.evaluation).intervals
         assert found["accuracy"]["low"] == shown.loc["accuracy", "low"]
 
-    def test_top_places(self, run, run_json, file):
-        assert run_json("metrics", file, "--draws", "0", "--top", "0")["subgroups"] == []
-        options = (file, "--gamma", "0.4")
-        listed = run_json("metrics", *options, "--draws", "0", "--top", "1")["subgroups"]
-        assert listed == run_json("subgroups", *options)["subgroups"][:1]
-        text = run("metrics", *options, "--draws", "0", "--top", "1")
-        assert f"1. {listed[0]['sentence']}\n   {listed[0]['evidence']}\n" in text
-
     def test_one_class_and_without_a_map_only_what_is_global(self, run_json, file, dataset):
         found = run_json("metrics", file, "--target", "positive", "--draws", "0")
         rows = dataset.evaluation.target(1)
@@ -72,25 +64,8 @@ class TestMetrics:
         everything = json.loads(run("metrics", undivided, *options, "--calibration-share", "0"))
         assert everything["evaluation_rows"] == 1600
 
-    def test_a_column_by_name(self, run_json, tmp_path, dataset):
-        rows = dataset.evaluation
-        table = pd.DataFrame({"wahr": rows.labels, "chance": rows.probabilities[:, 1]})
-        table.to_csv(tmp_path / "odd.csv", index=False)
-        found = run_json(
-            "metrics", tmp_path / "odd.csv", "--column", "label=wahr", "--column",
-            "probabilities=chance", "--column", "probability_kind=positive", "--draws", "0",
-            "--calibration-share", "0",
-        )  # fmt: skip
-        expected = (rows.labels == (rows.probabilities[:, 1] > 0.5)).mean()
-        assert found["metrics"]["accuracy"]["value"] == pytest.approx(expected)
-
 
 class TestLandscape:
-    def test_sentence(self, run, file, dataset, points, known):
-        errors = lore.local_errors(*known, points)
-        rows = "All confidences", dataset.evaluation, errors, np.ones(len(points), dtype=bool)
-        assert run("landscape", file) == f"{lore.comparison.describe_rows(*rows)}\n"
-
     @pytest.mark.parametrize("beyond_chance", [False, True])
     def test_one_bin_is_the_exact_field(
         self, run, file, dataset, points, known, tmp_path, beyond_chance
@@ -129,14 +104,6 @@ class TestLandscape:
         assert field is None
         assert (options["value"], options["found"]) == ("absolute", [])
         assert len(options["points"]) == 800
-
-    def test_another_map_to_draw_on(self, run, file, tmp_path, dataset):
-        out = tmp_path / "nodes.json"
-        run("landscape", file, "--map", "identity", "--bin", "worst", "-o", out)
-        content = json.loads(out.read_text())
-        assert content["map"] == "All features"
-        assert content["drawn_on"] == "PCA 2-D, isotropic scale"
-        assert content["bin"].startswith("Confidence ")
 
     def test_a_static_image(self, run, file, tmp_path):
         from lore_core.figures.export import why_no_static_images
@@ -271,12 +238,6 @@ class TestCompare:
 
 
 class TestVariables:
-    def test_ranking(self, run_json, file, dataset):
-        found = run_json("variables", file, "--parts", "6")
-        ranking = lore.rank_variables(dataset.evaluation, n_bins=6)
-        assert [row["variable"] for row in found["table"]] == list(ranking["variable"])
-        assert [row["chi2"] for row in found["table"]] == list(ranking["chi2"])
-
     def test_one_column(self, run, run_json, file, dataset, tmp_path, known):
         out = tmp_path / "region.csv"
         text = run("variables", file, "--variable", "region", "-o", out)

@@ -156,17 +156,7 @@ class TestHelp:
 
 
 class TestCompletion:
-    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-    def test_a_script(self, runner, shell):
-        result = runner.invoke(command, prog_name="lore", env={"_LORE_COMPLETE": f"{shell}_source"})
-        assert result.exit_code == 0
-        assert "_LORE_COMPLETE=" in result.output
-        assert "_lore_completion" in result.output
-
     def test_of_a_command(self, runner):
-        more = {"_LORE_COMPLETE": "bash_complete", "COMP_WORDS": "lore re", "COMP_CWORD": "1"}
-        result = lore_process(env=os.environ | more)
-        assert "plain,recalibrate" in result.stdout.splitlines()
         env = {
             "_LORE_COMPLETE": "bash_complete",
             "COMP_WORDS": "lore metrics --binn",

@@ -39,19 +39,6 @@ def test_the_interval_holds_what_it_promises():
     assert 0.92 <= np.mean(held) <= 0.99
 
 
-def test_a_sure_change_is_said_with_its_numbers():
-    rng = np.random.default_rng(1)
-    labels = rng.choice(2, 2000, p=[0.3, 0.7])
-    before = lore.Dataset(np.tile([0.6, 0.4], (2000, 1)), labels)
-    said = about_predictions(
-        most_probable_classes({"none": before, "new": before.with_confidence(np.full(2000, 0.3))})
-    )
-    assert "changes up to 100 % of the rows (“new”); the accuracy then changes" in said
-    assert "“new” to 7" in said
-    unchanged = about_predictions(most_probable_classes({"none": before}))
-    assert unchanged.startswith("No method changes a row's most probable class")
-
-
 def test_a_method_that_did_nothing_says_so_in_its_name():
     data = BEFORE.rows(np.arange(4, 10))
 

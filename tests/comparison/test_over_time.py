@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lore_core import Dataset, InputError, demo
+from lore_core import InputError, demo
 from lore_core.comparison import RowBatches, conclude_batches
 from lore_core.mergeable import Watched, change_between, metrics_of_sums
 
@@ -17,7 +17,7 @@ def batches_of(rows):
     return RowBatches.of(rows, rows.metadata["day"])
 
 
-def watched_of(batches, n_draws=199):
+def watched_of(batches, n_draws=39):
     found = []
     for k, (name, before, sums) in enumerate(batches.in_turn()):
         change = None if before is None else change_between(before, sums, n_draws=n_draws)
@@ -65,29 +65,9 @@ def test_a_change_that_has_not_stayed_is_not_said_to_have(last, start):
     assert conclusion_of(replace(rows, labels=labels)).startswith(f"{start} overconfident by")
 
 
-def test_words_of_texts_name_a_change():
-    rng = np.random.default_rng(5)
-    n = 4000
-    day = np.where(np.arange(n) < n // 2, "1", "2")
-    train, bus = "a late train from the north", "some bus or other to town"
-    about = rng.choice([train, bus], n, p=[0.3, 0.7])
-    texts = [f"{text} number {k} as asked" for k, text in enumerate(about)]
-    right = rng.random(n) < 0.8 - 0.2 * ((day == "2") & (about == train))
-    made = Dataset(
-        np.full(n, 0.8),
-        np.where(right, 1, 0),
-        metadata={"day": day, "request": texts},
-        name="asked",
-    )
-    conclusion = conclusion_of(made)
-    assert conclusion.startswith("Since 2 overconfident by")
-    assert "in request" in conclusion
-    assert any(f"“{word}”" in conclusion for word in train.split())
-
-
 def test_batches_of_a_model_that_does_not_change_are_seldom_marked():
     rng, n_days, ps = np.random.default_rng(0), 6, []
-    for seed in range(30):
+    for seed in range(15):
         rows = demo.batches(n_days, 500, changed=None, random_state=seed)
         sure = rng.uniform(0.9, 0.99, len(rows))  # where few rows are wrong, z is least normal
         right = rng.random(len(rows)) < sure

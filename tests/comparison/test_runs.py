@@ -1,6 +1,4 @@
 import dataclasses
-import io
-import re
 from concurrent.futures.process import BrokenProcessPool
 
 import joblib
@@ -11,7 +9,6 @@ from scipy import stats
 from synthetic import overconfident, run_of
 
 import lore_core as lore
-from lore_core.cli import main
 from lore_core.comparison import RunsComparison
 
 
@@ -111,34 +108,6 @@ def test_runs_that_cannot_be_compared(runs):
 
     with pytest.raises(MemoryError, match="want of memory"):
         lore.compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
-
-
-@pytest.fixture
-def directory(tmp_path, runs):
-    for run in runs[:2]:
-        for split, ending in (("calibration", "cal"), ("evaluation", "test")):
-            lore.save_npz(run.rows(run.in_split(split)), tmp_path / f"{run.name}_{ending}.npz")
-    return tmp_path
-
-
-def test_the_command_prints_a_table(directory, capsys):
-    out = directory / "all.csv"
-    options = ["--features", "pca-2", "--bins", "5", "--group", "region", "--jobs", "1"]
-    code = main(["compare", str(directory), *options, "--out", str(out)])
-    printed = capsys.readouterr()
-    assert code == 0
-    lines = printed.out.splitlines()
-    assert re.split(" {2,}", lines[0].strip())[:2] == ["accuracy, %", "mean confidence, %"]
-    (smooth,) = (line for line in lines if line.startswith("LoRe smooth"))
-    assert re.match(r"LoRe smooth +\d+\.\d ± \d+\.\d  ", smooth)
-    assert "2 runs" in lines[-1]
-    assert not printed.err  # progress is for terminals
-    written = pd.read_csv(out)
-    assert len(written) == 2 * len(lore.standard_recalibrators())
-    mean = written[written["method"] == "LoRe smooth"]["NLL"].mean()
-    assert f"{mean:.3f}" in smooth
-    assert main(["compare", str(directory), "--jobs", "1", "--group", "race"]) == 1
-    assert "'--group' must be one of" in capsys.readouterr().err
 
 
 def test_intersections_of_groups_and_the_rows_of_each_run(runs):

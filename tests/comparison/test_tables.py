@@ -116,9 +116,9 @@ def test_cells_of_fewer_than_ten_rows_are_no_worst_cell():
 
 def _rows(seed, wrong):
     rng = np.random.default_rng(seed)
-    z, c = rng.normal(size=(2000, 2)), rng.uniform(size=2000)
+    z, c = rng.normal(size=(1200, 2)), rng.uniform(size=1200)
     right = np.where(z[:, 0] > 0, c * wrong, c)
-    return c, (rng.random(2000) < right).astype(float), z
+    return c, (rng.random(1200) < right).astype(float), z
 
 
 def test_bounds_hold_the_exact_differences():

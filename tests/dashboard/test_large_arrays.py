@@ -21,7 +21,7 @@ from lore_core.view import View
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
 
 
-def large(n=900_000):
+def large(n=300_000):
     data = lore.demo.synthetic(n).dataset
     return lore.Dataset(
         data.probabilities,
@@ -82,17 +82,6 @@ def test_what_was_looked_at_is_let_go_and_found_again():
     assert mapped.probabilities.sum() + mapped.features.sum() == total
 
 
-@only_linux
-def test_local_errors_lie_in_a_file():
-    data = large(600_000)
-    found = lore.local_errors(data.confidence, data.outcome, data.features[:, :1])
-    mapped = vars(map_arrays(found))
-    for name, value in vars(found).items():
-        is_array = isinstance(value, np.ndarray)
-        assert in_a_file(mapped[name]) if is_array else mapped[name] is value
-        assert not is_array or np.array_equal(mapped[name], value, equal_nan=True)
-
-
 def there(value, file):
     return unpickle_mapped(pickle_mapped(value, file), file)
 
@@ -127,7 +116,7 @@ def test_where_there_is_no_file_or_no_room_arrays_stay_in_memory(monkeypatch):
         assert not in_a_file(there(array, where))
         np.testing.assert_array_equal(there(array, where), array)
     monkeypatch.setattr(tempfile, "TemporaryFile", fails)
-    data = large(300_000).with_split(0.4)
+    data = large().with_split(0.4)
     mapped = map_arrays(data)
     same(mapped, data)
     assert not in_a_file(mapped.probabilities)

@@ -156,28 +156,6 @@ def test_large_arrays_come_in_a_file(pool, monkeypatch, tmp_path):
     np.testing.assert_array_equal(after.confidence, expected.datasets["Platt scaling"].confidence)
 
 
-def test_after_warming_up_a_fit_imports_nothing():
-    code = """
-import sys
-import lore_core as lore
-from lore_core.dashboard import background_tasks as tasks
-from lore_core.view import View
-from lore_core.view.methods import intervals_of
-tasks.warm_worker()
-before = set(sys.modules)
-data = lore.demo.synthetic(300).dataset.with_split(0.5)
-view = View(data, maps={"map": lore.embed(data.features, "identity")})
-before |= {name for name in sys.modules if "demo" in name or "text_features" in name}
-labels = [item.label for item in lore.standard_recalibrators()]
-made = tasks.fit_methods(view, labels, None, view.embedding)
-confidences = {name: item.confidence for name, item in made.datasets.items()}
-assert intervals_of(view, confidences)
-print(sorted(set(sys.modules) - before))
-"""
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "[]"
-
-
 def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch):
     monkeypatch.setattr(WorkerPool, "warm", lambda self: None)
     line = WorkerPool(1)
@@ -195,18 +173,17 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
         short.result()
 
 
-@pytest.mark.parametrize("lane", ["short", "long"])
-def test_what_ends_it_ends_nothing_else(pool, lane):
-    task = pool.submit(Task(Request(wait_until_ended, {}, lane=lane)))
+def test_what_ends_it_ends_nothing_else(pool):
+    task = pool.submit(Task(Request(wait_until_ended, {})))
     assert any(task.message or task.wait(0.01) for _ in range(100 * SECONDS))
     pool.cancel(task)
     assert task.wait(20)
     with pytest.raises(InputError, match="It was cancelled"):
         task.result()
-    task = done(pool, end_itself, lane=lane)
+    task = done(pool, end_itself)
     with pytest.raises(InputError, match="has ended"):
         task.result()
-    assert done(pool, add_up, lane=lane, numbers=[1, 2]).result() == 3
+    assert done(pool, add_up, numbers=[1, 2]).result() == 3
 
 
 def test_what_the_user_can_fix_is_said_and_a_bug_in_the_terminal(view, pool, capfd):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core import Dataset, InputError, embed, from_estimator, load, save_npz
+from lore_core import Dataset, InputError, from_estimator, load, save_npz
 from lore_core.kernel_sums import laplacian_means
 
 
@@ -94,22 +94,6 @@ def test_sums_of_bfloat16_are_rounded():
             lore.Dataset(made, y)
 
 
-@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
-@pytest.mark.parametrize("library", ["jax.numpy", "torch"])
-def test_arrays_of_jax_and_tensors_of_torch(library, kind):
-    xp = pytest.importorskip(library)
-    p, y, z = rows()
-    if library == "torch":
-        features = xp.tensor(z, dtype=getattr(xp, kind), requires_grad=True)
-        given = lore.Dataset(xp.tensor(p, requires_grad=True), xp.tensor(y), features=features)
-    else:
-        p = p.astype(np.float32)
-        given = lore.Dataset(xp.asarray(p), xp.asarray(y), features=xp.asarray(z, dtype=kind))
-    plain = lore.Dataset(p, y, features=z)
-    np.testing.assert_array_equal(given.probabilities, plain.probabilities)
-    np.testing.assert_array_equal(given.features, plain.features)
-
-
 P = np.array([0.1, 0.6, 0.3, 0.9])
 LABELS = np.array([0, 1, 0, 1])
 HIDDEN = [False, False, True, False]
@@ -128,17 +112,6 @@ HIDDEN = [False, False, True, False]
 def test_what_a_mask_hides_or_is_complex_is_no_number(name, values, must):
     with pytest.raises(InputError, match=f"'{name}' must {must}"):
         Dataset(**{"probabilities": P, "labels": LABELS} | {name: values})
-
-
-def test_a_mask_that_hides_nothing():
-    with pytest.raises(InputError, match="'features' must hold real numbers; got complex"):
-        embed(np.c_[P, P] + 0j)
-    known = Dataset(np.ma.array(P), LABELS, features=np.ma.array(P, mask=False))
-    assert known.digest == Dataset(P, LABELS, features=P).digest
-    places, days = ["north", "south"] * 2, [1, 2, 3, 4]
-    data = Dataset(P, LABELS, groups={"place": places}, metadata={"day": days})
-    assert list(data.groups["place"]) == places
-    assert list(data.metadata["day"]) == days
 
 
 HALVES = np.full((4, 2), 0.5)
@@ -169,15 +142,6 @@ def test_names_of_features():
     assert from_estimator(model, TABLE, LABELS).feature_names == ("age", "income")
     plain = LogisticRegression().fit(TABLE.to_numpy(), LABELS)
     assert from_estimator(plain, TABLE.to_numpy(), LABELS).feature_names is None
-
-
-def test_columns_of_a_csv_keep_their_names(tmp_path):
-    frame = pd.DataFrame({"label": LABELS, "p_0": 0.5, "p_1": 0.5})
-    frame["f_age"], frame["f_income"] = TABLE["age"], TABLE["income"]
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    assert load(tmp_path / "a.csv").feature_names == ("f_age", "f_income")
-    mapped = load(tmp_path / "a.csv", mapping={"features": ["f_income"]})
-    assert mapped.feature_names == ("f_income",)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from lore_core.inference.simulation import null_errors
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.recalibration.registry import own_recalibrators
-from lore_core.regions import find_subgroups
 from lore_core.regions.subgroups.overall import Average, overall_gap
 
 
@@ -183,18 +182,6 @@ def test_chance_is_drawn_with_the_weights():
     overall = overall_gap(c, a, weights=w)
     assert overall.worth == pytest.approx(effective_rows(w, n))
     assert overall.p_value > 0.01
-
-
-def test_a_place_of_heavy_rows_is_found():
-    rng = np.random.default_rng(9)
-    n = 4000
-    c = np.full(n, 0.9)
-    site = rng.choice(["a", "b", "c", "d", "e"], n)
-    right = rng.random(n) < np.where(site == "b", 0.6, 0.9)
-    rows = of_two_classes(c, right, groups={"site": site}, weights=rng.lognormal(size=n))
-    found = find_subgroups(rows)
-    assert [str(part) for part in found.subgroups[0].conditions] == ["site b"]
-    assert found.accuracy == pytest.approx(np.average(right, weights=rows.weights))
 
 
 @pytest.mark.parametrize("bad", [[1, -1], [1, 0], [1, np.nan], [1, 2, 3]])

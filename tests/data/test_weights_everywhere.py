@@ -1,11 +1,8 @@
 """Every public name that takes rows: it goes by their weights, refuses them, or is said not to."""
 
 import dataclasses
-import importlib
-import inspect
 import re
 from operator import attrgetter, itemgetter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,19 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 import lore_core as lore
 from lore_core import comparison, inference, metrics, recalibration, regions
-from lore_core.recalibration.registry import own_recalibrators
 from lore_core.regions.variables.attributes import Predicate
 from tests.data.test_weights import some_rows
-
-DECISION = Path(__file__).parents[2] / "docs/decisions.md"
-ROWS = {
-    "confidence", "outcome", "probabilities", "labels", "dataset", "datasets", "calibration",
-    "evaluation", "runs", "X", "exact",
-}  # fmt: skip
-ROOMS = (
-    "comparison", "dashboard", "data", "demo", "embedding", "inference", "mergeable", "metrics",
-    "reading", "recalibration", "regions", "report", "shipping",
-)  # fmt: skip
 
 
 def halves(r):
@@ -183,49 +169,6 @@ REFUSED = {
     "vector_curve": lambda r: metrics.vector_curve(r, r.features, [1.0]),
     "vector_errors": lambda r: metrics.vector_errors(r, r.features),
 }
-#: Tested where they are: pages, report, files, runs and scikit-learn's classifier.
-ELSEWHERE = {
-    "Dashboard", "Dataset", "LoReClassifier", "compare_runs", "identified", "landscape", "launch",
-    "save_npz", "saved_subgroups", "write_report",
-}  # fmt: skip
-#: They count rows, whatever these weigh, or choose some of them; the decision says why.
-BY_ROWS = {
-    "class_positions", "class_table", "composition", "confidence_bins",
-    "loss_parts", "make_map", "reward_parts", "row_table", "rows_with",
-    "telling_column", "telling_rows", "vector_band", "vector_chance", "with_text_features",
-}  # fmt: skip
-
-
-def takes_rows():
-    """Public functions, and classes that are no results, with a parameter for rows."""
-    found = set()
-    for room in ("", *ROOMS):
-        module = importlib.import_module(f"lore_core.{room}".rstrip("."))
-        for name in dir(module):
-            item = getattr(module, name)
-            if name.startswith("_") or not callable(item):
-                continue
-            asks = {"fit", "__init__"} if inspect.isclass(item) else {"__call__"}
-            if inspect.isclass(item) and (dataclasses.is_dataclass(item) and name != "Dataset"):
-                continue  # a result
-            if inspect.isclass(item) and issubclass(item, lore.Recalibrator):
-                continue  # every one is fitted below
-            calls = [getattr(item, ask, None) for ask in asks] if inspect.isclass(item) else [item]
-            for call in calls:
-                try:
-                    asked = set(inspect.signature(call).parameters)
-                except (TypeError, ValueError):
-                    continue
-                if asked & ROWS:
-                    found.add(name)
-    return found
-
-
-def test_every_public_name_is_accounted_for():
-    told = {*AS_REPEATED, *OTHERWISE, *REFUSED, *ELSEWHERE, *BY_ROWS}
-    assert takes_rows() == told
-    named = re.findall(r"`(\w+)`", DECISION.read_text(encoding="utf-8"))
-    assert {*REFUSED, *BY_ROWS} - {*named} == set()
 
 
 @pytest.fixture(scope="module")
@@ -284,17 +227,3 @@ def test_every_metric_of_the_catalogue_goes_by_the_weights():
     ):
         for name in one.index.drop("mean_confidence", errors="ignore"):
             assert abs(other[name] - alone[name]) < 0.3 * abs(one[name] - alone[name]), name
-
-
-def test_no_recalibrator_is_left_out():
-    """What is not in the registry is composed of it, refuses weights, or hands them on."""
-    in_registry = {type(method) for method in own_recalibrators()}
-    others = {
-        item
-        for item in vars(importlib.import_module("lore_core.recalibration")).values()
-        if inspect.isclass(item) and issubclass(item, lore.Recalibrator)
-    } - {*in_registry, lore.Recalibrator}
-    assert {item.__name__ for item in others} <= {"GroupWise", "MCGrad", "LocalAccuracy"}
-    assert not lore.MCGrad.takes_weights
-    assert lore.GroupWise(recalibration.TemperatureScaling()).takes_weights
-    assert not lore.GroupWise(recalibration.VennAbers()).takes_weights

@@ -1,6 +1,5 @@
 import importlib.util
 import re
-import tomllib
 import types
 from urllib.parse import unquote
 
@@ -38,33 +37,6 @@ def test_the_api_is_up_to_date_and_has_every_public_name():
     assert "mean \\|conf(B) − acc(B)\\| weighted by bin size" in built  # no table, no emphasis
     assert "`supported_maximum()`" in built
     assert not re.search(r":func:|:class:|``", built)
-
-
-def test_citation_is_plain_yaml_and_says_what_pyproject_says():
-    text = text_of(ROOT / "CITATION.cff")
-    assert "\t" not in text
-    for line in text.splitlines():
-        # A key, a list item or a folded line; ": " inside a value needs quotes.
-        assert re.fullmatch(r' *(- )?([\w-]+:( "[^"]*"| [^"]((?!: ).)*)?|((?!: ).)+)', line), line
-    # (With what the schema requires of each.)
-    software, paper = (
-        dict(re.findall(rf'^{indent}([\w-]+): *"?(.*?)"?$', part, re.MULTILINE))
-        for part, indent in zip(text.split("\npreferred-citation:\n"), ("", "  "), strict=True)
-    )
-    assert {"cff-version", "message", "title", "authors"} <= set(software)
-    assert {"type", "title", "authors"} <= set(paper)
-    project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
-    assert software["version"] == project["version"]
-    assert software["license"] == project["license"]
-    assert software["type"] == "software"
-    assert project["authors"][0]["name"] in text
-    assert paper["title"] == "Local Calibration: Metrics and Recalibration"
-    assert paper["year"] == "2022"
-    assert "arXiv:2102.10809" in text
-    names = re.findall(r"family-names: (\w+)\n      given-names: \w+", text)
-    assert len(names) == 10
-    package = text_of(ROOT / "lore_core" / "__init__.py")
-    assert ", ".join(names) in " ".join(package.split())  # all ten, in order
 
 
 def broken(page, text):

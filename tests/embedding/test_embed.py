@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -197,10 +195,3 @@ def test_features_are_checked(clusters):
     assert estimate_seconds("identity", 1_000_000, 64) < 10
     with pytest.raises(InputError, match="'method' must be"):
         estimate_seconds("lda", 10, 2)
-
-
-def test_importing_the_package_imports_no_heavy_library():
-    heavy = "('openTSNE', 'umap', 'sklearn.manifold', 'sklearn.decomposition')"
-    code = f"import sys, lore_core.embedding; print([m for m in {heavy} if m in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"

@@ -67,7 +67,7 @@ def test_progress_counts_iterations_or_epochs(clusters, method):
     assert method == "umap" or shares[0] == 0
 
 
-@pytest.mark.parametrize("stop_at", [0.0, 0.1, 0.5, 0.9, "placing"])
+@pytest.mark.parametrize("stop_at", [0.0, 0.5, "placing"])
 def test_cancel(clusters, stop_at):
     last = []
 
@@ -118,11 +118,12 @@ def test_interpolated_gradient_agrees_with_itself_and_places_rows(monkeypatch):
     monkeypatch.setattr(learned_maps, "EARLY_ITERATIONS", 50)
     rng = np.random.default_rng(0)
     features = np.repeat(8.0 * np.eye(3), 1_700, axis=0) + rng.normal(size=(5_100, 3))
-    options = {"n_iter": 50, "max_fit_rows": 5_050}
-    first = embed(features, "tsne", **options)
-    assert first.digest == embed(features, "tsne", **options).digest
+    first = embed(features, "tsne", n_iter=50, max_fit_rows=5_050)
     assert (first.fitted_rows, first.total_rows) == (5_050, 5_100)
     np.testing.assert_array_equal(nearest_of_three(first.coordinates), np.arange(5_100) // 1_700)
+    monkeypatch.setattr(learned_maps, "EARLY_ITERATIONS", 2)
+    one, two = (embed(features, "tsne", n_iter=2, max_fit_rows=None).digest for _ in range(2))
+    assert one == two
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +146,7 @@ def digests_in_threads(clusters, n):
 class TestUMAP:
     pytestmark = of_umap
 
-    @pytest.mark.parametrize("stop_at", [0.0, 0.3, 0.5])
+    @pytest.mark.parametrize("stop_at", [0.0, 0.5])
     def test_cancel_leaves_the_next_map_untouched(self, clusters, digest, stop_at):
         def progress(fraction, message):
             if fraction >= stop_at:

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import bandwidth_curve, null_band, null_errors, reliability_table, suggest_bandwidth
+from lore_core import bandwidth_curve, null_band, reliability_table, suggest_bandwidth
 from lore_core.figures import bandwidth_figure, cdf_figure, reliability_figure, suggestion_figure
 from lore_core.figures.style import INK, NEUTRAL, OVERCONFIDENT, PAPER, UNDERCONFIDENT, escape, rgba
 from lore_core.metrics import mean_bandwidth_curve
@@ -46,13 +46,6 @@ class TestBandwidth:
         sentence = [item.text for item in chart.figure.layout.annotations]
         assert f"γ → ∞: MCE = {curve.mlce_infinity * 100:.1f} points" in sentence
         assert any(text.endswith(f"= {curve.mlce_zero * 100:.1f} points") for text in sentence)
-
-    def test_the_table_holds_all_curves(self, curves):
-        table = bandwidth_figure(curves, rows="").table
-        assert list(table["curve"].unique()) == list(curves)
-        for name, curve in curves.items():
-            part = table[table["curve"] == name].drop(columns="curve").reset_index(drop=True)
-            pd.testing.assert_frame_equal(part, curve.frame())
 
 
 class TestCdf:
@@ -110,20 +103,6 @@ class TestManyRuns:
         assert "over 2 runs" in chart.how_to_read
 
 
-class TestSuggestion:
-    def test_is_the_likelihood_with_its_minimum_marked(self, dataset, points):
-        best = suggest_bandwidth(dataset.confidence, dataset.outcome, points)
-        chart = suggestion_figure(best, rows="300 rows")
-        line, ring = chart.figure.data
-        assert (ring.x[0], ring.y[0]) == (best.gamma, best.loss.min())
-        np.testing.assert_array_equal(line.x, best.gammas)
-        np.testing.assert_array_equal(line.y, best.negative_log_likelihood)
-        (mark,) = chart.figure.layout.shapes
-        assert mark.x0 == best.gamma == line.x[np.argmin(line.y)]
-        np.testing.assert_array_equal(chart.table["gamma"], best.gammas)
-        np.testing.assert_array_equal(chart.table["loo_nll"], best.negative_log_likelihood)
-
-
 class TestChance:
     @pytest.mark.parametrize("metric", ["mlce", "mlce_supported", "alce"])
     def test_band_of_a_calibrated_model_lies_behind_the_curve(self, dataset, points, metric):
@@ -141,15 +120,6 @@ class TestChance:
         np.testing.assert_allclose(rows[f"{metric}_low"], low)
         two = bandwidth_figure({"PCA": curve, "t-SNE": curve}, rows="x", null=("PCA", null))
         assert "PCA" in two.figure.data[0].name
-
-    def test_cdf_of_calibrated_rows(self, dataset, points):
-        null = null_errors(dataset.confidence, points, n_draws=20)
-        chart = cdf_figure({"LCE": np.array([0.1, 0.2])}, rows="x", null=null)
-        low, high = null.band()
-        np.testing.assert_allclose(chart.figure.data[0].x, np.concatenate([high, low[::-1]]) * 100)
-        table = chart.table[chart.table["method"] == "if calibrated"]
-        np.testing.assert_allclose(table["lce_high"], high)
-        assert "20 simulations" in chart.how_to_read
 
     def test_every_number_of_bins_has_a_line(self, dataset, points):
         best = suggest_bandwidth(dataset.confidence, dataset.outcome, points, n_bins=(1, 5))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lore_core.figures import landscape_3d_figure, landscape_figure, shared_limit, surface_figure
-from lore_core.figures.pictures.landscape import row_colors, shifts
+from lore_core.figures.pictures.landscape import row_colors
 from lore_core.figures.pictures.landscape_picture import segments
 from lore_core.figures.style import (
     METHOD_COLORS,
@@ -152,23 +152,6 @@ class TestRows:
         text = by_name(landscape_figure(None, points, points=table, **COMMON))["rows"].hovertext[0]
         assert f"note: {'&lt;' * 39}…" in text
 
-    def test_no_points_to_draw(self, field, points, drawn, dataset, errors):
-        chart = landscape_figure(field, points, points=drawn.head(0), **COMMON)
-        assert set(by_name(chart)) == {"all rows", "field"}
-        chart = landscape_figure(None, points, points=drawn.head(0), **COMMON)
-        assert len(chart.figure.data) == 0
-        assert chart.table.empty
-        assert landscape_figure(None, points, **COMMON).table.empty
-        same = np.zeros((len(dataset), 2))
-        layout = landscape_figure(None, same, points=drawn, **COMMON).figure.layout
-        assert layout.xaxis.range[0] < 0 < layout.xaxis.range[1]
-        assert layout.yaxis.range[0] < 0 < layout.yaxis.range[1]
-        unknown = np.where(np.isin(np.arange(len(dataset)), [0, 3]), np.nan, errors.signed)
-        table = row_table(dataset, np.arange(10), dataclasses.replace(errors, signed=unknown))
-        chart = landscape_figure(None, points, points=table, **COMMON)
-        assert np.isnan(by_name(chart)["rows"].marker.color[[0, 3]]).all()
-        assert "NaN" not in chart.figure.to_json()
-
 
 def test_a_region_is_outlined_by_its_corners(field, points, dataset):
     drawn = Selection.from_text("+0,0_1,0_0.5,2;-0,0_1,0_0,1")
@@ -205,18 +188,6 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
     assert picture.subtitle.endswith(f"{picture.n_outside} outside the frame")
 
 
-def test_what_is_hidden_is_said(field, points):
-    partly = dataclasses.replace(field, masked_share=0.123)
-    said = landscape_figure(partly, points, **COMMON).how_to_read
-    assert "exact" in said
-    assert "Empty near these rows: too few effective neighbours" in said
-    averaged = dataclasses.replace(field, exact=False, masked_share=0.0)
-    said = landscape_figure(averaged, points, **COMMON).how_to_read
-    assert "exact" not in said
-    assert "averages" in said
-    assert "Empty" not in said
-
-
 class Test3D:
     @pytest.fixture
     def space(self, points):
@@ -243,32 +214,6 @@ class Test3D:
         assert trace.marker.cmin == (-30 if value == "signed" else 0.0)
         assert chart.figure.layout.scene.bgcolor == PAPER[mode]
         assert list(chart.table.columns[-3:]) == ["map_1", "map_2", "map_3"]
-
-    @pytest.mark.parametrize(
-        ("camera", "eye"),
-        [("top", (0, 0, 1)), ("side", (0.97, 0, 0.24)), ("front", (0, -0.97, 0.24))],
-    )
-    def test_cameras(self, space, drawn, field, camera, eye):
-        for chart in (
-            landscape_3d_figure(drawn, space, camera=camera, **COMMON),
-            surface_figure(field, limit=0.3, rows="", camera=camera),
-        ):
-            there = chart.figure.layout.scene.camera.eye
-            direction = np.array([there.x, there.y, there.z])
-            np.testing.assert_allclose(direction / np.linalg.norm(direction), eye, atol=0.005)
-
-    def test_it_is_seen_as_the_reader_turned_and_enlarged_it(self, space, drawn):
-        whole = landscape_3d_figure(drawn, space, **COMMON).figure.layout.scene
-        near = landscape_3d_figure(drawn, space, seen=(0.1, 0.0, 2.0, 90.0, 0.0), **COMMON)
-        scene = near.figure.layout.scene
-        assert scene.aspectratio.x == pytest.approx(2 * whole.aspectratio.x)
-        # From the end of the second axis, right is against the first.
-        assert scene.camera.center.x < 0
-        assert scene.camera.eye.y > 1
-        assert scene.camera.up.z == pytest.approx(1)
-        chart = landscape_3d_figure(drawn.head(0), space, **COMMON)
-        chart.figure.to_json()
-        assert "0 of 300 rows drawn" in chart.figure.layout.title.subtitle.text
 
 
 class TestSurface:
@@ -310,38 +255,6 @@ def test_lines_around_a_disc():
     assert segments(x, x, np.zeros((3, 3))).shape == (0, 4)
     saddle = np.array([[1.0, 0.0], [0.0, 1.0]])
     assert len(segments(x[:2], x[:2], saddle)) >= 4
-
-
-def _overlaps(places, names, moved):
-    half = [3.4 * len(name) + 4.0 for name in names]
-    return [
-        (a, b)
-        for a in range(len(names))
-        for b in range(a)
-        if abs(places[a][0] - places[b][0]) < half[a] + half[b]
-        and abs(places[a][1] + moved[a] - places[b][1] - moved[b]) < 18
-    ]
-
-
-def test_names_at_one_place_are_stacked():
-    names = ["Shirt", "Pullover", "Coat", "T-shirt/top", "Dress"]
-    moved = shifts(np.zeros((5, 2)), names)
-    assert moved[0] == 0
-    assert _overlaps(np.zeros((5, 2)), names, moved) == []
-    moved = shifts(np.zeros((3, 2)), ["1", "2", "Bag"], n_fixed=2)
-    assert moved.tolist()[:2] == [0, 0]
-    assert abs(moved[2]) == 18
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_crowd(seed):
-    rng = np.random.default_rng(seed)
-    places, names = rng.uniform(0, 330, size=(10, 2)), ["name of it"] * 10
-    before = len(_overlaps(places, names, np.zeros(10)))
-    moved = shifts(places, names)
-    assert len(_overlaps(places, names, moved)) == 0
-    assert before or (moved == 0).all()
-    assert np.abs(moved).max() <= 72
 
 
 class TestColoursByAColumn:

@@ -11,7 +11,7 @@ import pytest
 import lore_core as lore
 from lore_core.figures import chart as charts, reliability_figure
 from lore_core.figures.browser import landscape_script
-from lore_core.figures.browser.landscape import GammaFields, pack, packed_errors, packed_field
+from lore_core.figures.browser.landscape import pack, packed_errors, packed_field
 from lore_core.regions import Selection
 
 
@@ -48,24 +48,6 @@ def test_the_script_is_one_scope_of_all_files_without_clashes(last):
     for file in files("lore_core.figures.browser").iterdir():
         if file.name.endswith(".js") and file.name not in others:
             assert file.read_text(encoding="utf-8") in script, file.name
-
-
-def test_parts_joined_are_the_whole(field):
-    parts = [
-        GammaFields({0: field}, {0: np.array([0.0, 1.0])}, n_sampled=9),
-        GammaFields({3: field}, subgroups={0: [("1", 1)]}),
-        GammaFields(subgroups={1: [("1", 1), ("2", 2)]}),
-    ]
-    whole = GammaFields()
-    for part in parts:
-        whole.add(part)
-    assert list(whole.fields) == [0, 3]
-    assert whole.subgroups == {0: [("1", 1)], 1: [("1", 1), ("2", 2)]}
-    assert whole.n_sampled == 9
-    header = packed_header(whole.packed("name", next_part=2, is_all=False))
-    assert (header["key"], header["nextPart"], header["isAll"]) == ("name", 2, False)
-    assert set(header["arrays"]) == {"error0", "error3", "lce0"}
-    assert "support3" in packed_header(whole.packed("name", with_support=True))["arrays"]
 
 
 class TestSelection:

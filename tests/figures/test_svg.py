@@ -16,7 +16,6 @@ from lore_core.figures import (
     bandwidth_figure,
     cdf_figure,
     group_figure,
-    landscape_3d_figure,
     landscape_figure,
     reliability_figure,
     reward_figure,
@@ -29,7 +28,7 @@ from lore_core.figures.svg import WIDTH, drawing, png_url
 from lore_core.inference import null_band
 from lore_core.metrics import reward_curve
 from lore_core.metrics.catalogue import CATALOGUE
-from lore_core.regions import row_table, rows_outline
+from lore_core.regions import rows_outline
 
 NAME = "{http://www.w3.org/2000/svg}"
 
@@ -104,19 +103,6 @@ class TestPlaces:
         assert [tuple(map(bar.get, sides)) for bar in (over, under)] == wanted
         assert under.get("fill-opacity") == "0.5"
 
-    def test_details_are_left_out(self, plain):
-        line = Line(x=np.zeros(2), y=np.zeros(2), tint=Tint("m1"))
-        picture = plain(line, replace(line, tint=Tint("m2"), detail=True))
-        assert "s-m1" in kinds(picture)
-        assert "s-m2" not in kinds(picture)
-        dots = Dots(x=np.array([-2.0, 3.0]), y=np.zeros(2), tints=Tint("ink"), size=8)
-        picture = plain(dots, Rule(at=8.0, tint=Tint("ink")), x=Axis())
-        places = [float(item.get("cx")) for item in elements(picture, "circle")]
-        assert 38 < places[0] < places[1] < 302
-        said = [item.text for item in elements(picture, "text")]
-        assert "8" in said or "7.5" in said
-        assert "−2" in said or "−2.5" in said
-
 
 class TestFigures:
     @pytest.fixture
@@ -187,23 +173,6 @@ class TestFigures:
             assert circle.get("class") == f"f-{side}"
             assert f"{table.count[k]:,} rows" in circle.find(f"{NAME}title").text
 
-    def test_details_the_landscape_and_space(self, pictures, field, dataset, points, errors):
-        said = [item.text for item in elements(pictures["rewards"], "text")]
-        assert "gain a row, in u" in said
-        assert "answered" not in said
-        picture = pictures["landscape"]
-        raster, bar = elements(picture, "image")
-        assert raster.get("href").startswith("data:image/png;base64,")
-        assert float(bar.get("y")) > float(raster.get("y")) + float(raster.get("height"))
-        assert [path.get("class") for path in elements(picture, "path")] == ["s-quiet", "s-ink"]
-        said = [item.text for item in elements(picture, "text")]
-        assert said == ["1", "−30 points, underconfident", "0", "+30 points, overconfident"]
-        rows = row_table(dataset, np.arange(3), errors)
-        space = np.column_stack([points, points[:, 0]])
-        chart = landscape_3d_figure(rows, space, n_total=3, limit=0.2, rows="")
-        with pytest.raises(TypeError, match="no drawing of 'landscape-3d'"):
-            drawing(chart)
-
 
 def test_pictures_and_drawings_need_no_plotly():
     code = """
@@ -217,16 +186,6 @@ assert b"<svg" in drawing(chart).file()
 assert len(chart.table) and chart.alt and chart.how_to_read
 """
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize(("at", "side"), [(2.0, "beside"), (8.0, "beside end")])
-def test_what_an_upright_rule_is_stands_beside_it_where_there_is_room(plain, at, side):
-    picture = plain(Rule(at, Tint("ink"), text="γ = 0.2"))
-    (words,) = [item for item in elements(picture, "text") if item.text == "γ = 0.2"]
-    (line,) = [item for item in elements(picture, "line") if item.get("class") != "grid"]
-    assert words.get("class") == side
-    apart = float(words.get("x")) - float(line.get("x1"))
-    assert apart == (-4 if "end" in side else 4)
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 3), (4, 2, 4)])

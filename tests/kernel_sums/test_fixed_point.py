@@ -24,7 +24,7 @@ def _finest_bandwidth(points, tolerance=1e-6):
     return h
 
 
-@pytest.mark.parametrize("d", [8, 10, 50, 200])
+@pytest.mark.parametrize("d", [8, 10, 100])
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_means_are_within_the_tolerance(d, shift, rng):
     points = rng.normal(size=(400, d)) * rng.uniform(0.1, 3.0, size=d) + shift

@@ -19,11 +19,6 @@ def agree(got, *arguments, part=..., rtol=1e-12, **options):
     np.testing.assert_allclose(got.effective_size[part], size, rtol=rtol)
 
 
-def same(one, other, **tolerances):
-    for name in ("mean", "mass", "effective_size"):
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), **tolerances)
-
-
 @every_dimension
 @pytest.mark.parametrize("exclude_self", [False, True])
 def test_self_means_at_any_bandwidth(d, exclude_self, rng):

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.stats import binomtest
-from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
 import lore_core as lore
@@ -41,16 +40,6 @@ def test_bins_by_hand():
     np.testing.assert_array_equal(
         table.bins.edges, lore.reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
     )
-
-
-def test_reliability_matches_sklearn(sample):
-    c, a, _ = sample
-    table = lore.reliability_table(c, a, n_bins=10)
-    accuracy, confidence = calibration_curve(a, c, n_bins=10)
-    full = table.count > 0
-    np.testing.assert_allclose(table.accuracy[full], accuracy)
-    np.testing.assert_allclose(table.confidence[full], confidence)
-    assert np.isnan(table.accuracy[~full]).all()
 
 
 def test_nll_and_brier_match_sklearn():
@@ -167,7 +156,7 @@ def test_the_parts_make_the_score(n):
 
 def test_right_confidences_are_in_the_band_and_wrong_ones_are_told():
     p, inside = [], []
-    for seed in range(90):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         c = rng.beta(3, 1, 400).round(2)
         a = (rng.random(400) < c).astype(float)

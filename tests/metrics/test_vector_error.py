@@ -5,8 +5,6 @@ import pytest
 
 import lore_core as lore
 from lore_core.inference import class_table, describe_classes, vector_band, vector_chance
-from lore_core.inference.simulation import drawn_means
-from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics import vector_curve, vector_errors
 
 
@@ -64,26 +62,6 @@ def test_curves_are_the_errors_at_each_bandwidth():
         assert curve.largest[at] == pytest.approx(found.supported_maximum(), nan_ok=True, abs=1e-12)
         assert curve.median_effective_size[at] == pytest.approx(np.median(found.effective_size))
     assert np.isnan(curve.average[0])
-
-
-def test_draws_are_residuals_of_rows_with_other_classes(monkeypatch):
-    """What is simulated is what the library finds of data with the classes that were drawn."""
-    rows, z = world(6, 200)
-    groups, h = vector_errors(rows, z, gamma=0.4, n_bins=4).bin_index, np.array([0.8])
-    mass = laplacian_sums(z, None, np.ones(200), bandwidth=h, target_groups=groups)
-    of_all = {}
-    for columns in (4, 256):  # one draw at a time, or many
-        monkeypatch.setattr("lore_core.inference.simulation.MAX_COLUMNS", columns)
-        options = {"n_draws": 3, "random_state": 8, "progress": None}
-        parts = [part[1] for part in drawn_means(rows.probabilities, z, groups, h, mass, **options)]
-        of_all[columns] = np.concatenate(parts, axis=2)[0]
-    assert of_all[4] == pytest.approx(of_all[256], abs=1e-13)
-    rng = np.random.default_rng(8)
-    for draw in range(3):
-        upto = rows.probabilities.cumsum(axis=1)
-        labels = (upto <= rng.random((200, 1)) * upto[:, -1:]).sum(axis=1)
-        again = vector_errors(replace(rows, labels=labels), z, gamma=0.4, n_bins=4)
-        assert of_all[4][:, draw] == pytest.approx(again.signed, abs=1e-13)
 
 
 def test_a_test_counts_how_many_draws_reach_the_data():

@@ -11,7 +11,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
 from lore_core import InputError
-from lore_core.cli import main
 from lore_core.dashboard.access import TOKEN, TOKEN_FILE, AccessMiddleware, base_path, new_token
 from lore_core.dashboard.server import public_origin
 
@@ -265,17 +264,3 @@ def test_a_token_of_ones_own_must_be_hard_to_guess(tmp_path, monkeypatch):
         monkeypatch.setenv(TOKEN, weak)
         with pytest.raises(InputError, match="LORE_TOKEN must hold 16 or more letters"):
             new_token(tmp_path)
-
-
-@pytest.mark.usefixtures("no_token")
-def test_lore_clean_removes_the_token(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = tmp_path / "lore-lens" / "kept"
-    new_token(folder)
-    assert main(["clean", "--list"]) == 0
-    assert (folder / TOKEN_FILE).exists()
-    assert main(["clean"]) == 0
-    assert capsys.readouterr().out.count("the token of links") == 2
-    assert not folder.exists()
-    assert main(["clean"]) == 0
-    assert "Nothing is kept" in capsys.readouterr().out

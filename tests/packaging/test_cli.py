@@ -2,8 +2,6 @@ import importlib.metadata
 import re
 import shutil
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -81,13 +79,6 @@ def test_demo_writes_what_app_opens(tmp_path, capsys):
     assert f"Wrote {len(dataset):,} rows to {path}." in capsys.readouterr().out
     assert dataset.n_classes == 10
     assert dataset.images is not None
-
-
-def test_no_traceback_in_a_terminal():
-    command = [sys.executable, "-m", "lore_core.cli", "app", "--data", "missing.npz"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 1
-    assert "Traceback" not in result.stderr
 
 
 def test_app_opens_the_demo_by_default_or_several_files(served, tmp_path):

@@ -60,16 +60,6 @@ def test_round_trip(dataset, tmp_path):
     assert list(back.metadata["file"].astype(str)) == list(dataset.metadata["file"])
 
 
-def test_what_is_not_there_stays_so_and_a_second_trip_changes_nothing(dataset, tmp_path):
-    once = saved(dataset, tmp_path)
-    assert saved(once, tmp_path).digest == once.digest
-    rng = np.random.default_rng(0)
-    plain = Dataset(rng.random(N), rng.integers(0, 2, N), name="plain")
-    back = saved(plain, tmp_path)
-    np.testing.assert_allclose(back.probabilities, plain.probabilities, rtol=0, atol=1e-15)
-    assert back.features is back.groups is back.images is None
-
-
 @pytest.mark.parametrize("complete", [True, False])
 def test_predictions_that_are_no_longer_the_most_probable_class(dataset, tmp_path, complete):
     changed = dataset.with_confidence(np.full(N, 0.2 if complete else 0.7))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -145,12 +146,15 @@ def open_page(monkeypatch):
         dataset: Dataset | None = None,
         *,
         arguments: list[str] | None = None,
+        methods: Sequence[str] | None = None,
         **settings: object,
     ) -> Page:
         if arguments is not None:
             monkeypatch.setattr(sys, "argv", arguments)
         app = AppTest.from_file(str(APP), default_timeout=60)
         app.query_params["features"] = "PCA 2-D"  # at once, without a job in the background
+        if methods is not None:
+            app.session_state["methods"] = list(methods)
         for key, value in settings.items():
             app.query_params[key] = value if isinstance(value, list) else str(value)
         assert not POOL.is_warm, "what a test replaces would not be replaced in them"

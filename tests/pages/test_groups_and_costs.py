@@ -8,7 +8,6 @@ import pytest
 import lore_core as lore
 from lore_core.comparison import conclude_retraining, estimate_gains
 from lore_core.metrics.catalogue import WORST_CELL
-from lore_core.view import methods
 
 
 @pytest.fixture
@@ -19,7 +18,8 @@ def dataset(made):
     return dataclasses.replace(rows, groups=pd.DataFrame({"site": site, "shift": shift}))
 
 
-LISTED = {"decisions_tab": "Every method at these costs"}
+METHODS = ("No recalibration", "LoRe")
+LISTED = {"methods": METHODS, "decisions_tab": "Every method at these costs"}
 
 
 def worst_cell(dataset, column):
@@ -33,7 +33,7 @@ def worst_cell(dataset, column):
 
 def test_the_worst_group_of_every_method(open_page, dataset):
     worst = "Worst group of each method"
-    page = open_page("fairness", dataset, gamma=1.0, fairness_tab=worst)
+    page = open_page("fairness", dataset, gamma=1.0, methods=METHODS, fairness_tab=worst)
     table = page.tables[0]
     shown = table.loc["No recalibration"]
     assert abs(shown["cell_gap"]) == pytest.approx(worst_cell(dataset, "site") * 100)
@@ -49,7 +49,7 @@ def test_the_worst_group_of_every_method(open_page, dataset):
     found = abs(table.loc["No recalibration", "cell_gap"])
     assert found == pytest.approx(worst_cell(dataset, "shift") * 100)
     assert table["cell"].str.startswith(("day", "night")).all()
-    page = open_page("fairness", dataset, gamma=1.0)
+    page = open_page("fairness", dataset, gamma=1.0, methods=METHODS)
     page.app.button_group(key="group_metric").set_value("MCE")
     page.set("group", "c")
     assert "MCE of each group" in page.figure("group_chart")["layout"]["title"]["text"]
@@ -58,7 +58,9 @@ def test_the_worst_group_of_every_method(open_page, dataset):
 
 
 def test_the_worst_cell_stands_in_the_comparison_too(open_page, dataset):
-    page = open_page("recalibrate", dataset, gamma=1.0, recalibrate_tab="All metrics")
+    page = open_page(
+        "recalibrate", dataset, gamma=1.0, methods=METHODS, recalibrate_tab="All metrics"
+    )
     cell = page.table(WORST_CELL.name).loc["No recalibration", WORST_CELL.name]
     assert cell == f"{worst_cell(dataset, 'site') * 100:.1f}"
     assert "Groups by site, 30 rows or more" in page.text
@@ -66,37 +68,6 @@ def test_the_worst_cell_stands_in_the_comparison_too(open_page, dataset):
     cell = page.table(WORST_CELL.name).loc["No recalibration", WORST_CELL.name]
     assert cell == f"{worst_cell(dataset, 'shift') * 100:.1f}"
     assert "Groups by shift, 30" in page.text
-
-
-def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
-    single = dataclasses.replace(dataset, groups=dataset.groups[["site"]])
-    page = open_page("recalibrate", single, gamma=1.0, recalibrate_tab="All metrics")
-    assert not [item for item in page.app.selectbox if item.key == "group_column"]
-    assert WORST_CELL.name in page.table("ALCE")
-    none = open_page("recalibrate", made(n=300), recalibrate_tab="All metrics")
-    assert WORST_CELL.name not in none.table("ALCE")
-    assert "Groups by" not in none.text
-
-
-@pytest.fixture
-def dear(monkeypatch):
-    found = {"n_draws": 60, "local_intervals": False}
-    monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
-
-
-def test_global_metrics_have_intervals_where_local_ones_cannot(open_page, dataset, dear):
-    dataset = dataclasses.replace(dataset, name="of which nothing is known yet")
-    page = open_page("recalibrate", dataset, gamma=1.0, recalibrate_tab="All metrics")
-    row = page.table("ALCE").loc["LoRe"]
-    for metric in ("ECE", "MCE", "NLL", "Brier", "accuracy", "ALCE held out"):
-        assert "–" in row[metric], metric
-    for metric in ("MLCE supported", "ALCE", WORST_CELL.name):
-        assert "–" not in row[metric], metric
-    assert "Without one: Supported MLCE, ALCE; simulating 450 rows" in page.text
-    page.go("overview")
-    shown = {item.label: item.delta for item in page.app.metric}
-    assert shown["ECE"].startswith("95 % CI ")
-    assert not shown["Supported MLCE"]
 
 
 def test_the_reward_at_the_costs_given(open_page, dataset):
@@ -115,18 +86,8 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
     assert "must not exceed the cost of wrong" in sentence
 
 
-def test_the_reward_of_one_group(open_page, dataset):
-    page = open_page("decisions", dataset, gamma=1.0, unsure=1.0, wrong=8.0, **LISTED)
-    page.set("decide_by", "site").set("decide_group", "c")
-    rows = dataset.evaluation
-    inside = (rows.groups["site"] == "c").to_numpy()
-    expected = lore.reward_curve(rows.confidence[inside], rows.outcome[inside], [8.0]).frame()
-    table = page.tables[0]
-    assert table.loc["No recalibration", "reward"] == pytest.approx(expected["reward"].iloc[0])
-
-
 def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):
-    page = open_page("recalibrate", dataset, gamma=1.0)
+    page = open_page("recalibrate", dataset, gamma=1.0, methods=METHODS)
     listed = page.table("holds")
     assert listed["holds"].str.contains("calibration rows").any()
     assert (listed["single rows"] == "yes").any()
@@ -141,7 +102,7 @@ def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):
 
 
 def test_recalibrate_or_retrain_is_the_librarys_sentence_of_the_rows_chosen(open_page, dataset):
-    page = open_page("decisions", dataset)
+    page = open_page("decisions", dataset, methods=METHODS)
     known = estimate_gains(dataset.calibration, dataset.evaluation)
     inside = (dataset.evaluation.groups["site"] == "b").to_numpy()
     for rows in ([], [inside]):

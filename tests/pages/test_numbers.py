@@ -12,6 +12,8 @@ from lore_core.view import View
 from lore_core.view.methods import summary_of
 from pages.shared import compute, tasks
 
+METHODS = ("No recalibration", "Temperature scaling", "LoRe")
+
 
 @pytest.fixture
 def embedding(dataset):
@@ -101,12 +103,11 @@ def test_overview_shows_no_likelihood_where_only_the_confidence_was_known(open_p
     assert shown["ECE"] != "—"
 
 
-@pytest.mark.parametrize("error", ["signed", "absolute"])
-def test_landscape_field_of_one_bin(open_page, dataset, points, error):
+def test_landscape_field_of_one_bin(open_page, dataset, points):
     rows = dataset.evaluation
     table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=5)
     index = table.worst_bin(30)
-    page = open_page("landscape", dataset, gamma=1.0, bins=5, bin="worst", color=f"{error} error")
+    page = open_page("landscape", dataset, gamma=1.0, bins=5, bin="worst", color="absolute error")
     field = lore.error_field(
         rows.confidence,
         rows.outcome,
@@ -117,11 +118,11 @@ def test_landscape_field_of_one_bin(open_page, dataset, points, error):
     step = np.nanmax(np.abs(field.signed)) / 127
     np.testing.assert_allclose(page.field, field.signed, atol=step / 2 + 1e-9)
     assert page.scene["field"]["x"] == field.x[[0, -1]].tolist()
-    assert page.scene["scale"]["signed"] is (error == "signed")
+    assert page.scene["scale"]["signed"] is False
     assert table.bins.name(index) in page.text
     assert f"{table.count[index]:,} rows" in page.text
     name = table.bins.name(index)
-    by_name = open_page("landscape", dataset, gamma=1.0, bins=5, bin=name, color=f"{error} error")
+    by_name = open_page("landscape", dataset, gamma=1.0, bins=5, bin=name, color="absolute error")
     np.testing.assert_array_equal(by_name.field, page.field)
 
 
@@ -148,30 +149,6 @@ def test_landscape_of_every_bin_at_once(open_page, dataset, points):
     np.testing.assert_allclose(array(chance["x"]), np.concatenate([high, low[::-1]]) * 100)
 
 
-def test_colours_mean_the_same_at_every_bandwidth(open_page, dataset):
-    limits = {
-        open_page("landscape", dataset, gamma=gamma).scene["scale"]["limit"] for gamma in (0.1, 5.0)
-    }
-    assert len(limits) == 1
-
-
-@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
-def test_every_bin_can_be_chosen(open_page, made, binning):
-    rng = np.random.default_rng(0)
-    top = 1 - rng.exponential(0.001, 600).clip(0, 0.4)
-    dataset = made(n=600, n_classes=2)
-    dataset = lore.Dataset(
-        np.column_stack([1 - top, top]), dataset.labels, dataset.features, split=dataset.split
-    )
-    rows = dataset.evaluation
-    table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=8, binning=binning)
-    page = open_page("landscape", dataset, bins=8, binning=binning, gamma=2.0)
-    (chooser,) = [item for item in page.app.selectbox if item.key == "bin"]
-    names = chooser.options[3:]
-    assert len(names) == (table.count > 0).sum()
-    assert len(set(names)) == len(names), "bins with the same name cannot be told apart"
-
-
 def test_bandwidth(open_page, dataset, points, embedding):
     rows = dataset.evaluation
     page = open_page("bandwidth", dataset, bins=5, metric="ALCE")
@@ -196,7 +173,8 @@ def test_bandwidth(open_page, dataset, points, embedding):
 
 
 def test_recalibrate(open_page, dataset, points, embedding):
-    page = open_page("recalibrate", dataset, bins=5, gamma=1.0, recalibrate_tab="All metrics")
+    settings = {"bins": 5, "gamma": 1.0, "recalibrate_tab": "All metrics"}
+    page = open_page("recalibrate", dataset, methods=METHODS, **settings)
     fitted = lore.LoRe(1.0, 5).fit(dataset.calibration, embedding[dataset.in_split("calibration")])
     after = fitted.recalibrate(dataset.evaluation, points)
     lce = lore.local_calibration_error(after.confidence, after.outcome, points, gamma=1.0, n_bins=5)
@@ -220,7 +198,7 @@ def test_recalibrate(open_page, dataset, points, embedding):
 
 
 def test_before_and_after_have_one_colour_scale(open_page, dataset):
-    page = open_page("recalibrate", dataset, bins=5, gamma=1.0, maps="two")
+    page = open_page("recalibrate", dataset, methods=METHODS, bins=5, gamma=1.0, maps="two")
     first, second = (
         next(t for t in page.figure(key)["data"] if t["type"] == "heatmap")
         for key in ("landscape_before", "landscape_after")

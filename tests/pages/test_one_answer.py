@@ -47,12 +47,9 @@ def _off(gap):
 
 
 @pytest.fixture(
-    scope="module",
-    params=["the demo", "wrong in one group", "wrong everywhere", "without features"],
+    scope="module", params=["wrong in one group", "wrong everywhere", "without features"]
 )
 def dataset(request):
-    if request.param == "the demo":
-        return lore.demo.digits()
     if request.param == "without features":
         whole = _off(lambda subgroup: 0.02)
         return lore.Dataset(
@@ -173,9 +170,7 @@ def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, c
     }
     assert all(item.is_significant for item in said.values())
     for name, conclusion in said.items():
-        shown = open_page(name, dataset)
-        if name != "bandwidth":
-            shown.set("methods", list(COMPARED))
+        shown = open_page(name, dataset, methods=COMPARED)
         assert shown.plain.count(conclusion.sentence) == 1, name
     path = tmp_path / "rows.npz"
     lore.save_npz(dataset, path)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.view import View
 from pages.shared.store import store
 
 
@@ -74,43 +73,6 @@ def test_what_is_missing_is_said_before_and_in_it(open_page, made):
     assert "no groups" in page.text
     archive = make_the_report(page)
     assert b"These data came without features" in archive.read("index.html")
-
-
-def test_other_settings_want_another_report(open_page, made):
-    dataset = made(n=200)
-    page = open_page("report", dataset, bins=5)
-    make_the_report(page)
-    page.set("bins", 6)
-    assert "The report is ready" not in page.text
-    assert button(page, "make_report").label == "Make the report"
-
-
-def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
-    dataset = made()
-    page = open_page("recalibrate", dataset, gamma=0.5, bins=5)
-    offered = page.app.selectbox(key="ship")
-    assert offered.value == offered.options[0]
-    page.set("ship", "LoRe smooth")
-    assert "Single calibration rows can be read from the file" in page.text
-    assert "ship_file" in downloads(page)
-    page.set("ship", "Temperature scaling")
-    assert "Temperature scaling, fitted on 200 calibration rows. No single row" in page.text
-
-
-def test_what_the_page_fits_places_new_rows_by_itself(made):
-    from pages.shared import compute, tasks
-
-    dataset = made()
-    maps = {"PCA 2-D": lore.embed(dataset.features, "pca", 2)}
-    view = View(dataset, gamma=0.5, n_bins=5, maps=maps)
-    result = tasks.await_result(compute.fits(view, ("No recalibration", "LoRe"), None, None))
-    from lore_core.shipping import Predictor
-
-    predictor = Predictor.load(result.recalibrators["LoRe"].to_bytes())
-    rows = dataset.evaluation
-    said = predictor.predict(rows.probabilities, rows.features)
-    chosen = said[np.arange(len(rows)), rows.predictions]
-    np.testing.assert_allclose(chosen, result.datasets["LoRe"].confidence, atol=1e-12)
 
 
 def test_what_cannot_ship_says_why(open_page, made, monkeypatch):

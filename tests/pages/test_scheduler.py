@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lore_core.dashboard.background_tasks import warm_pages
 from lore_core.kernel_sums.schedule import thread_count
 from pages.shared import scheduler
 
@@ -116,31 +115,6 @@ def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch, capsys):
     assert done.wait(10)
     assert noted == ["a bug", "another", "one"]
     assert "ZeroDivisionError" in capsys.readouterr().err
-
-
-def test_an_idle_server_can_warm_up():
-    warm_pages()  # (It would end a thread of the server with a traceback.)
-
-
-def test_memory_is_given_back_once_for_many_pages(monkeypatch):
-    asked, done = {}, []
-    monkeypatch.setattr(scheduler, "run_when_idle", asked.__setitem__)
-    monkeypatch.setattr(scheduler, "release_pages", lambda: done.append("files"))
-    for _ in range(3):
-        scheduler.trim_memory()
-    (trim,) = asked.values()
-    assert done == ["files"] * 3
-    trim()
-    assert done[3:] == ["files"]
-
-
-@pytest.mark.parametrize("system", ["darwin", "win32"])
-def test_other_heaps_are_left_alone(monkeypatch, system):
-    monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.setattr(scheduler.ctypes, "CDLL", None)
-    monkeypatch.setattr(scheduler, "run_when_idle", lambda key, do: do())
-    scheduler.set_up_process()
-    scheduler.trim_memory()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere arrays lie in no files")

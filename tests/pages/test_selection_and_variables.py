@@ -10,10 +10,6 @@ from lore_core.regions import Selection
 MAP = "PCA 2-D"
 
 
-def box(x, y):
-    return Selection(((1, lore.Region.box(x, y)),))
-
-
 @pytest.fixture
 def dataset(made):
     data = made(n=900, n_classes=3, seed=4)
@@ -78,60 +74,12 @@ class TestRegion:
         bars = next(t for t in page.figure("inside")["data"] if t.get("name") == "rows")
         assert len(bars["hovertext"]) == (table.count > 0).sum()
 
-    def test_recalibrate_just_this(self, selected, dataset, embedding, region):
-        page = selected()
-        found = lore.regions.recalibrate_region(
-            dataset.calibration,
-            dataset.evaluation,
-            inside(dataset, embedding, region, "calibration"),
-            inside(dataset, embedding, region, "evaluation"),
-        )
-        shown = page.table("method", "gap, points", "NLL, nats")
-        gap = f"{found.table['gap'].iloc[0] * 100:+.1f}".replace("-", "−")
-        assert shown["gap, points"].iloc[0].startswith(gap)
-        assert shown["change of NLL"].iloc[0] == ""
-        assert found.sentence.split(".")[0] in page.text
-
-    def test_in_one_bin_only_rows_of_that_bin_are_used(self, selected, dataset, embedding, region):
-        page = selected(bin="worst", bins=3)
-        rows, cal = dataset.evaluation, dataset.calibration
-        table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=3)
-        index = table.worst_bin(30)
-        n = (
-            inside(dataset, embedding, region, "calibration")
-            & (table.bins.assign(cal.confidence) == index)
-        ).sum()
-        told = f"Fitted on the {n} calibration rows" if n >= 50 else f"this one holds {n}"
-        assert told in page.text
-
-    def test_too_few_calibration_rows(self, selected, made, dataset):
-        few = dataset.with_split(0.05)
-        page = selected(few)
-        assert "at least 50 calibration rows" in page.text
-        assert page.errors == []
-
     def test_no_calibration_rows_or_another_target(self, selected, dataset):
         page = selected(dataclasses.replace(dataset, split=None))
         assert "no calibration rows to fit on" in page.text
         page = selected(target="1")
         assert "Recalibration works on the top label" in page.text
         assert page.errors == []
-
-    def test_a_region_of_all_rows(self, open_page, made):
-        data = made(n=300, n_features=2)
-        page = open_page("landscape", data)
-        points = lore.embed(data.features, "pca", 2, random_state=0).coordinates
-        low = points.min(axis=0) - 1
-        page.app.session_state["_region"] = (MAP, box([low[0], 90], [low[1], 90]))
-        page.run()
-        assert "Nothing to compare" in page.text
-        assert page.errors == []
-
-    def test_an_empty_region(self, open_page, dataset):
-        page = open_page("landscape", dataset)
-        page.app.session_state["_region"] = (MAP, box([900, 901], [900, 901]))
-        page.run()
-        assert "No rows lie in this region." in page.text
 
 
 class TestEvidence:
@@ -164,15 +112,6 @@ class TestEvidence:
         np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)
         assert found.sentence.split(".")[0] in page.text
 
-    def test_what_regions_rest_on_is_another_question(self, open_page, dataset):
-        page = open_page("landscape", dataset, evidence="each confidence bin", below="Worst rows")
-        page.set("rows_behind", "LoRe's answer")
-        assert page.app.query_params["evidence"] == "each confidence bin"
-
-    def test_without_calibration_rows_only_the_error(self, open_page, dataset):
-        page = open_page("landscape", dataclasses.replace(dataset, split=None), below="Worst rows")
-        assert list(page.app.button_group(key="rows_behind").options) == ["its local error"]
-
 
 class TestVariables:
     def test_the_first_is_the_one_with_the_strongest_evidence(self, open_page, dataset):
@@ -201,15 +140,3 @@ class TestVariables:
     def test_the_answer_itself_is_warned_of(self, open_page, dataset):
         page = open_page("variables", dataset, variable="true class")
         assert "do not judge by it" in page.text
-
-    @pytest.mark.parametrize("target", [0, 2])
-    def test_a_class_as_target(self, open_page, dataset, target):
-        page = open_page("variables", dataset, target=str(target))
-        assert (
-            f"target class {target}" in page.figure("along")["layout"]["title"]["subtitle"]["text"]
-        )
-
-    def test_nothing_to_rank(self, open_page, made):
-        page = open_page("variables", made(n=12, n_features=0))
-        assert "No column has two parts with enough rows" in page.text
-        assert page.errors == []

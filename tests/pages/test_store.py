@@ -12,7 +12,7 @@ import pytest
 from lore_core.dashboard import disk_cache
 from lore_core.dashboard.disk_cache import MAX_AGE_SECONDS, DiskCache
 from lore_core.data.validation import InputError
-from lore_core.embedding import Embedding, MapName, make_map
+from lore_core.embedding import Embedding
 from lore_core.embedding.result import LinearMap, NeighbourMap
 from lore_core.reading import Check
 from pages.shared import store as store_module
@@ -135,13 +135,6 @@ def test_a_fresh_server_finds_what_another_kept(files, made):
     assert stat.S_IMODE(files.folder.stat().st_mode) == 0o700
     assert files.clear() > 10_000
     assert not files.folder.exists()
-
-
-def test_the_demo_and_maps_made_on_the_spot_are_not_kept(files, made):
-    store = Store()
-    store.loaded.put("demo", Loaded(made(), DEMO))
-    store.maps.put("a", make_map(made(), MapName("pca", 2)))
-    assert files.entries() == []
 
 
 @pytest.mark.parametrize("place", [0, 40, 9_000])

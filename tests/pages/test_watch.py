@@ -48,7 +48,7 @@ def headline(page):
     return page.app.info[0].value.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
-def written_as(rows, folder, suffix):
+def written(rows, folder):
     """Write the days of a sample as one table each, without the column that names the day."""
     names = rows.metadata["day"].to_numpy()
     for day in np.unique(names):
@@ -59,8 +59,7 @@ def written_as(rows, folder, suffix):
             confidence=some.confidence,
             **{f"f_{k}": column for k, column in enumerate(some.features.T)},
         )
-        path = folder / f"{day}{suffix}"
-        table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+        table.to_csv(folder / f"{day}.csv", index=False)
     return folder
 
 
@@ -82,9 +81,8 @@ def test_the_sample_is_one_click_and_names_the_planted_change(watch):
     assert error[error > -128].mean() > 0
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at, tmp_path, suffix):
-    folder = written_as(demo.batches(3, 700, changed=3, overconfidence=0.4), tmp_path, suffix)
+def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at, tmp_path):
+    folder = written(demo.batches(3, 700, changed=3, overconfidence=0.4), tmp_path)
     files = [(path.name, path.read_bytes()) for path in folder.iterdir()]
     watch.set("watch_from", "Upload").upload(*files[::-1])
     assert watch.errors == []
@@ -94,26 +92,6 @@ def test_uploads_and_a_directory_of_tables_are_batches(open_page, watch, look_at
     again = open_page("watch")
     watch.app = again.app
     assert headline(look_at(folder)) == sentence
-
-
-def test_a_table_that_is_no_batch_is_one_sentence(watch, tmp_path):
-    watch.set("watch_from", "Upload").upload(
-        ("a.csv", b"label,p_0,p_1\n0,0.5,0.5\n"), ("b.csv", b"label,x\n0,1\n")
-    )
-    (sentence,) = watch.errors
-    assert "no probabilities" in sentence
-
-
-def test_batches_without_features_are_compared_by_columns(watch, tmp_path):
-    folder = written_as(demo.batches(2, 900, changed=2, overconfidence=0.5), tmp_path, ".csv")
-    files = []
-    for path in folder.iterdir():
-        table = pd.read_csv(path).drop(columns=["f_0", "f_1", "f_2"])
-        files.append((path.name, table.to_csv(index=False).encode()))
-    watch.set("watch_from", "Upload").upload(*files)
-    assert watch.errors == []
-    assert "rows with weather rain" in headline(watch)
-    assert "no landscape of the change" in watch.text
 
 
 def test_sums_are_those_of_the_command(watch, look_at, kept):
@@ -165,23 +143,3 @@ def test_other_directories_are_one_sentence(watch, look_at, kept, tmp_path, monk
     (kept.directory / "plan.npz").unlink()
     (kept.directory / "plan.npz").symlink_to(other.directory / "plan.npz")
     assert "lies outside" in said(kept.directory)
-
-
-def test_what_was_found_is_found_once(watch, look_at, kept, monkeypatch):
-    measured = []
-    measure = looking.metrics_of_sums
-    monkeypatch.setattr(
-        looking,
-        "metrics_of_sums",
-        lambda sums, **how: (measured.append(1), measure(sums, **how))[1],
-    )
-    whole = kept.path_of("day-2").read_bytes()
-    kept.path_of("day-2").write_bytes(whole[:2000] + b"?" + whole[2001:])
-    assert len(look_at(kept.directory).errors) == 1
-    kept.path_of("day-2").write_bytes(whole)
-    assert watch.run().errors == []
-    watch.run()
-    assert len(measured) == 3
-    (kept.path_of("day-2")).rename(kept.path_of("day-11"))
-    watch.run()
-    assert len(measured) == 4  # the one that moved; of the others only the change is another

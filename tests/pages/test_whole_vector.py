@@ -117,21 +117,13 @@ def test_other_pages_say_where_it_is_and_the_way_back_is_open(open_page, dataset
     assert "Which class is worst" in page.text
 
 
-@pytest.mark.parametrize("name", ["overview", "bandwidth", "landscape"])
-def test_two_classes(open_page, made, name):
-    page = open_page(name, made(n=700, n_classes=2), target=WHOLE)
-    assert "whole vector" in page.text
-    assert not page.errors
-
-
 def test_without_features(open_page, made):
     page = open_page("overview", made(n_features=0), target=WHOLE)
     assert "Local errors of the whole vector need features" in page.text
 
 
-@pytest.mark.parametrize("name", ["overview", "bandwidth", "landscape"])
-def test_data_of_the_top_label_alone_say_why_not(open_page, made, name):
-    page = open_page(name, made(complete=False), target=WHOLE)
+def test_data_of_the_top_label_alone_say_why_not(open_page, made):
+    page = open_page("overview", made(complete=False), target=WHOLE)
     assert "no whole vector" in page.text
     assert page.app.selectbox(key="target").disabled
     weighted = made()
@@ -141,6 +133,6 @@ def test_data_of_the_top_label_alone_say_why_not(open_page, made, name):
         weighted.features,
         weights=np.linspace(1, 2, len(weighted)),
     ).with_split(0.5)
-    page = open_page(name, weighted, target=WHOLE)
+    page = open_page("overview", weighted, target=WHOLE)
     assert "lets every row count once" in page.text
     assert WHOLE not in page.app.selectbox(key="target").options

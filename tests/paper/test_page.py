@@ -1,29 +1,13 @@
-import re
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import overconfident, run_of
+from synthetic import run_of
 
-from benchmarks.paper import __main__ as command, page, published as pub, tables
-from benchmarks.paper.images import BinFacts, ImagesResult, facts
-from benchmarks.paper.measure import (
-    GAMMAS,
-    Setting,
-    measure_run,
-    recalibrated,
-    runs_table,
-    within_methods,
-    worst_groups,
-)
-from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
-from benchmarks.paper.sections import Content
-from lore_core import Dataset, local_errors, reward_curve
+from benchmarks.paper import published as pub, tables
+from benchmarks.paper.measure import Setting, measure_run, runs_table, within_methods
+from lore_core import local_errors
 from lore_core.comparison import RunsComparison
-from lore_core.figures.export import why_no_static_images
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 SETTING = Setting(n_bins=5, pca_dimensions=2, group_column="region")
 
 
@@ -41,37 +25,6 @@ def results(runs):
     return [measure_run(run, SETTING, maps_of(run)) for run in runs]
 
 
-@pytest.fixture(scope="module")
-def content(runs, results):
-    run = runs[0]
-    after = recalibrated(run, SETTING, maps_of(run))
-    points = maps_of(run)["tsne"][run.in_split("evaluation")]
-    everything = np.ones(len(points), dtype=bool)
-    found = {}
-    for label, item in after.items():
-        local = local_errors(item.confidence, item.outcome, points, n_bins=5)
-        found[label] = facts(item, local, everything, "0.80–1.00")
-    drawn = (*GLOBAL_METHODS, pub.LORE_TSNE)
-
-    def rewards(ratios=None):
-        before, drawn_from = after[pub.NONE].confidence, {label: after[label] for label in drawn}
-        return {
-            label: reward_curve(item.confidence, item.outcome, ratios, baseline=before)
-            for label, item in drawn_from.items()
-        }
-
-    names = (
-        "maps", "mlce-tsne", "mlce-pca", "alce-tsne", "mlce_supported-tsne", "landscape-best",
-        "landscape-worst", "landscape-scaled", "cdf-best", "cdf-worst", "cdf-scaled", "before",
-        "after", "cdf-after", "rewards", "worst-group", "scatter",
-    )  # fmt: skip
-    pictures = {name: f"picture {name}" for name in names}
-    bins = {"best": found[pub.NONE], "worst": found[pub.NONE], "scaled": found[pub.TS]}
-    images = ImagesResult(results[0], 0.9, bins, found, rewards(), rewards(tables.RATIOS), pictures)
-    runs_found = RunsComparison(runs_table(results))
-    return Content(results, runs_found, SETTING, pictures, images, results[0], SETTING)
-
-
 def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs, results):
     frame = runs_table(results)
     assert len(frame) == 2 * len(pub.IN_THE_PAPER)
@@ -87,26 +40,6 @@ def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs, 
     assert set(results[0].worst["group"]) <= {"north", "south"}
 
 
-def test_single_numbers_of_the_page(results):
-    curves = curves_of(results, "tsne")
-    assert list(curves) == [*GLOBAL_METHODS, "LoRe"]
-    lowest = {label: lowest_at(curves, label, list(curves)) for label in curves}
-    # At most one method is strictly the lowest at each bandwidth.
-    everywhere = [gamma for found in lowest.values() for gamma in found]
-    assert len(everywhere) == len(set(everywhere)) <= len(GAMMAS)
-    data, z = overconfident(200, seed=4)
-    local = local_errors(data.confidence, data.outcome, z, gamma=0.5, n_bins=1)
-    found = facts(data, local, np.ones(200, dtype=bool), "all")
-    assert isinstance(found, BinFacts)
-    assert found.gap == pytest.approx((data.confidence - data.outcome).mean())
-    assert found.low <= found.gap <= found.high
-    # Group "a": ten rows promised .9 and right; group "b": one row promised .7 and wrong.
-    p = np.array([[0.1, 0.9]] * 10 + [[0.3, 0.7]])
-    data = Dataset(p, [1] * 10 + [0])
-    found = worst_groups({"m": data}, SETTING, ["a"] * 10 + ["b"])
-    assert found.to_dict("records") == [{"method": "m", "group": "b", "rows": 1, "bin_rows": 1}]
-
-
 def test_correlation_inside_methods_does_not_see_what_lies_between_them():
     x, y = [0.0, 1.0, 2.0, 10.0, 11.0, 12.0], [2.0, 1.0, 0.0, 12.0, 11.0, 10.0]
     frame = pd.DataFrame({"run": [0, 1, 2] * 2, "method": [*"aaabbb"], "x": x, "y": y})
@@ -118,28 +51,6 @@ def test_correlation_inside_methods_does_not_see_what_lies_between_them():
     assert tables.percent((0.151, 0.027)) == "15.1 ± 2.7"
     cells = tables.bold_lowest([["a", "2", "–"], ["b", "1", "–"]], [[2, np.nan], [1, np.nan]])
     assert cells == [["a", "2", "–"], ["b", "**1**", "–"]]
-
-
-def test_the_page_has_every_table_and_picture(content):
-    text = page.write(content)
-    for heading in (
-        "Does it hold?", "Settings", "Figure 1", "Figure 2", "Figure 3", "Figures 4 and 6",
-        "Table 1", "Table 2", "Table 3", "Figure 5 and Table 4", "Setting 4",
-        "How this page was made",
-    ):  # fmt: skip
-        assert re.search(rf"^## {re.escape(heading)}", text, re.MULTILINE), heading
-    for name in content.pictures:
-        assert f"picture {name}" in text, name
-    assert re.search(r"\| LoRe \(t-SNE\) \| \**\.351 ± \.084\** \|", text)
-    assert re.search(r"\| MLCE \(PCA\) \| \.639 \|", text)
-    assert re.search(r"\| Temperature scaling \| 4\.9 ± 1\.7 \|", text)
-    assert re.search(r"\| worst bin \| 0\.0746 \| 0\.0629 \|", text)
-    assert "independent script" not in text.split("## How")[1]
-    assert "## Agreement" not in text
-    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
-        assert len({line.count("|") for line in table.splitlines()}) == 1, table
-    fewer = Content(content.results, content.runs, SETTING, content.pictures, content.images)
-    assert "## Setting 4" not in page.write(fewer)  # without a COMPAS run
 
 
 def reference_runs(shift=0.0):
@@ -165,25 +76,3 @@ def test_agreement_with_the_independent_script_is_to_the_printed_digit():
         assert tables.is_reference(runs)
         assert tables.disagreements(runs) == (60, differing)
     assert not tables.is_reference(RunsComparison(runs.runs[runs.runs["run"] < 30]))
-
-
-def test_what_is_missing_is_said_in_a_sentence(tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        command.main([])
-    assert stop.value.code == 2
-    said = capsys.readouterr().err
-    assert "RUNS=<a directory with <run>_cal.npz and <run>_test.npz" in said
-    assert said.count("\n") == 1
-    if why_no_static_images() is None:
-        options = ["--runs", str(tmp_path), "--images", "nowhere.npz", "--out", str(tmp_path)]
-        assert command.main(options) == 2
-        assert capsys.readouterr().err.startswith("make paper: ")
-    text = (DOCS / "paper.md").read_text(encoding="utf-8")
-    pictures = re.findall(r'<img src="([^"]+)"', text)
-    assert len(pictures) > 10
-    for picture in pictures:
-        file = DOCS / picture
-        assert file.is_file(), picture
-        assert file.stat().st_size < 300_000, picture
-    unused = {f"images/paper/{file.name}" for file in (DOCS / "images" / "paper").iterdir()}
-    assert unused == set(pictures)

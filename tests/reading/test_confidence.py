@@ -96,23 +96,6 @@ def test_logits_that_are_probabilities(matrix, tmp_path):
     np.testing.assert_allclose(read.probabilities, P3[: len(read)], atol=0.01)
 
 
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("p_0,p_1,label\nabc,.3,1\n.4,.6,0\n", "'p_0'.*'abc' at row 0"),
-        ("p_0,p_1,p_2,label\nabc,.3,.7,1\n.4,.6,.4,2\n", "'p_0'.*'abc' at row 0"),
-        ("p_0,p_1,p_2,label\n.1,.3,.7,1\n-,.3,.7,1\nx,.3,.7,2\n", "'p_0'.*'-' at row 1"),
-        ("p_cat,p_dog,p_owl,label\nabc,.3,.7,dog\nx,.3,.7,owl\n,.4,.6,cat\n", "'p_cat'.*'abc'"),
-        ("logit_0,logit_1,logit_2,label\nabc,.3,.5,1\n.4,.6,.9,2\n", "'logit_0'.*'abc'"),
-    ],
-)
-def test_text_in_a_column_of_a_class(tmp_path, text, cell):
-    path = tmp_path / "short.csv"
-    path.write_text(text)
-    with pytest.raises(lore.InputError, match=cell):
-        lore.load(path)
-
-
 _SAID = ["85%", "85 percent", "0.85", "Very likely", "almost certain.", "unlikely", "1", "12.5 %"]
 _MEANT = [0.85, 0.85, 0.85, 0.875, 0.97, 0.325, 1.0, 0.125]
 

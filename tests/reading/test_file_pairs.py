@@ -132,17 +132,6 @@ def images_only(npz, name="images.npz", images=IMAGES, **others):
     return npz(name, **{**gone, "images": images, **others})
 
 
-def test_mapping_may_name_what_only_one_file_has(csv, npz):
-    files = [csv("a_cal.csv"), csv("a_test.csv", shift=["early", "late"] * 3)]
-    data = load(files, mapping={"metadata": ["age", "shift"], "groups": ["region", "shift"]})
-    assert list(data.metadata.columns) == ["age", "shift"]
-    assert list(data.groups.columns) == ["region"]
-    files = [npz("a_cal.npz"), npz("a_test.npz", thumbs=IMAGES)]
-    assert load(files, mapping={"images": "thumbs"}).has_image.tolist() == [False] * 6 + [True] * 6
-    with pytest.raises(InputError, match=r"has no column 'nowhere'"):
-        load([csv("a_cal.csv"), csv("a_test.csv")], mapping={"metadata": ["nowhere"]})
-
-
 def test_image_file_is_attached_by_its_rows(npz, arrays):
     short = {name: values[:5] for name, values in arrays.items()}
     reading = read([npz("a_cal.npz", **short), npz("a_test.npz"), images_only(npz)])
@@ -205,15 +194,6 @@ def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
     npz("seed0_cal.npz")
     npz("seed0_test.npz")
     assert len(load_runs(tmp_path)) == 1
-
-
-def test_runs_in_several_formats_are_read_once(npz, csv, tmp_path):
-    for write, suffix in ((npz, "npz"), (csv, "csv")):
-        write(f"a_cal.{suffix}")
-        write(f"a_test.{suffix}")
-    csv("other.csv")
-    (data,) = load_runs(tmp_path)
-    assert data.name == "a"
 
 
 def test_no_runs(npz, tmp_path):

@@ -207,28 +207,6 @@ def test_prefix_stands_for_columns_which_name_their_classes(text):
     assert (data.class_names, data.labels.tolist()) == (("cat", "dog"), [1, 0])
 
 
-def test_inspect_shows_columns_before_anything_is_accepted(csv, npz):
-    overview = inspect(csv(label=None, p_0=None, p_1=None, p_2=None))
-    assert overview.mapping.label is None
-    assert overview.mapping.probabilities is None
-    assert overview.n_rows == 6
-    region = next(column for column in overview.columns if column.name == "region")
-    assert (region.kind, region.n_distinct, region.role) == ("text", 2, "groups")
-    assert region.examples == ("north", "south")
-    assert [column.role for column in overview.columns] == [
-        "features",
-        "features",
-        "groups",
-        "metadata",
-    ]
-    images = np.zeros((6, 4, 5), np.uint8)
-    shown = {column.name: column for column in inspect(npz(images=images)).columns}
-    assert shown["probs"].kind == "3 columns of numbers"
-    assert shown["images"].kind == "images of 4 × 5"
-    assert shown["images"].role == "images"
-    assert shown["labels"].kind == "whole number"
-
-
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [

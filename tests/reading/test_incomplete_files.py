@@ -278,7 +278,7 @@ def test_rows_are_never_fewer_wherever_a_file_is_damaged():
     damaged = []
     for name, sound in kinds.items():
         rows = sound.found()[1]
-        for turn in range(45):
+        for turn in range(24):
             part = chance.choice(list(sound.parts))
             content = bytearray(sound.parts[part])
             at = chance.randrange(len(content))
@@ -301,7 +301,7 @@ def test_rows_are_never_fewer_wherever_a_file_is_damaged():
 
 
 @in_processes
-@pytest.mark.parametrize(("kind", "n", "refused"), [(files, 330, 200), (models, 120, 80)])
+@pytest.mark.parametrize(("kind", "n", "refused"), [(files, 160, 90), (models, 60, 35)])
 def test_damaged_and_edited_files(kind, n, refused):
     outcome = kind.attack(0, n)
     assert not [(word, outcome.examples.get(word)) for word in BAD if outcome.counts[word]]

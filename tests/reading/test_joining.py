@@ -104,13 +104,6 @@ def test_what_a_mapping_can_mend_is_suggested_and_reads(tmp_path, name):
         assert len(load(path, mapping=item.mapping)) == 4
 
 
-def test_what_reads_needs_no_suggestion(files):
-    _, write = files
-    overview = inspect(write(pd.DataFrame({"note": ["x"] * 60})))
-    assert overview.suggestions == ()
-    assert sum(overview.class_counts["all"].values()) == 60
-
-
 @pytest.mark.parametrize(
     "mapping",
     [

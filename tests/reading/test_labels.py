@@ -129,33 +129,20 @@ def file_of(path, probabilities, labels):
     return path
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_an_order_of_classes_that_fits_by_chance(tmp_path, seed):
     for strength in (0, 2, 4):
         p, labels = classifier(300, 1000, strength, seed)
         assert len(lore.load(file_of(tmp_path / "a.npz", p, labels))) == 300
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_an_order_of_classes_that_fits_other_rows(tmp_path, seed):
     p, labels = classifier(300, 1000, 5, seed)
     order = np.random.default_rng(100 + seed).permutation(1000)
     for wrong in (order[labels], (labels + 1) % 1000):
         with pytest.raises(lore.InputError, match="stood for other classes"):
             lore.load(file_of(tmp_path / "a.npz", p, wrong))
-
-
-def test_labels_drawn_with_any_seed(tmp_path):
-    for seed in range(10):
-        p, labels = classifier(100, 10, 5, seed)
-        with pytest.raises(lore.InputError, match="stood for other classes"):
-            lore.load(file_of(tmp_path / "a.npz", p, 9 - labels))
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet([1, 1, 1], 100).round(1)
-    assert len(lore.Dataset(p, rng.integers(3, size=100))) == 100
-    p, labels = classifier(20, 20_000, 5, 0)
-    read = lore.load(file_of(tmp_path / "a.npz", p, labels), isolate=True)
-    assert read.n_classes == 20_000
 
 
 @pytest.mark.parametrize("k", [3, 10, 200])
@@ -187,16 +174,3 @@ def test_rounded_probabilities(tmp_path, k, decimals, kind):
 def test_sums_that_rounding_does_not_explain(p):
     with pytest.raises(lore.InputError, match="must sum to 1"):
         lore.Dataset(p, [0, 1])
-
-
-@pytest.mark.parametrize("what", ["p", "c"])
-def test_very_many_columns(tmp_path, what):
-    rng = np.random.default_rng(0)
-    k = 3000 if what == "p" else 3
-    p, labels = classifier(60, k, 3, 1)
-    frame = pd.DataFrame(p, columns=[f"p_{j}" for j in range(k)]).assign(label=labels)
-    if what == "c":
-        more = rng.choice(list("abc"), size=(60, 1500))
-        frame = frame.join(pd.DataFrame(more, columns=[f"c_{j}" for j in range(1500)]))
-    frame.to_csv(tmp_path / "wide.csv", index=False)
-    assert len(lore.load(tmp_path / "wide.csv", isolate=True)) == 60

@@ -60,13 +60,6 @@ def test_warnings(npz, changes, warning):
     assert sum(warning in found for found in read(npz(**changes)).report.warnings) == 1
 
 
-def test_rescaled_sums(csv, table, npz):
-    reading = read(csv(p_0=table["p_0"] + 5e-4))
-    assert any("6 rows of 'runs.csv' did not sum to 1 exactly" in n for n in reading.report.notes)
-    np.testing.assert_allclose(reading.dataset.probabilities.sum(axis=1), 1, atol=1e-15)
-    assert any("No feature columns" in s for s in read(npz(features=None)).report.sentences)
-
-
 def dataset(**changes):
     images = np.zeros((3, 2, 2), np.uint8)
     return Dataset(np.full((3, 2), 0.5), [0, 1, 1], images=images, **changes)

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 
 import lore_core as lore
-from lore_core.cli import main
 from lore_core.data.validation import InputError
 from lore_core.reading import SeveralTablesError, frame_like, inspect, read
 from tests.refusals import refused
@@ -139,16 +138,6 @@ def test_databases(tmp_path, frame):
         read(path)
 
 
-@pytest.mark.parametrize("orient", ["split", "records"])
-def test_tables_that_trackers_export(tmp_path, frame, orient):
-    """MLflow's eval_results_table.json and tables of Weights & Biases: columns and data."""
-    frame.to_json(tmp_path / "eval_results_table.json", orient=orient, index=False)
-    if orient == "split":
-        whole = json.loads((tmp_path / "eval_results_table.json").read_text())
-        assert {"columns", "data"} <= set(whole)
-    assert_is(read(tmp_path / "eval_results_table.json"), frame)
-
-
 def test_tables_in_memory(frame):
     halves = [frame[:30], pa.Table.from_pandas(frame[30:], preserve_index=False)]
     assert_is(read(frame), frame)
@@ -199,11 +188,7 @@ def test_what_came_in_goes_out():
     assert seen >= 2
 
 
-def test_a_lazy_frame_of_polars():
-    polars = pytest.importorskip("polars")
-    made = frame_like(pd.DataFrame({"a": [1]}), polars.LazyFrame())
-    assert isinstance(made, polars.LazyFrame)
-    assert made.collect().to_dicts() == [{"a": 1}]
+def test_what_cannot_be_like_another_is_said():
     with pytest.raises(lore.InputError, match="'like' must be a pandas, Polars or Arrow"):
         frame_like(rows(), [1])
     mixed = pd.DataFrame({"a": [1, "b"]})
@@ -290,8 +275,3 @@ def test_lists_are_features_and_damage_is_said(tmp_path):
     table = tmp_path / "a.csv"
     answers().to_csv(table, index=False)
     refused(table, "'a.csv' is no database to query", mapping={"query": "SELECT 1"})
-
-
-def test_the_command_takes_a_query(database, capsys):
-    assert main(["metrics", str(database), "--query", JOINED, "--draws", "0", "--json"]) == 0
-    assert '"evaluation_rows"' in capsys.readouterr().out

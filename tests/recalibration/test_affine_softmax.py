@@ -122,15 +122,6 @@ def test_without_a_penalty_it_is_what_plain_regressions_find():
     assert np.diff(state["bias"])[0] == pytest.approx(model.intercept_[0], abs=2e-3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [2, 5])
-def test_calibrated_rows_stay_about_as_they_are(kind, k):
-    data = drawn(8000, k, 4)
-    after = kind().fit(data).recalibrate(data)
-    assert np.abs(after.probabilities - data.probabilities).mean() < 0.01
-    assert nll(after) <= nll(data) + 1e-4
-
-
 @pytest.mark.parametrize(
     ("kind", "truth"),
     [(VectorScaling, of_vector), (MatrixScaling, of_matrix), (DirichletCalibration, of_matrix)],

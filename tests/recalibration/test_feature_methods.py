@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from lore_core import Dataset, InputError, PlattScaling, negative_log_likelihood
-from lore_core.data.progress import Cancelled
 from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration, boosting
 from lore_core.recalibration.boosting import as_codes, cuts_of, fewest_as_good, joined, sum_of_trees
 from lore_core.recalibration.logistic_regression import LogisticProblem
@@ -201,17 +200,3 @@ def test_leaves_of_weighted_rows():
             bottom += w[i] * p * (1 - p)
         assert step[one] == pytest.approx(0.1 * top / bottom)
         np.testing.assert_allclose(growing.odds[leaf == one] - before[leaf == one], step[one])
-
-
-def test_progress_and_cancelling():
-    data, shares = rows_in_a_square(400, 9), []
-    BoostingRecalibration().fit(data, progress=lambda share, message: shares.append(share))
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-
-    def stop(share, message):
-        if message.startswith("comparing: 3"):
-            raise Cancelled
-
-    with pytest.raises(Cancelled):
-        BoostingRecalibration().fit(data, progress=stop)

@@ -9,7 +9,6 @@ from synthetic import overconfident
 from lore_core import (
     BetaCalibration,
     Dataset,
-    HistogramBinning,
     IsotonicRegression,
     MMCEOptimization,
     PlattScaling,
@@ -115,15 +114,6 @@ def test_every_method_keeps_the_class_and_the_sum(k):
         assert (after.probabilities >= 0).all()
         error = expected_calibration_error(after.confidence, after.outcome)
         assert error < before or method.label == "No recalibration", method.label
-
-
-def test_rows_in_another_order_give_the_same():
-    data, _ = overconfident(200)
-    order = np.random.default_rng(0).permutation(200)
-    for method in (PlattScaling(), IsotonicRegression(), MMCEOptimization(), HistogramBinning(5)):
-        straight = method.fit(data).recalibrate(data).confidence
-        shuffled = method.fit(data.rows(order)).recalibrate(data).confidence
-        np.testing.assert_allclose(straight, shuffled, atol=1e-6, err_msg=method.label)
 
 
 def test_venn_abers_is_isotonic_regression_with_each_row_as_each_outcome():

@@ -68,12 +68,6 @@ def test_it_says_who_got_the_global_fit(rows):
     method = GroupWise(TemperatureScaling(), ["region", "sex"]).fit(both)
     assert len(method.by_group_) == 6
     assert "north × 0" in method.by_group_
-    method = GroupWise(LoRe(0.3), "region", 7)
-    assert method.label == "LoRe, group-wise"
-    assert method.needs_embedding
-    fresh = method.clone()
-    assert fresh.recalibrator is not method.recalibrator
-    assert (fresh.recalibrator.gamma, fresh.column, fresh.min_group_size) == (0.3, "region", 7)
 
 
 @pytest.mark.parametrize(

@@ -117,21 +117,6 @@ def test_misuse(act, message):
         act(data, z)
 
 
-def test_compare_puts_methods_side_by_side(rows):
-    calibration, cal_z, evaluation, z = rows
-    methods = [NoRecalibration(), TemperatureScaling(), HistogramBinning(5), LoRe(0.4, 5)]
-    places = {"calibration_embedding": cal_z, "evaluation_embedding": z}
-    result = compare(calibration, evaluation, methods, **places, n_bins=5, n_draws=39)
-    labels = ["No recalibration", "Temperature scaling", "Histogram binning", "LoRe"]
-    assert list(result.table.index) == labels
-    assert result.table.loc["No recalibration", "NLL"] == pytest.approx(
-        negative_log_likelihood(evaluation.probabilities, evaluation.labels)
-    )
-    assert result.table["accuracy"].nunique() == 1
-    assert (result.low <= result.high).all().all()
-    assert result.differences["NLL"].loc["Temperature scaling", "high"] < 0
-
-
 def slow(c, z, cal_c, cal_a, cal_z, *, gamma, n_bins, s=0.0, b=None, cal_b=None, lowest=0.0):
     """p' row by row; b: the base's confidences, or None for the bin's accuracy."""
     index, cal_index = bin_index(c, n_bins), bin_index(cal_c, n_bins)

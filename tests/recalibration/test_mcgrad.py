@@ -1,24 +1,12 @@
 import sys
-import warnings
 
-import numpy as np
 import pytest
+from synthetic import run_of
 
 import lore_core as lore
 from lore_core.cli import main
 from lore_core.recalibration import offered_recalibrators
 from lore_core.recalibration.registry import own_recalibrators
-
-
-def overconfident(n, seed):
-    """Promises 0.6 to 1, delivers the square of that; worse where the first feature is positive."""
-    rng = np.random.default_rng(seed)
-    confidence = rng.uniform(0.6, 1.0, n)
-    features = rng.normal(size=(n, 3))
-    right = rng.random(n) < confidence**2 - 0.2 * (features[:, 0] > 0)
-    return lore.Dataset(
-        np.column_stack([confidence, 1 - confidence]), (~right).astype(int), features=features
-    )
 
 
 def test_only_what_is_installed_is_offered(monkeypatch):
@@ -37,59 +25,7 @@ def test_a_missing_library_is_named_with_its_command(monkeypatch, capsys, tmp_pa
     with pytest.raises(
         lore.InputError, match=f"^MCGrad needs the package 'mcgrad'.* Install it with: {command}.$"
     ):
-        lore.MCGrad().fit(overconfident(50, 0))
+        lore.MCGrad().fit(run_of(0))
     monkeypatch.setattr(lore.MCGrad, "modules", ("surely_not_installed",))
     assert main(["compare", str(tmp_path), "--rivals"]) == 1
     assert command in capsys.readouterr().err
-
-
-class TestMCGrad:
-    @pytest.fixture(autouse=True)
-    def needs_the_library(self):
-        if not lore.MCGrad.installed():
-            pytest.skip("mcgrad is an optional library and not installed")
-
-    def test_it_softens_an_overconfident_classifier(self):
-        calibration, evaluation = overconfident(800, 1), overconfident(800, 2)
-        method = lore.MCGrad()
-        filters = list(warnings.filters)
-        result = lore.compare(calibration, evaluation, [*lore.standard_recalibrators()[:1], method])
-        assert list(warnings.filters) == filters
-        before, after = (
-            lore.negative_log_likelihood(data.probabilities, data.labels)
-            for data in result.datasets.values()
-        )
-        assert after < before - 0.05
-        assert (result.datasets[method.label].predictions == evaluation.predictions).all()
-
-    @pytest.mark.parametrize(("n", "wrong"), [(1, False), (1, True), (7, False), (7, True)])
-    def test_where_nothing_can_be_fitted_every_confidence_stays(self, n, wrong):
-        rows = overconfident(n, 0)
-        alike = lore.Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
-        after = lore.MCGrad().fit(alike).recalibrate(rows)
-        np.testing.assert_array_equal(after.confidence, rows.confidence)
-
-    @pytest.mark.parametrize("sharpness", [1, 12])
-    def test_it_finds_the_place_that_is_worse(self, sharpness):
-        """Also of saturated confidences, which are scaled first."""
-
-        def saturated(data):
-            odds = sharpness * np.log(data.confidence / (1 - data.confidence))
-            return data.with_confidence(1 / (1 + np.exp(-odds)))
-
-        calibration, evaluation = (saturated(overconfident(1500, seed)) for seed in (1, 2))
-        method = lore.MCGrad().fit(calibration)
-        assert method.n_rounds_ > 0
-        after = method.recalibrate(evaluation).confidence
-        worse = evaluation.features[:, 0] > 0
-        assert after[~worse].mean() > after[worse].mean() + 0.1
-
-    def test_it_needs_features(self):
-        rows = overconfident(60, 0)
-        bare = lore.Dataset(rows.probabilities, rows.labels)
-        with pytest.raises(lore.InputError, match="MCGrad must have the features of every row"):
-            lore.MCGrad().fit(bare)
-        fewer = lore.Dataset(rows.probabilities, rows.labels, features=rows.features[:, :2])
-        method = lore.MCGrad().fit(overconfident(1500, 1))
-        with pytest.raises(lore.InputError, match="must have the 3 features MCGrad was fitted on"):
-            method.recalibrate(fewer)

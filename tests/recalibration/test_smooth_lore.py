@@ -221,15 +221,6 @@ def test_weights_are_the_likelihoods_shares_and_stacking_is_em():
     np.testing.assert_allclose(stacked_weights(logs, 4), weights, atol=1e-12)
 
 
-def test_two_half_right_candidates_are_both_kept():
-    """The better on the whole has nearly all the likelihood, but the average needs the other."""
-    logs = np.log(np.array([[0.9] * 60 + [0.3] * 40, [0.3] * 60 + [0.9] * 40]))
-    assert model_weights(logs)[0] > 0.9
-    # The best average has weight w: 60·0.6/(0.3 + 0.6w) = 40·0.6/(0.9 − 0.6w), w = 0.7.
-    np.testing.assert_allclose(stacked_weights(logs, 20), [0.7, 0.3], atol=0.05)
-    np.testing.assert_allclose(stacked_weights(logs, 500), [0.7, 0.3], atol=1e-6)
-
-
 def test_the_global_line_is_the_best_of_all_lines():
     rng = np.random.default_rng(2)
     confidence = rng.uniform(0.5, 0.99, 300)

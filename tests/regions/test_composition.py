@@ -37,24 +37,6 @@ def test_by_hand():
     )
 
 
-def test_classes_and_a_number_in_words():
-    rng = np.random.default_rng(0)
-    n = 1000
-    labels, predictions = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
-    inside = np.arange(n) < 100
-    labels[:63], predictions[:63] = 2, 1  # true c, predicted b
-    labels[100:136], predictions[100:136] = 2, 1
-    shade = np.where(inside, rng.uniform(0, 0.4, n), rng.uniform(0, 1, n))
-    data = rows(n, labels=labels, predictions=predictions, metadata=pd.DataFrame({"shade": shade}))
-    frame = composition(data, inside)
-    text = describe_composition(frame)
-    # Shade is the stronger evidence, but "mostly" comes first.
-    assert text.startswith("mostly ")
-    assert "predicted b (63 % " in text
-    assert "shade <" in text
-    assert "true" not in text, "the true class is no cause"
-
-
 def test_a_pair_of_classes_is_listed_and_never_a_cause():
     n = 900
     labels, predictions = np.arange(n) % 3, np.arange(n) // 3 % 3
@@ -67,21 +49,6 @@ def test_a_pair_of_classes_is_listed_and_never_a_cause():
     assert np.isinf(best.lift)
     assert np.isfinite(best.lift_low)
     assert np.isinf(best.lift_high)
-
-
-@pytest.mark.parametrize(
-    ("n_red", "said"),
-    [
-        (50, "more often than elsewhere colour red (50 % of these rows, 10 % of the others)"),
-        (51, "mostly colour red (51 % of these rows, 10 % of the others)"),
-    ],
-)
-def test_mostly_means_more_than_half(n_red, said):
-    n = 1100
-    red = np.zeros(n, dtype=bool)
-    red[:n_red], red[100:200] = True, True
-    data = rows(n, groups=pd.DataFrame({"colour": np.where(red, "red", "blue")}))
-    assert describe_composition(composition(data, np.arange(n) < 100)) == said
 
 
 @pytest.mark.parametrize("which", ["empty", "all", "one"])
@@ -247,9 +214,9 @@ def test_sets_drawn_at_random_rarely_show_anything():
     data = rows(n, labels=rng.integers(0, 3, n), predictions=rng.integers(0, 3, n), metadata=frame)
     coded = attributes(data)
     wrong = 0
-    for _ in range(300):
+    for _ in range(150):
         inside = np.zeros(n, dtype=bool)
         inside[rng.choice(n, int(rng.integers(8, 150)), replace=False)] = True
         found = composition(data, inside, coded=coded)
         wrong += bool((found["p_adjusted"] < 0.05).any())
-    assert wrong / 300 < 0.06
+    assert wrong / 150 < 0.06

@@ -61,10 +61,5 @@ def files(view, settings) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="session")
-def nasty() -> str:
-    return NASTY
-
-
-@pytest.fixture(scope="session")
 def text_of():
     return lambda files: " ".join(files["index.html"].decode().split())

@@ -132,12 +132,7 @@ def test_other_data_are_refused(first_report, data_file, make_dataset, tmp_path,
     assert not (tmp_path / "out").exists()
 
 
-def test_without_a_file_rerun_asks_for_one(files, dataset, tmp_path):
+def test_without_a_file_rerun_asks_for_one(files):
     script = files["rerun.sh"].decode()
     assert '"${1:?name the data file' in script
     assert 'lore report "$@" --map pca-2 --gamma 0.4 --bins 5' in script
-    options = {"gamma": 0.4, "n_bins": 5, "n_draws": 20, "images": False}
-    methods = ["No recalibration", "LoRe"]
-    place = lore.write_report(dataset, tmp_path / "r.zip", methods=methods, **options)
-    with zipfile.ZipFile(place) as archive:
-        assert {"index.html", "config.json", "rerun.sh"} <= set(archive.namelist())

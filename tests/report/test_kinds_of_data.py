@@ -43,7 +43,6 @@ KINDS = {
         None,
     ),
     "two rows": ({"n": 2, "features": 3}, {}, ["are few: most of what"], None),
-    "three rows": ({"n": 3, "features": 3}, {}, ["are few: most of what"], None),
     "many dimensions": ({"features": 6}, {"d": 5}, ["The picture is drawn on PCA 2-D"], None),
     "one class": (
         {},

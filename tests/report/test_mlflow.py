@@ -6,7 +6,6 @@ The interface is that of ``mlflow.models.evaluation.ModelEvaluator`` of MLflow 2
 import sys
 from abc import ABCMeta, abstractmethod
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -103,32 +102,3 @@ def test_a_model_that_says_its_probabilities(evaluator):
 def test_columns_that_are_not_there_are_said(evaluator):
     with pytest.raises(lore.InputError, match="'p_no', which was named as probabilities"):
         evaluate(evaluator, *rows(), {"probabilities": ["p_no", "p_yes"]})
-
-
-@pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow is an optional library")
-@pytest.mark.filterwarnings("ignore")
-def test_mlflow_itself(tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    import mlflow
-
-    from lore_core.report.mlflow_evaluator import LoReEvaluator
-
-    table, y = rows()
-    p = LogisticRegression().fit(table, y).predict_proba(table)
-    said = np.where(p[:, 1] > 0.5, "yes", "no")
-    data = table.assign(p_no=p[:, 0], p_yes=p[:, 1], label=y, said=said)
-    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
-    registry = import_module("mlflow.models.evaluation.evaluator_registry")
-    registry._model_evaluation_registry.register("lore", LoReEvaluator)
-    with mlflow.start_run() as run:
-        mlflow.models.evaluate(
-            data=data,
-            targets="label",
-            predictions="said",
-            model_type="classifier",
-            evaluators=["lore"],
-            evaluator_config={"lore": {"probabilities": ["p_no", "p_yes"], "n_draws": 0}},
-        )
-    client = mlflow.MlflowClient()
-    assert "lore/ECE" in client.get_run(run.info.run_id).data.metrics
-    assert "lore/index.html" in [a.path for a in client.list_artifacts(run.info.run_id, "lore")]

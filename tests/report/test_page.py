@@ -140,16 +140,6 @@ def test_a_bins_field_is_exact(landscape, dataset, embedding):
     np.testing.assert_array_equal(layer.fields[landscape.start].signed, field.signed)
 
 
-def test_the_page_and_the_file_of_the_landscape_say_the_same(landscape, files):
-    assert landscape.scale.limit == lore.figures.shared_limit(
-        *(layer.fields[landscape.start].signed for layer in landscape.layers)
-    )
-    drawn = files["figures/84mm/landscape.svg"].decode()
-    for words in (f"−{landscape.scale.limit * 100:.0f} points", landscape.alt):
-        assert words in drawn
-    assert [region.name for region in landscape.regions] == re.findall(r">([1-9]\d*)</text>", drawn)
-
-
 def test_templates():
     assert missing("<b> & co") == '<p class="missing">&lt;b&gt; &amp; co</p>'
     assert missing(Markup("<b>ours</b>")) == '<p class="missing"><b>ours</b></p>'

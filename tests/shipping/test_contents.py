@@ -116,39 +116,8 @@ def test_single_rows_are_readable_where_it_says_so(method, fitted_on):
         assert contents.smallest_cell >= 10
 
 
-def test_in_words(calibration):
-    method = lore.LoRe(0.3, 5, "equal-mass", base=lore.PlattScaling())
-    made = lore.embed(calibration.features)
-    table = describe(method.fit(calibration, made).to_bytes()).table()
-    assert list(zip(*table.values(), strict=True)) == [
-        ("bandwidth and other settings", "", "", "no"),
-        ("edges of confidence bins, some of them confidences of single rows", "6", "0.1 kB", "yes"),
-        ("places of 400 calibration rows on the map", "400 × 2", "6.4 kB", "yes"),
-        ("confidence bins of 400 calibration rows", "400", "3.2 kB", "yes"),
-        ("outcomes (right or wrong) of 400 calibration rows", "400", "3.2 kB", "yes"),
-        (
-            "outcomes of 400 calibration rows, less what a global method says of them",
-            "400",
-            "3.2 kB",
-            "yes",
-        ),
-        ("Platt scaling, a part of it: slope and intercept of a curve", "", "", "no"),
-        ("scale of PCA 2-D, from sums over all rows the map was made of", "2", "0.1 kB", "no"),
-        (
-            "centre and axes of 2 principal components of 5 features, from sums over all rows the "
-            "map was made of",
-            "3 × 5",
-            "0.1 kB",
-            "no",
-        ),
-        ("names of classes (3) and features (5) and columns of groups (1)", "", "", "no"),
-    ]
-
-
 MAPS = {
     "PCA": ("pca", {"n_components": 2}),
-    "identity": ("identity", {}),
-    "t-SNE": ("tsne", {"n_iter": 20}),
     "t-SNE of many features": ("tsne", {"n_iter": 20}),
     "UMAP": ("umap", {"n_epochs": 20}),
 }

@@ -1,7 +1,4 @@
 import dataclasses
-import json
-import zipfile
-from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -98,24 +95,6 @@ def test_predicted_classes_that_are_not_the_most_probable(calibration, new):
     method = PlattScaling().fit(two)
     found = Predictor.load(method.to_bytes()).predict(calibration.probabilities[:, 0])
     np.testing.assert_allclose(found, method.recalibrate(two).probabilities, atol=1e-15)
-
-
-def test_header_says_what_it_is(calibration, maps):
-    content = LoRe(0.3).fit(calibration, maps).to_bytes()
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        header = json.loads(archive.read("header.json"))
-        others = [name for name in archive.namelist() if name != "header.json"]
-    assert header["format"] == "lore-recalibrator"
-    assert header["schema"] == 1
-    assert header["method"]["recalibrator"]["class"] == "LoRe"
-    assert header["method"]["recalibrator"]["calibration_rows"] == 400
-    assert header["class_names"] == ["ash", "birch", "cedar"]
-    assert header["feature_names"] == [f"f_{k}" for k in range(5)]
-    (only,) = header["feature_maps"]
-    assert only["object"]["name"] == "two"
-    assert only["object"]["map"]["Embedding"]["method"] == "pca"
-    arrays = np.load(BytesIO(content), allow_pickle=False)
-    assert all(arrays[name.removesuffix(".npy")].dtype.kind in "fiuUb" for name in others)
 
 
 def test_what_cannot_be_saved(calibration, tmp_path):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.comparison.effects import compare_rewards
 from lore_core.regions import Field
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View
@@ -22,9 +21,7 @@ from lore_core.view.where import (
     errors_of,
     evidence_of,
     field_of,
-    subgroups_of,
     suggestion_of,
-    verdict_of,
 )
 
 
@@ -46,16 +43,6 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
     assert not field_of(view, errors, resolution=8).exact
-
-
-def test_places_and_the_verdict(view):
-    found = subgroups_of(view)
-    expected = lore.find_subgroups(view.evaluation, view.points(), gamma=0.5, random_state=1)
-    np.testing.assert_array_equal(found.inside(), expected.inside())
-    c, a = view.target_rows.confidence, view.target_rows.outcome
-    overall = lore.regions.overall_gap(c, a, n_bins=3, random_state=1)
-    assert verdict_of(view, found) == lore.regions.conclude(overall, expected)
-    assert verdict_of(view, None) == lore.regions.conclude(overall, None)
 
 
 def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
@@ -132,17 +119,6 @@ def test_simulating_is_for_the_map_that_is_measured_on(view):
     assert grouping_of(few, "group_1") == Grouping("group_1", 8)
     assert grouping_of(few, min_group_size=3) == Grouping("group_0", 3)
     assert grouping_of(view.dataset) is None or view.dataset.groups is not None
-
-
-def test_rewards_are_held_against_the_first(view):
-    rows = view.target_rows.confidence > 0.5
-    sure = view.evaluation.with_confidence(np.ones(len(view.evaluation)))
-    found = compare_rewards({"before": view.evaluation, "sure": sure}, [4.0], rows=rows)
-    np.testing.assert_array_equal(found["before"].gain, 0)
-    # Always answered: −w a mistake.
-    wrong = 1 - view.target_rows.outcome[rows].mean()
-    assert found["sure"].reward[0] == pytest.approx(-4 * wrong)
-    assert found["sure"].n_rows == rows.sum()
 
 
 def test_chance_is_drawn_in_cells_where_single_rows_would_take_too_long(view, monkeypatch):

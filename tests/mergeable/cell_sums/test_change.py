@@ -55,7 +55,7 @@ def test_a_planted_change_is_found_where_it_is():
 def test_more_rows_in_a_bad_place_are_no_change():
     # Places and confidences move a long way; what is right at each of them does not.
     p = []
-    for seed in range(60):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         sums = []
         for middle, n in ((0.0, 1500), (0.7, 800)):
@@ -64,5 +64,5 @@ def test_more_rows_in_a_bad_place_are_no_change():
             a = rng.random(n) < np.clip(c - 0.25 * (z[:, 0] > 1), 0, 1)
             sums.append(LocalErrorSums.of(c, a.astype(float), z, max_cells=2**14))
         p.append(change_between(*sums, n_draws=99, random_state=seed).p_value)
-    # 60 draws from a share of 10 %: more than 13 in one of a hundred cases.
-    assert np.sum(np.array(p) <= 0.1) <= 13
+    # 40 draws from a share of 10 %: more than 9 in one of a hundred cases.
+    assert np.sum(np.array(p) <= 0.1) <= 9

@@ -148,22 +148,6 @@ def test_a_word_that_is_no_split_is_told_with_its_row(files):
         sample_rows(of_row_groups(files), 20, split="evaluation")
 
 
-def test_a_column_of_numbered_values_in_one_file(files):
-    """A pandas category beside text is the same column, written otherwise."""
-
-    def cells():
-        parts = partitions_of(files)
-        return sum_files(parts, make_plan(parts, n_bins=5)).sums.cells.table
-
-    for path in files:
-        rows = pd.read_parquet(path)
-        rows.assign(label=rows["label"].map(str)).to_parquet(path)
-    expected = cells()
-    rows = pd.read_parquet(files[1])
-    rows.assign(label=rows["label"].astype("category")).to_parquet(files[1])
-    np.testing.assert_array_equal(cells(), expected)
-
-
 def test_unreadable_files_are_named_and_the_others_kept(files, tmp_path, spoil):
     parts, content = partitions_of(files), files[1].read_bytes()
     plan = make_plan(parts)
@@ -179,17 +163,6 @@ def test_unreadable_files_are_named_and_the_others_kept(files, tmp_path, spoil):
     assert len(list((tmp_path / "sums").iterdir())) == 2
     with pytest.raises(InputError, match="fits no file"):
         parquet_files([str(tmp_path / "none-*.parquet")])
-
-
-def test_parts_that_file_names_count(files, tmp_path):
-    for k in (0, 2):
-        files[k].rename(tmp_path / f"test-{k:05}-of-00003.parquet")
-    files[1].unlink()
-    for named in (str(tmp_path), str(tmp_path / "test-*")):
-        with pytest.raises(InputError, match="lacks the part test-00001-of-00003"):
-            parquet_files([named])
-    found = sorted(tmp_path.iterdir())
-    assert parquet_files([*map(str, found)]) == found
 
 
 def test_calibration_rows_are_left_out(files):

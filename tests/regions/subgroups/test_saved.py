@@ -156,12 +156,6 @@ def test_a_region_is_known_on_its_own_rows_only(on_map, tmp_path):
     assert np.isnan(table["gap"].iloc[0])
 
 
-def test_nothing_saved_is_nothing_measured(found):
-    table = regions.measure_subgroups(found[0], [])
-    assert table.empty
-    assert "No subgroup was measured" in describe_measured(table)
-
-
 _GOOD = json.loads(subgroups_json([SavedSubgroup((Predicate("site", "east"),))]))
 
 
