@@ -1,4 +1,5 @@
 import dataclasses
+import io
 from concurrent.futures.process import BrokenProcessPool
 
 import joblib

@@ -87,8 +87,6 @@ def test_notebook(tmp_path, capsys):
     assert (tmp_path / "landscape.csv").stat().st_size > 1000
 
 
-
-
 def test_debiased_error_is_computed_as_written(sample):
     c, a, _ = sample
     total = 0.0
