@@ -117,11 +117,11 @@ class TestSuggestion:
         line, ring = chart.figure.data
         assert (ring.x[0], ring.y[0]) == (best.gamma, best.loss.min())
         np.testing.assert_array_equal(line.x, best.gammas)
-        np.testing.assert_array_equal(line.y, best.negative_log_likelihood)
+        np.testing.assert_array_equal(line.y, best.loss[0])
         (mark,) = chart.figure.layout.shapes
         assert mark.x0 == best.gamma == line.x[np.argmin(line.y)]
         np.testing.assert_array_equal(chart.table["gamma"], best.gammas)
-        np.testing.assert_array_equal(chart.table["loo_nll"], best.negative_log_likelihood)
+        np.testing.assert_array_equal(chart.table["loo_nll"], best.loss[0])
 
 
 class TestChance:
