@@ -70,4 +70,3 @@ def test_a_figure_for_a_paper_has_the_size_asked_for(open_app):
         "a preview of 84 mm",
     )
     expect(app.page.get_by_test_id("stPopoverBody")).to_be_hidden()
-    expect(dialog.get_by_role("button", name="PDF")).to_be_visible()
