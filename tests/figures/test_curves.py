@@ -21,13 +21,8 @@ class TestBandwidth:
             np.testing.assert_array_equal(trace.y, getattr(curve, metric) * 100)
             np.testing.assert_array_equal(trace.customdata, curve.median_effective_size)
         assert chart.figure.layout.xaxis.type == "log"
-        # Each line is named at its right end, in its colour, none over another.
-        named = {note.text: note for note in chart.figure.layout.annotations}
-        assert {escape(name) for name in curves} <= named.keys()
-        assert not chart.figure.layout.showlegend
-        for trace in chart.figure.data:
-            assert named[trace.name].font.color == trace.line.color
-            assert named[trace.name].y == trace.y[np.isfinite(trace.y)][-1]
+        assert chart.figure.layout.showlegend
+        assert [trace.name for trace in chart.figure.data] == [escape(name) for name in curves]
 
     def test_limits_and_the_bandwidth_in_use_are_marked(self, curves):
         for metric in ("mlce", "alce"):
@@ -101,6 +96,20 @@ class TestManyRuns:
         np.testing.assert_allclose(band.y, np.array([*high, *low[::-1]]) * 100)
         np.testing.assert_array_equal(chart.table["mlce_sd"][:2], runs.sd.mlce)
         assert "over 2 runs" in chart.how_to_read
+
+
+class TestSuggestion:
+    def test_is_the_likelihood_with_its_minimum_marked(self, dataset, points):
+        best = suggest_bandwidth(dataset.confidence, dataset.outcome, points)
+        chart = suggestion_figure(best, rows="300 rows")
+        line, ring = chart.figure.data
+        assert (ring.x[0], ring.y[0]) == (best.gamma, best.loss.min())
+        np.testing.assert_array_equal(line.x, best.gammas)
+        np.testing.assert_array_equal(line.y, best.loss[0])
+        (mark,) = chart.figure.layout.shapes
+        assert mark.x0 == best.gamma == line.x[np.argmin(line.y)]
+        np.testing.assert_array_equal(chart.table["gamma"], best.gammas)
+        np.testing.assert_array_equal(chart.table["loo_nll"], best.loss[0])
 
 
 class TestChance:

@@ -169,11 +169,10 @@ class OutlinedRegion:
 
 @dataclass(frozen=True)
 class MapLabel:
-    """A name on the map: ``up`` pixels above its place, so that it covers no other."""
+    """A name on the map."""
 
     name: str
     at: tuple[float, ...]
-    up: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
