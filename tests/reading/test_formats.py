@@ -90,10 +90,9 @@ def test_decimal_comma_is_understood_and_said(csv, npz, tmp_path, table):
         assert_same(load(io.BytesIO(path.read_bytes())), load(npz()))
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_byte_order_mark(text, csv, npz, encoding):
+def test_byte_order_mark(text, csv, npz):
     content = csv("plain.csv").read_text()
-    assert_same(load(text(content, encoding=encoding)), load(npz()))
+    assert_same(load(text(content, encoding="utf-8-sig")), load(npz()))
 
 
 def test_text_of_many_kinds(text, tmp_path):
@@ -185,17 +184,14 @@ def test_compas_is_the_same_in_every_format(real_data):
         assert_frame_equal(other.groups, npz.groups)
         assert_frame_equal(other.metadata[["race", "sex", "age_cat"]], npz.groups)
     files = [real_data / "compas" / f"compas_seed0_{half}.npz" for half in ("cal", "test")]
-    warnings = " ".join(read(files).report.warnings)
-    assert "equals the majority class" in warnings
-    assert "Asian (8)" in warnings
-    assert "Native American (1)" in warnings
+    assert "no better than that of always answering" in " ".join(read(files).report.warnings)
 
 
 def test_fashion_pair_with_its_images(real_data):
     reading = read(real_data / "fashion_mnist")
     data = reading.dataset
     assert data.name == "fashion_cnn"
-    assert reading.report.split_rows == {"calibration": 30_000, "evaluation": 10_000}
+    assert "40,000 rows: 30,000 calibration and 10,000 evaluation." in reading.report.facts
     assert data.n_classes == 10
     assert data.features.dtype == np.float32
     assert data.class_names[6] == "Shirt"
