@@ -183,7 +183,7 @@ def test_files_that_are_not_there(tmp_path):
     refused([tmp_path / "folder"], "is a directory where a file is expected")
     upload = io.BytesIO(b"\0\0\0")
     upload.name = "runs.csv"
-    with pytest.raises(InputError, match="is not text"):
+    with pytest.raises(InputError, match="is no UTF-8 text"):
         inspect(upload)
     with pytest.raises(InputError, match="'features' must be finite, within"):
         Dataset([[0.5, 0.5]], [0], [[-1e308]])
