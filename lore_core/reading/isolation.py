@@ -159,8 +159,9 @@ def parse(
         if name in content:
             check_value(arguments_of_error, content[name], name)
             raise error(*content[name])
-    result: Kind = content.get("result")
-    check_value(kind, result, "result")
+    answered: Any = content.get("result")
+    check_value(kind, answered, "result")
+    result: Kind = answered
     return result
 
 

@@ -131,7 +131,8 @@ def recalibrate_file(
         )
     if path.exists() and out.exists() and path.samefile(out):
         raise InputError("'target' must be another file than the source.")
-    table, done, writer = _opened(path), 0, None
+    table, done = _opened(path), 0
+    writer: Any = None
     with ExitStack() as stack:
         part = stack.enter_context(replaced_at_once(out))
         for chunk, share in _recalibrated_chunks(predictor, table, chunk_rows, suffix):
