@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import click
 
+from lore_core import __version__
 from lore_core.data.errors import InputError, missing, short
 
 __all__ = ["lore", "main"]
@@ -80,14 +81,7 @@ class _Group(click.Group):
         "show_default": True,
     },
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=lambda context, _, wanted: _say_version(context) if wanted else None,
-    help="Show the version and exit.",
-)
+@click.version_option(__version__, prog_name="lore-lens", message="%(prog)s %(version)s")
 def lore() -> None:
     """See and fix the local miscalibration of classifiers.
 
@@ -95,22 +89,6 @@ def lore() -> None:
     .feather or .json file, or a calibration and a test file of the same name; "demo" is the
     built-in demo.
     """
-
-
-def _as_typed(message: str) -> str:
-    """Name the typed option where the library names the argument it became."""
-
-    def typed(found: re.Match[str]) -> str:
-        return f"{found[1]}'{_TYPED[found[2]]}'"
-
-    return re.sub(rf"(^|exceed )'({'|'.join(_TYPED)})'", typed, message)
-
-
-def _say_version(context: click.Context) -> None:
-    from lore_core import __version__
-
-    click.echo(f"lore-lens {__version__}")
-    context.exit()
 
 
 def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -131,7 +109,8 @@ def _tidy_up_when_ended() -> None:
 def _in_words(error: Exception) -> str | None:
     """Return what the user can fix; None for a fault of ours."""
     if isinstance(error, InputError):
-        return _as_typed(str(error))
+        arguments = rf"(^|exceed )'({'|'.join(_TYPED)})'"
+        return re.sub(arguments, lambda found: f"{found[1]}'{_TYPED[found[2]]}'", str(error))
     if isinstance(error, MemoryError):
         return f"not enough memory{f': {error}' if str(error) else ''}."
     if isinstance(error, ModuleNotFoundError):

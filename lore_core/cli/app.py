@@ -6,7 +6,6 @@ import atexit
 import os
 import shutil
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import click
 
 import lore_core as lore
 from lore_core.cli.options import SumsOptions, examples, number_option, sums_options
-from lore_core.cli.output import Progress, output_path, say, text_table
+from lore_core.cli.output import Progress, output_path, say
 from lore_core.cli.source import is_large, open_whole
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError, as_path, counted, require
@@ -166,17 +165,12 @@ def _existing(path: str) -> Path:
     from lore_core.reading.formats import SUFFIXES
 
     found = as_path(path)
-    if not found.exists():
-        raise InputError(f"'--data' must name a file or directory that exists; got {path!r}.")
-    if found.is_file() and found.suffix.lower() not in SUFFIXES:
+    if not found.is_dir() and not (found.exists() and found.suffix.lower() in SUFFIXES):
         raise InputError(
-            f"'--data' must name a directory of runs or a file of a readable kind "
+            f"'--data' must name a directory or file that exists, of a readable kind "
             f"({', '.join(SUFFIXES)}); got {path!r}."
         )
     return found
-
-
-_NAMES = {"data": "dataset", "map": "map", "report": "report"}
 
 
 @click.command(epilog=examples("lore demo", "lore demo -o lore_demo.npz"))
@@ -204,9 +198,8 @@ def demo(out: str, *, text: bool) -> None:
     say(f"Wrote {len(dataset):,} rows to {path}.")
 
 
-@click.command(epilog=examples("lore clean", "lore clean --list"))
-@click.option("--list", "list_", is_flag=True, help="Say what is kept, and remove nothing.")
-def clean(list_: bool) -> None:
+@click.command(epilog=examples("lore clean"))
+def clean() -> None:
     """Remove what the dashboard keeps on disk: data, learned maps, reports and the links' token.
 
     `lore app` keeps them for a week after their last use, and the token, so that links outlive a
@@ -225,35 +218,21 @@ def clean(list_: bool) -> None:
     if not things and not token.is_file():
         say(f"Nothing is kept in {files.folder}.")
         return
-    counts = Counter(_NAMES.get(thing.kind, thing.kind) for thing in things)
+    counts = Counter("dataset" if thing.kind == "data" else thing.kind for thing in things)
     names = [counted(n, name) for name, n in counts.items()]
     what = ", ".join([*names, *["the token of links"] * token.is_file()])
-    what += f": {sum(thing.n_bytes for thing in things) / 1e6:,.1f} MB in {files.folder}."
-    if not list_:
-        token.unlink(missing_ok=True)
-        files.clear()
-        say(f"Removed {what}")
-        return
-    now = time.time()
-    say(f"Kept: {what}")
-    say(
-        text_table(
-            {
-                "what": [f"{thing.kind}: {thing.title}" for thing in things],
-                "MB": [f"{thing.n_bytes / 1e6:,.1f}" for thing in things],
-                "days since its last use": [f"{(now - t.used) / 86_400:.1f}" for t in things],
-            }
-        )
-    )
+    token.unlink(missing_ok=True)
+    files.clear()
+    megabytes = sum(thing.n_bytes for thing in things) / 1e6
+    say(f"Removed {what}: {megabytes:,.1f} MB in {files.folder}.")
 
 
-@click.command(epilog=examples("lore warmup", "lore warmup --force"))
-@click.option("--force", is_flag=True, help="Even if it was done before.")
-def warmup(force: bool) -> None:
+@click.command(epilog=examples("lore warmup"))
+def warmup() -> None:
     """Compile the numeric kernels now.
 
     So that nothing has to wait for it later. `lore app` does the same at its first start.
     """
     from lore_core.kernel_sums.compile_once import compile_kernels
 
-    compile_kernels(say, force=force)
+    compile_kernels(say)

@@ -11,8 +11,7 @@ import lore_core as lore
 from lore_core import comparison, recalibration, view as views
 from lore_core.cli import source
 from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
-from lore_core.cli.output import Output, Progress, note, output_path, results, text_table
-from lore_core.data.atomic_files import write_bytes
+from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
 from lore_core.data.errors import InputError, as_path, counted
 from lore_core.data.number_text import decimal, p_sentence, p_words, share_words
@@ -94,22 +93,14 @@ def compare(
             "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
             "Recalibrators are compared on rows that fit into memory."
         )
-    directory = as_path(given.data[0])
+    directory, wanted = as_path(given.data[0]), {"rivals": rivals, "all_methods": all_methods}
     if len(given.data) == 1 and given.data != ("demo",) and directory.is_dir():
         local = given.maps != ("none",)
-        methods = methods_of(
-            given, names, local=local, gamma=RUNS_GAMMA, rivals=rivals, all_methods=all_methods
-        )
+        methods = methods_of(given, names, local=local, gamma=RUNS_GAMMA, **wanted)
         return _runs(given, directory, methods, group, min_group_size or 1, progress)
     view = source.open_view(given, progress)
-    methods = methods_of(
-        given,
-        names,
-        local=view.is_local,
-        rivals=rivals,
-        all_methods=all_methods,
-        weighted=view.dataset.weights is not None,
-    )
+    weighted = view.dataset.weights is not None
+    methods = methods_of(given, names, local=view.is_local, weighted=weighted, **wanted)
     result = compare_one(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )
@@ -278,21 +269,15 @@ _SCORES = ("NLL", "Brier")
 
 
 @view_command(
-    "lore bench sets/ -o values.csv --markdown ranks.md",
+    "lore bench sets/ -o values.csv",
     "lore bench sets/ --map none --method 'Temperature scaling' --method 'Matrix scaling'",
     several_maps=True,
 )
 @method_option
 @click.option("--rivals", is_flag=True, help="Also installed recalibrators of other libraries.")
-@click.option("--markdown", metavar="FILE", help="Also write the tables: .md.")
 @results("every value, rank and difference")
 def bench(
-    given: ViewOptions,
-    *,
-    names: tuple[str, ...],
-    rivals: bool,
-    markdown: str | None,
-    progress: Progress,
+    given: ViewOptions, *, names: tuple[str, ...], rivals: bool, progress: Progress
 ) -> Output:
     """Rank every recalibrator over the datasets of a directory.
 
@@ -308,7 +293,6 @@ def bench(
             f"DATA must be one directory of pairs <set>_cal.* and <set>_test.*; got "
             f"{' '.join(given.data)!r}."
         )
-    written = None if markdown is None else output_path(markdown, (".md",), "--markdown")
     local = given.maps != ("none",)
     methods = methods_of(given, names, local=local, rivals=rivals, all_methods=True)
     if len(methods) < 2:
@@ -323,10 +307,7 @@ def bench(
         n_jobs=given.jobs,
         progress=progress,
     )
-    tables = _tables(result)
-    if written is not None:
-        write_bytes(written, _as_markdown(tables).encode())
-    text = [part for sentence, columns in tables for part in (sentence, text_table(columns))]
+    text = [part for sentence, of in _tables(result) for part in (sentence, text_table(of))]
     return Output(result.to_dict(), result.frame(), text)
 
 
@@ -369,11 +350,3 @@ def _tables(result: Benchmark) -> list[tuple[str, dict[str, list[str]]]]:
             )
         )
     return tables
-
-
-def _as_markdown(tables: list[tuple[str, dict[str, list[str]]]]) -> str:
-    parts = []
-    for text, columns in tables:
-        lines = [list(columns), ["---"] * len(columns), *zip(*columns.values(), strict=True)]
-        parts.append(text + "\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))
-    return "\n\n".join(parts) + "\n"

@@ -181,7 +181,10 @@ def curve(given: ViewOptions, *, metric: Any, draws: int | None, progress: Progr
         **view.settings(),
         "conclusion": text.sentence,
         "chance_draws": 0 if chance is None else chance.n_draws,
-        "limits": {name: _limits(item) for name, item in curves.items()},
+        "limits": {
+            name: {of: end for of, end in vars(item).items() if of.endswith(("_zero", "_infinity"))}
+            for name, item in curves.items()
+        },
         "curve": table.to_dict(orient="records"),
     }
     details = [text.sentence, _text(table), view.basis(at_gamma=False)]
@@ -203,10 +206,6 @@ def _numbers(
                 table[f"{key}_chance_low"], table[f"{key}_chance_high"] = chance.band(key)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
-
-
-def _limits(item: lore.BandwidthCurve | measures.VectorCurve) -> dict[str, float]:
-    return {name: end for name, end in vars(item).items() if name.endswith(("_zero", "_infinity"))}
 
 
 def _text(table: Table) -> str:

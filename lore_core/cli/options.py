@@ -115,6 +115,15 @@ _DATA_AND_GAMMA = (
         f"(default: {GAMMA}; {RUNS_GAMMA} for a directory of runs).",
     ),
 )
+column_option = click.option(
+    "--column",
+    "roles",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="Which column plays a role, instead of a guess: label, probabilities, prediction, "
+    "features, groups, split; several names with commas or as p_*; or accept=CHECK for a doubt "
+    "that is none. May be repeated.",
+)
 _VIEW = (
     number_option(
         "--bins",
@@ -143,15 +152,7 @@ _VIEW = (
         help="Of data without a split: rows set apart, at random, to fit on. 0: none, all are "
         "evaluated.",
     ),
-    click.option(
-        "--column",
-        "roles",
-        multiple=True,
-        metavar="ROLE=NAME",
-        help="Which column plays a role, instead of a guess: label, probabilities, prediction, "
-        "features, groups, split; several names with commas or as p_*; or accept=CHECK for a doubt "
-        "that is none. May be repeated.",
-    ),
+    column_option,
     click.option(
         "--query",
         metavar="SQL",

@@ -112,7 +112,9 @@ def results(
                     say(f"Wrote {path}.")
             return result.exit_code
 
-        for option in reversed(_FIGURE if figure else (_out_option(numbers),)):
+        text = f"Also write {numbers}: .csv, .parquet or .json."
+        out = click.option("-o", "--out", "outs", metavar="FILE", help=text)
+        for option in reversed(_FIGURE if figure else (out,)):
             called = option(called)
         return _JSON(called)
 
@@ -120,12 +122,6 @@ def results(
 
 
 _JSON = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
-
-
-def _out_option(numbers: str) -> Callable[..., Any]:
-    text = f"Also write {numbers}: .csv, .parquet or .json."
-    return click.option("-o", "--out", "outs", metavar="FILE", help=text)
-
 
 _FIGURE = (
     click.option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 import lore_core as lore
 from lore_core import mergeable
 from lore_core.cli import source
-from lore_core.cli.options import examples, number_option, options_as
+from lore_core.cli.options import column_option, examples, number_option, options_as
 from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
@@ -31,10 +30,9 @@ class FitOptions:
     gamma: float
     bins: int
     group: str | None
-    columns: tuple[str, ...]
+    roles: tuple[str, ...]
     without_rows: bool
     fit_rows: int
-    seed: int
 
 
 @click.command(
@@ -79,13 +77,7 @@ class FitOptions:
 )
 @click.option("--bins", type=click.IntRange(min=1), default=N_BINS, help="Confidence bins.")
 @click.option("--group", metavar="COLUMN", help="Fit for each group of this column alone.")
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="ROLE=NAME",
-    help="Which column of --fit plays a role, instead of a guess. May be repeated.",
-)
+@column_option
 @click.option("--save", metavar="M.LORE", help="Where to save what was fitted.")
 @click.option(
     "--without-rows",
@@ -110,7 +102,6 @@ class FitOptions:
     help="Of Parquet files with more than 2,000,000 rows: fit on so many calibration rows, drawn "
     "uniformly at random.",
 )
-@number_option("--seed", minimum=0, default=0, help="Of these rows.")
 @number_option(
     "--workers", "n_workers", default=1, help="Processes that recalibrate several FILEs."
 )
@@ -121,7 +112,6 @@ class FitOptions:
     metavar="TEXT",
     help="Added to the names of the new columns; without it they replace the old ones.",
 )
-@number_option("--chunk-rows", default=50_000, help="Rows in memory at a time.")
 @options_as(FitOptions, "fit")
 def recalibrate(
     *,
@@ -133,7 +123,6 @@ def recalibrate(
     out: str | None,
     n_workers: int,
     suffix: str,
-    chunk_rows: int,
 ) -> None:
     """Fit a recalibrator and save it, apply a saved one to FILE, or list what it holds.
 
@@ -143,7 +132,7 @@ def recalibrate(
     directory OUT; a run that was stopped goes on.
     """
     from lore_core.shipping import describe as contents_of
-    from lore_core.shipping.files import recalibrate_file
+    from lore_core.shipping.files import recalibrate_file, recalibrate_files
 
     if describe is not None:
         contents = contents_of(describe)
@@ -178,9 +167,15 @@ def recalibrate(
     if out is None:
         return
     with Progress() as report:
-        options: Any = {"chunk_rows": chunk_rows, "suffix": suffix, "progress": report}
+        options: Any = {"suffix": suffix, "progress": report}
         if target is None:
-            done = _recalibrate_several(model or save or "", several, out, n_workers, options)
+            if Path(out).suffix:
+                raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
+            made = recalibrate_files(
+                model or save or "", several, out, n_workers=n_workers, **options
+            )
+            done = f"Recalibrated {made.n_rows:,} rows into {made.n_written} files in {out}"
+            done += f"; {made.n_kept} were there." if made.n_kept else "."
         else:
             rows = recalibrate_file(fitted, Path(sources[0]), target, **options)
             done = f"Recalibrated {rows:,} rows into {target}."
@@ -198,21 +193,9 @@ def _several(sources: tuple[str, ...]) -> list[Path]:
     return [] if len(sources) == 1 and not files[0].exists() else files
 
 
-def _recalibrate_several(
-    model: str, files: list[Path], out: str, n_workers: int, options: Mapping[str, Any]
-) -> str:
-    from lore_core.shipping.files import recalibrate_files
-
-    if Path(out).suffix:
-        raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
-    done = recalibrate_files(model, files, out, n_workers=n_workers, **options)
-    known = f"; {done.n_kept} were there" if done.n_kept else ""
-    return f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{known}."
-
-
 def _fit(given: FitOptions) -> lore.Recalibrator:
-    drawn = source.sample_of(given.data, given.columns, given.fit_rows, given.seed)
-    dataset = source.load_data(given.data, given.columns) if drawn is None else drawn
+    drawn = source.sample_of(given.data, given.roles, given.fit_rows)
+    dataset = source.load_data(given.data, given.roles) if drawn is None else drawn
     if dataset.split is None:
         note(f"{dataset.name} names no split: all {len(dataset):,} rows are fitted on.")
     rows: lore.Dataset | None = dataset if dataset.split is None else dataset.calibration

@@ -31,20 +31,35 @@ def open_source(
     all_classes: bool = False,
     always_sum: bool = False,
 ) -> views.View | views.SumsView:
-    """Read the data, or sum them if they are too many or ``always_sum``; see :func:`open_view`."""
-    run = sum_rows(given, progress, always=always_sum)
-    if run is None:
+    """Read the data; sum named Parquet files if they are too many for that, or ``always_sum``."""
+    wanted = always_sum or given.wanted
+    if given.isolate and wanted:
+        raise InputError(_NOT_ISOLATED)
+    exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
+    files = [] if exact else mergeable.parquet_files(given.data)
+    if wanted and not files:
+        raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
+    evaluated = _evaluated(files)
+    if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):
         return open_view(given, progress, all_classes=all_classes)
-    gamma = GAMMA if given.gamma is None else given.gamma
-    return views.SumsView(run, given.data, given.columns, gamma, given.seed)
+    parts = mergeable.partitions_of(evaluated)
+    plan = plan_of(given, parts, part_of(progress, 0.0, 0.1))
+    run = _sum_parts(parts, plan, given, part_of(progress, 0.1, 0.8))
+    return views.SumsView(run, given.data, given.columns, given.gamma or GAMMA, given.seed)
 
 
 def open_view(
     given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
 ) -> views.View:
     """Read data and make maps; ``all_classes``: allow that target. InputError if invalid."""
+    from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
+
     dataset = load_data(given.data, given.columns, isolate=given.isolate)
-    _share_processors(given.jobs)
+    # Linear algebra takes one thread from now on, and kernels ``jobs`` for this command.
+    one_thread_a_product()
+    context = click.get_current_context(silent=True)
+    if given.jobs is not None and context is not None:
+        context.with_resource(limited_threads(given.jobs))
     if dataset.split is None and given.calibration_share > 0:
         dataset = dataset.with_split(given.calibration_share, random_state=given.seed)
         note(
@@ -73,8 +88,6 @@ def open_view(
 
 def needs_map(view: views.View | views.SumsView) -> None:
     """Raise InputError if no map was made, or there are no features."""
-    from lore_core.data.texts import text_columns
-
     if not isinstance(view, views.View) or view.is_local:
         return
     if view.dataset.features is not None:
@@ -82,12 +95,10 @@ def needs_map(view: views.View | views.SumsView) -> None:
             "'--map' must name a feature map to say where the confidence is wrong, such as pca-2; "
             "got 'none'. `lore metrics` measures what is global."
         )
-    texts = next(iter(text_columns(view.dataset)), None)
-    words = f"--column text={texts} makes some of the words of '{texts}'. " if texts else ""
     raise InputError(
-        f"'{view.dataset.name}' must have features (an array 'features' or columns f_*) to "
-        f"say where its confidence is wrong; it has none. {words}"
-        "`lore metrics` measures what is global."
+        f"'{view.dataset.name}' must have features (an array 'features' or columns f_*) to say "
+        "where its confidence is wrong; it has none. --column text=COLUMN makes some of the words "
+        "of a column; `lore metrics` measures what is global."
     )
 
 
@@ -139,35 +150,6 @@ def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | i
         some = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
         raise InputError(f"'--target' must be top-label or a class ({some}); got {wanted!r}.")
     return names.index(wanted)
-
-
-def _share_processors(jobs: int | None) -> None:
-    """Limit linear algebra to one thread from now on, and kernels to ``jobs`` for this command."""
-    from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
-
-    one_thread_a_product()
-    context = click.get_current_context(silent=True)
-    if jobs is not None and context is not None:
-        context.with_resource(limited_threads(jobs))
-
-
-def sum_rows(
-    given: ViewOptions, progress: Progress | None, *, always: bool = False
-) -> mergeable.Run | None:
-    """Sum named Parquet files if exact numbers are out of reach or ``always``, else return None."""
-    wanted = always or given.wanted
-    if given.isolate and wanted:
-        raise InputError(_NOT_ISOLATED)
-    exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
-    files = [] if exact else mergeable.parquet_files(given.data)
-    if wanted and not files:
-        raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
-    evaluated = _evaluated(files)
-    if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):
-        return None
-    parts = mergeable.partitions_of(evaluated)
-    plan = plan_of(given, parts, part_of(progress, 0.0, 0.1))
-    return _sum_parts(parts, plan, given, part_of(progress, 0.1, 0.8))
 
 
 def sum_others(
@@ -299,9 +281,7 @@ def open_whole(
     return write_whole(folder, run, samples)
 
 
-def sample_of(
-    data: tuple[str, ...], columns: tuple[str, ...], n_rows: int, seed: int
-) -> lore.Dataset | None:
+def sample_of(data: tuple[str, ...], columns: tuple[str, ...], n_rows: int) -> lore.Dataset | None:
     """Draw calibration rows of too large Parquet files; None for others, InputError without any."""
     files = [] if data[0].startswith("demo") else mergeable.parquet_files(data)
     exist = files and all(path.exists() for path in files)
@@ -313,7 +293,6 @@ def sample_of(
             n_rows,
             mapping=lore.reading.parse_options(columns),
             split=CALIBRATION,
-            random_state=seed,
             progress=progress,
         )
     note(f"fitted on {sample.sentence}.")

@@ -193,34 +193,17 @@ def _along(table: Table) -> dict[str, list[str]]:
     metavar="BIN",
     help="Confidence bin: all, worst, best, or a confidence that lies in it, such as 0.95.",
 )
-@click.option(
-    "--draw-on",
-    metavar="MAP",
-    help="2-D map of the picture, if not the one rows are near on (default: that, or pca-2).",
-)
 @click.option("--signed/--absolute", default=True, help="What colour means.")
 @click.option("--significant-only", is_flag=True, help="Colour only significant subgroups.")
 @against_option
-@click.option(
-    "--outlines/--no-outlines", default=True, help="Outline the subgroups (see lore subgroups)."
-)
-@click.option(
-    "--show",
-    type=click.Choice(["field", "rows", "both"]),
-    default="field",
-    help="The error at every place, single rows, or both.",
-)
 @results(figure=True)
 def landscape(
     given: ViewOptions,
     *,
     wanted: str,
-    draw_on: str | None,
     signed: bool,
     significant_only: bool,
     against: Any,
-    outlines: bool,
-    show: str,
     progress: Progress,
 ) -> Output:
     """Draw where the confidence is wrong.
@@ -239,11 +222,8 @@ def landscape(
     value: Any = "signed" if signed else "absolute"
     view = source.open_source(given, progress, all_classes=True)
     if not isinstance(view, views.View):
-        if significant_only or draw_on is not None or show != "field":
-            raise InputError(
-                "'--significant-only', '--draw-on' and '--show rows' need single rows, which sums "
-                "do not hold. Leave them out, or name fewer files."
-            )
+        if significant_only:
+            raise InputError("'--significant-only' needs single rows, which sums do not hold.")
         return _of_sums(view, _bin(views.where.reliability_of(view), wanted), value, progress)
     source.needs_map(view)
     if view.target == ALL_CLASSES:
@@ -251,35 +231,31 @@ def landscape(
     bins, errors = views.where.reliability_of(view), views.where.errors_of(view)
     chosen = _bin(bins, wanted)
     on, axes = view.embedding, view.map_name
-    if draw_on is not None or on.n_components != 2:
-        name = source.map_name(draw_on or "pca-2", on.n_features)
+    if on.n_components != 2:
+        name = source.map_name("pca-2", on.n_features)
         on = lore.embedding.make_map(view.dataset, name, random_state=view.seed, progress=progress)
         axes = on.label
-    found, only = [], None
-    if outlines or significant_only:
-        search = views.where.subgroups_of(view, against=against, progress=progress)
-        found = views.where.outlines_of(search, view.points(on=on)) if outlines else []
-        only = search.inside() if significant_only else None
+    search = views.where.subgroups_of(view, against=against, progress=progress)
+    only = search.inside() if significant_only else None
     scene = Scene(view, errors, bins, chosen, on, axes, only)
     field = views.where.field_of(view, errors, bin_index=chosen, on=on, only=only)
     chart = figures.landscape_figure(
-        None if show == "rows" else field,
+        field,
         scene.points,
-        points=None if show == "field" else scene.drawn(over_field=show == "both"),
         worst=scene.table(scene.worst),
         n_total=int(scene.shown.sum()),
         value=value,
         limit=figures.shared_limit(scene.supported),
         rows=scene.in_words,
         axes=axes,
-        found=found,
+        found=views.where.outlines_of(search, view.points(on=on)),
         labels=scene.classes,
     )
     content = {
         **view.settings(),
         "bin": scene.bin_name,
         "drawn_on": axes,
-        "significant_only_only": significant_only,
+        "significant_only": significant_only,
         "nodes": chart.table.to_dict(orient="records"),
     }
     return Output(content, chart.table, [scene.sentence], chart=chart)

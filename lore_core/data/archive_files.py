@@ -1,7 +1,4 @@
-"""Archive files: values as JSON and arrays in a zip with one checksum, nothing pickled.
-
-The checksum finds damage; only a signature with a key proves whose file it is.
-"""
+"""Archive files: values as JSON and arrays in a zip with one checksum, nothing pickled."""
 
 import dataclasses
 import hashlib
@@ -264,23 +261,19 @@ class Kind:
                     "again."
                 )
             header = json.loads(archive.read(_HEADER), parse_constant=_refuse_constant)
-            self._check(header, name)
+            if not isinstance(header, dict) or header.get("format") != self.format:
+                raise self._other_kind(name)
+            if header.get("schema") != SCHEMA:
+                by = header.get("written_by", "another version")
+                raise InputError(
+                    f"{name} must have schema {SCHEMA}; got {header.get('schema')!r}, written by "
+                    f"{by}. Read it with that version of lore-lens, or save it again with this one."
+                )
             return header, {
                 info.filename.removesuffix(".npy"): _array(_bytes_of(archive, info, content))
                 for info in archive.infolist()
                 if info.filename != _HEADER
             }
-
-    def _check(self, header: Any, name: str) -> None:
-        if not isinstance(header, dict) or header.get("format") != self.format:
-            raise self._other_kind(name)
-        schema = header.get("schema")
-        if schema != SCHEMA:
-            by = header.get("written_by", "another version")
-            raise InputError(
-                f"{name} must have schema {SCHEMA}; got {schema!r}, written by {by}. Read it "
-                "with that version of lore-lens, or save it again with this one."
-            )
 
     def _other_kind(self, name: str) -> InputError:
         return InputError(

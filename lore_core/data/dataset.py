@@ -203,14 +203,7 @@ class Dataset:
         return tuple(f"f_{k}" for k in range(self.features.shape[1]))
 
     def target(self, target: str | int = TOP_LABEL) -> Target:
-        """Confidence and outcome of the top label, or of one class.
-
-        Parameters
-        ----------
-        target : "top-label" or int
-            ``"top-label"``: c = p of the predicted class, a = 1[predicted = true].
-            An int k: c = p_k, a = 1[true = k].
-        """
+        """Confidence and outcome of the top label, or of one class by its index."""
         if target == TOP_LABEL:
             return Target(self.confidence, self.outcome, weights=self.weights)
         if not isinstance(target, (int, np.integer)) or not 0 <= target < self.n_classes:
@@ -302,12 +295,7 @@ class Dataset:
     def with_split(self, calibration_fraction: float = 0.5, *, random_state: int = 0) -> Dataset:
         """Split the rows at random, alike in right and wrong predictions.
 
-        Parameters
-        ----------
-        calibration_fraction : float
-            Share of rows to fit recalibrators on, in (0, 1).
-        random_state : int
-            Seed of the shuffle.
+        ``calibration_fraction``: share of rows to fit recalibrators on, in (0, 1).
         """
         if not 0 < calibration_fraction < 1:
             raise InputError(
@@ -334,11 +322,6 @@ class Dataset:
         """Replace the top-label confidence; the predicted class stays.
 
         The other classes are rescaled so that each vector sums to 1; if all are zero, evenly.
-
-        Parameters
-        ----------
-        confidence : array-like of shape (n,)
-            New probabilities of the predicted class, in [0, 1].
         """
         new = as_confidence(confidence)
         check_lengths(confidence=new, probabilities=self.probabilities)
@@ -354,14 +337,8 @@ class Dataset:
     def with_checked(self, probabilities: Floats, confidence: Floats | None = None) -> Dataset:
         """Replace the whole probability vectors by checked ones, to the last bit.
 
-        Other ways divide by the sums again, which can change that bit.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, K)
-            From :func:`~lore_core.data.validation.as_probabilities`. The predicted class stays.
-        confidence : ndarray of shape (n,), optional
-            That of the predicted classes, if known already.
+        Other ways divide by the sums again, which can change that bit. ``confidence``: that of the
+        predicted classes, if known already.
         """
         made = self._with(probabilities=probabilities)
         vars(made)["outcome"] = self.outcome  # (predictions and labels are the same)
@@ -429,20 +406,14 @@ def _as_pictures(
     images: Any, has_image: ArrayLike | None
 ) -> tuple[NDArray[np.uint8] | None, Mask | None]:
     """Return images, and which rows have one (None: all or none)."""
-    pictures = _as_images(images)
+    pictures = None if images is None else np.asarray(in_memory(images))
+    if pictures is not None and pictures.dtype != np.uint8:
+        raise InputError(f"'images' must be uint8 in 0 to 255; got {pictures.dtype}.")
+    if pictures is not None and (pictures.ndim, *pictures.shape[3:]) not in ((3,), (4, 3)):
+        raise InputError(
+            f"'images' must have shape (n, h, w) or (n, h, w, 3); got {pictures.shape}."
+        )
     shown = None if has_image is None else np.asarray(has_image, dtype=bool)
     if pictures is None or shown is None or shown.all():
         return pictures, None
     return (pictures, shown) if shown.any() else (None, None)
-
-
-def _as_images(values: Any) -> NDArray[np.uint8] | None:
-    """Return images as uint8 of shape (n, h, w) or (n, h, w, 3)."""
-    if values is None:
-        return None
-    array = np.asarray(in_memory(values))
-    if array.dtype != np.uint8:
-        raise InputError(f"'images' must be uint8 in 0 to 255; got {array.dtype}.")
-    if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):
-        raise InputError(f"'images' must have shape (n, h, w) or (n, h, w, 3); got {array.shape}.")
-    return array

@@ -25,21 +25,9 @@ _ARRAYS: tuple[str, ...] = (
 )
 #: Names with a meaning in the file; metadata columns of such names are renamed.
 _RESERVED = {
-    "probs",
-    "logits",
-    "confidence",
-    "predictions",
-    "labels",
-    "features",
-    "groups",
-    "group_names",
-    "class_names",
-    "images",
-    "split",
-    "inputs",
-    "input_names",
-    "feature_names",
-    "sample_weight",
+    *("probs", "logits", "confidence", "predictions", "labels", "class_names", "sample_weight"),
+    *("features", "feature_names", "groups", "group_names", "inputs", "input_names"),
+    *("images", "split"),
 }
 #: Largest text array: numpy gives every text the room of the longest one.
 _MAX_TEXT_BYTES = 4 * 2**30
@@ -138,10 +126,7 @@ FORMS = (Form("Dataset", Dataset, _parts, _build), *map(_moment_form, _MOMENTS))
 
 
 def content_digest(dataset: Dataset) -> str:
-    """Return the sha256 of all a report can depend on, equal on every machine, for any file name.
-
-    ``Dataset.digest``, for caches, also tells precisions apart.
-    """
+    """Return the sha256 of all a report can depend on, for any file name, on any machine."""
     state = hashlib.sha256()
     arrays: dict[str, Any] = {
         "probabilities": dataset.probabilities,

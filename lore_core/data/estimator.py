@@ -1,7 +1,5 @@
 """Datasets from scikit-learn classifiers."""
 
-import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,13 +7,11 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
-from lore_core.data.probabilities import SMALLEST, softmax
+from lore_core.data.probabilities import softmax
 from lore_core.data.validation import InputError, check_rows
 
 #: Largest sparse matrix that is made dense, in numbers: 2 GiB.
 _MAX_DENSE_NUMBERS = 2**28
-#: Share of rows with probabilities of 0 or 1 from margins that gives a warning.
-_SATURATED_SHARE = 0.05
 
 
 def from_estimator(
@@ -52,8 +48,7 @@ def from_estimator(
     Notes
     -----
     Margins are read as logits: of two classes the second has probability 1 / (1 + exp(−margin)), of
-    more the softmax. Where many saturate at 0 or 1, a warning says so;
-    :class:`~lore_core.LoReClassifier` scales them first.
+    more the softmax. :class:`~lore_core.LoReClassifier` scales them first.
 
     Examples
     --------
@@ -76,9 +71,7 @@ def from_estimator(
     if hasattr(estimator, "predict_proba"):
         probabilities = estimator.predict_proba(X)
     else:
-        margins = class_margins(estimator, X)
-        _warn_of_saturation(margins, name)
-        probabilities = softmax(margins)
+        probabilities = softmax(class_margins(estimator, X))
     return Dataset(
         probabilities=probabilities,
         labels=labels,
@@ -108,20 +101,6 @@ def class_margins(estimator: Any, X: Any) -> Floats:
             f"shape {margins.shape}. A support vector machine needs decision_function_shape='ovr'."
         )
     return margins
-
-
-def _warn_of_saturation(margins: Floats, name: str) -> None:
-    """Warn if many margins are so large that no probability tells them apart."""
-    second, first = np.partition(margins, -2, axis=1)[:, -2:].T
-    share = float(np.mean(first - second > -math.log(SMALLEST)))
-    if share > _SATURATED_SHARE:
-        warnings.warn(
-            f"{share:.0%} of the margins of {name} are so large that their probabilities are 0 or "
-            "1. Scale the features it is fitted on, or recalibrate it by LoReClassifier, which "
-            "scales margins.",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def feature_columns(X: Any) -> Any:

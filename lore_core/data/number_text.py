@@ -1,7 +1,4 @@
-"""Numbers as text: shares in per cent (``78 %``), their differences in points (``7 points``).
-
-Shares such as 0.78 stand only in files and formulas. Imports nothing heavy.
-"""
+"""Numbers as text: shares in per cent (``78 %``), their differences in points (``7 points``)."""
 
 import math
 import re

@@ -1,5 +1,6 @@
 """Functions of probabilities, and undone rounding; numpy alone."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -50,37 +51,35 @@ def by_blocks(work: Callable[..., Floats], *arrays: NDArray[Any]) -> Floats:
     return made
 
 
+def _blockwise(work: Callable[..., Floats]) -> Callable[..., Floats]:
+    return functools.wraps(work)(functools.partial(by_blocks, work))
+
+
+@_blockwise
 def softmax(x: Floats) -> Floats:
     """Return exp(x) of each row of (n, K), divided by its sum."""
-    return by_blocks(_softmax, x)
-
-
-def log_softmax(x: Floats) -> Floats:
-    """Return the logarithm of :func:`softmax`; −inf stays −inf."""
-    return by_blocks(_log_softmax, x)
-
-
-def log_share(x: Floats, labels: Ints, factor: float) -> Floats:
-    """Return log softmax(``factor`` · x) at one label a row, (n,), without another array (n, K)."""
-
-    def of_rows(rows: Floats, chosen: Ints) -> Floats:
-        found: Floats = _log_softmax(rows * factor)[np.arange(len(rows)), chosen]
-        return found
-
-    return by_blocks(of_rows, x, labels)
-
-
-def _softmax(x: Floats) -> Floats:
     made = x - _row_maximum(x)[:, None]
     made = np.exp(made, out=made)
     made /= made.sum(axis=1, keepdims=True)
     return made
 
 
-def _log_softmax(x: Floats) -> Floats:
+@_blockwise
+def log_softmax(x: Floats) -> Floats:
+    """Return the logarithm of :func:`softmax`; −inf stays −inf."""
     made = x - _row_maximum(x)[:, None]
     made -= np.log(np.exp(made).sum(axis=1, keepdims=True))
     return made
+
+
+def log_share(x: Floats, labels: Ints, factor: float) -> Floats:
+    """Return log softmax(``factor`` · x) at one label a row, (n,), without another array (n, K)."""
+
+    def of_rows(rows: Floats, chosen: Ints) -> Floats:
+        found: Floats = log_softmax(rows * factor)[np.arange(len(rows)), chosen]
+        return found
+
+    return by_blocks(of_rows, x, labels)
 
 
 def _row_maximum(x: Floats) -> Floats:
@@ -98,12 +97,9 @@ def log_probabilities(probabilities: Floats) -> Floats:
     return np.asarray(np.log(lifted, out=lifted))
 
 
+@_blockwise
 def top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
     """Return log-odds of the predicted class, from the others' sum: finite where c rounds to 1."""
-    return by_blocks(_top_log_odds, probabilities, predicted)
-
-
-def _top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
     index = np.arange(len(probabilities))
     others = probabilities.copy()
     others[index, predicted] = 0.0
@@ -113,15 +109,9 @@ def _top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
     )
 
 
+@_blockwise
 def with_confidence(probabilities: Floats, predicted: Ints, confidence: Floats) -> Floats:
-    """Replace predicted classes' confidences and rescale the others, so that rows (n, K) sum to 1.
-
-    Where the other classes were all zero, the rest is spread evenly.
-    """
-    return by_blocks(_with_confidence, probabilities, predicted, confidence)
-
-
-def _with_confidence(probabilities: Floats, predicted: Ints, confidence: Floats) -> Floats:
+    """Replace predicted classes' confidences and rescale the others (evenly, if all are zero)."""
     index = np.arange(len(probabilities))
     others = probabilities.copy()
     others[index, predicted] = 0.0
@@ -155,10 +145,7 @@ def undo_rounded_sums(rows: Floats, tolerance: float) -> tuple[Floats, Floats, M
 
 
 def _undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
-    """Return rows (n, K) that sum to 1 and round to those given, and where there are such rows.
-
-    Numbers move by at most half a unit of the last decimal and keep their order; else rows stay.
-    """
+    """Return rows (n, K) that sum to 1 and round to those given, and where there are such rows."""
     total = rows.sum(axis=1)
     unit = _unit_of(rows)
     if not unit:

@@ -1,7 +1,4 @@
-"""Checks of a file's parts by annotations: types, ranges, shapes, and how they fit together.
-
-A checksum shows that a file is unchanged, not that it makes sense.
-"""
+"""Checks of a file's parts by annotations: types, ranges, shapes, and how they fit together."""
 
 import dataclasses
 import math
@@ -106,10 +103,7 @@ EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
 
 
 def check_value(hint: Any, value: Any, name: str, sizes: Sizes | None = None) -> None:
-    """Raise InputError, naming ``name``, if a value breaks its annotation; adds to ``sizes``.
-
-    In ``Annotated[T, rule]`` a Number, Values, or class, whose fields are checked, stands for T.
-    """
+    """Raise InputError if a value breaks its annotation, or the rule in it; adds to ``sizes``."""
     sizes = {} if sizes is None else sizes
     rule: Any = None
     if get_origin(hint) is Annotated:

@@ -125,15 +125,10 @@ class TextFeatures:
 
     def save(self, path: str | Path) -> None:
         """Write what was learnt to a file, for new texts; nothing in it is code."""
-        _FILE.write(
-            path,
-            {
-                "parts": self.parts,
-                "terms": self._terms,
-                "weights": self._weights,
-                "vectors": self._vectors,
-            },
+        content = _Content(
+            parts=self.parts, terms=self._terms, weights=self._weights, vectors=self._vectors
         )
+        _FILE.write(path, content)
 
     @classmethod
     def load(cls, path: str | Path) -> TextFeatures:

@@ -1,8 +1,4 @@
-"""Checks of all input: finite first, then range, then how the parts fit together.
-
-Each returns the array as the library computes on it, or raises :class:`InputError` with one
-sentence: name, rule, value, first bad row, fix.
-"""
+"""Checks of all input: finite first, then range, then how the parts fit together."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,11 +41,7 @@ LARGEST = 1e150
 
 
 def in_memory(values: Any) -> Any:
-    """Return another library's tensor as a NumPy array; anything else as it is.
-
-    A torch tensor is detached and fetched from its device, bfloat16 becomes float32; others that
-    NumPy cannot read are taken by DLPack.
-    """
+    """Return another library's tensor as a NumPy array (bfloat16 as float32); else as it is."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "detach") and hasattr(values, "cpu"):

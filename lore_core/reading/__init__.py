@@ -3,7 +3,7 @@
 from lore_core.reading.arrow_tables import frame_like
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.databases import SeveralTablesError
-from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read, read_batches
+from lore_core.reading.loading import inspect, load, load_runs, read, read_batches
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping, parse_options
 from lore_core.reading.reading_report import (
     ColumnOverview,
@@ -25,7 +25,6 @@ __all__ = [
     "ReadingReport",
     "SeveralTablesError",
     "frame_like",
-    "guess_mapping",
     "inspect",
     "load",
     "load_runs",

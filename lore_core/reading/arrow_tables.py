@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,8 +124,10 @@ def join_tables(extracts: Sequence[Extract]) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
+        files = listed(dict.fromkeys(repr(extract.file) for extract in extracts), 4)
         raise InputError(
-            f"{next(_other_kinds(extracts))}. Save the column alike in all files."
+            f"each column of {files} must hold values of one kind ({short(error).rstrip('.')}). "
+            "Save it alike in all files."
         ) from error
 
 
@@ -135,19 +137,6 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
             values = table.column(index).cast(field.type.value_type)
             table = table.set_column(index, field.name, values)
     return table
-
-
-def _other_kinds(extracts: Sequence[Extract]) -> Iterator[str]:
-    first = extracts[0]
-    for field in first.table.schema:
-        for other in extracts:
-            kind = other.table.schema.field(field.name).type
-            if kind != field.type:
-                yield (
-                    f"column '{short(field.name)}' must hold values of one kind; it holds "
-                    f"{short(field.type, 40)} in '{first.file}' and {short(kind, 40)} in "
-                    f"'{other.file}'"
-                )
 
 
 def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[str]) -> None:

@@ -82,23 +82,18 @@ def _decoded(
             row -= len(part)
         return part.columns.called(getattr(part.mapping, role)), part.columns.where(row)
 
+    columns = first.mapping.probabilities or ()
+    of_columns = class_suffixes(columns)
+    is_one = first.mapping.probability_kind == "positive" and len(columns) == 1
     classes = Classes(
         names=next((part.class_names for part in parts if part.class_names), None),
         count=first.n_classes,
         by_name=first.names_from_columns,
-        positive=_positive(first),
+        positive=of_columns[0] if is_one and of_columns != columns else None,
     )
     indices, names, count, found = decode(pd.concat(series, ignore_index=True), classes, where)
     notes += found
     return indices[:n_rows], indices[n_rows:] if has_predictions else None, names, count
-
-
-def _positive(part: FileRows) -> str | None:
-    names = part.mapping.probabilities or ()
-    if part.mapping.probability_kind != "positive" or len(names) != 1:
-        return None
-    (suffix,) = class_suffixes(names)
-    return suffix if suffix != names[0] else None
 
 
 def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:

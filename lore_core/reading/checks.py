@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
@@ -75,10 +74,7 @@ def check_data(
     row_id: str = "",
     incomplete: Sequence[str] = (),
 ) -> tuple[Check, ...]:
-    """Check that data are what they were read as. Raises DoubtfulDataError unless in ``accept``.
-
-    ``kind``: of probabilities. ``row_id``: metadata column. ``incomplete``: why rows may be lost.
-    """
+    """Check that data are what they were read as; DoubtfulDataError for a doubt not accepted."""
     unknown = sorted(set(accept) - set(ACCEPTABLE))
     if unknown:
         raise InputError(f"'accept' must name checks of {listed(ACCEPTABLE)}; got {unknown[0]!r}.")
@@ -125,7 +121,11 @@ def _confidence(dataset: Dataset) -> str | None:
         small = stated[other] < 0.5
         if not small.any():
             continue
-        ordered = small.all() if other.all() else _share_above(stated, ~other) >= _ORDERED
+        if other.all():
+            ordered = small.all()
+        else:
+            pairs = stats.mannwhitneyu(stated[~other], stated[other]).statistic
+            ordered = pairs >= _ORDERED * other.sum() * (~other).sum()
         if not ordered:
             continue
         as_read = dataset.probabilities[other]
@@ -204,7 +204,14 @@ def _reordered(dataset: Dataset) -> str | None:
     right, best = guessed == labels, _best_order(labels, guessed, k)
     if not _is_better(guessed == best[labels], right):
         return None
-    if not _is_better(_held_out_matches(labels, guessed, k), right):
+    # (An unusual seed: folds must not depend on the labels' own.)
+    fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
+    held_out = np.zeros(len(labels), dtype=bool)
+    for chosen in (fold == number for number in range(_FOLDS)):
+        order_of_others = _best_order(labels[~chosen], guessed[~chosen], k)
+        held_out[chosen] = guessed[chosen] == order_of_others[labels[chosen]]
+    shifts = [guessed == (labels + step) % k for step in (1, -1)]
+    if not _is_better(max(held_out, *shifts, key=np.sum), right):
         return None
     order = [f"{names[i]} for {names[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
     return (
@@ -220,19 +227,6 @@ def _is_better(moved: Mask, right: Mask) -> bool:
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
     sure = (gained - lost) > _SURE * np.sqrt(gained + lost)
     return bool(sure and gained - lost > _MORE_RIGHT * len(right))
-
-
-def _held_out_matches(labels: Ints, guessed: Ints, k: int) -> Mask:
-    """Return whether each guess matches its label in the class order that other folds fit best."""
-    # (An unusual seed: folds must not depend on the labels' own.)
-    fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
-    matches = np.zeros(len(labels), dtype=bool)
-    for number in range(_FOLDS):
-        chosen, others = fold == number, fold != number
-        best = _best_order(labels[others], guessed[others], k)
-        matches[chosen] = guessed[chosen] == best[labels[chosen]]
-    shifts = [guessed == (labels + step) % k for step in (1, -1)]
-    return max(matches, *shifts, key=np.sum)
 
 
 def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
@@ -256,12 +250,6 @@ def _rank_score(values: Floats, positive: Mask) -> float:
     return float(stats.ranksums(values[positive], values[~positive]).statistic)
 
 
-def _share_above(values: Floats, positive: Mask) -> float:
-    """Return the share of (positive, other) pairs in which the first has the larger value."""
-    n, m = int(positive.sum()), int((~positive).sum())
-    return float((stats.rankdata(values)[positive].sum() - n * (n + 1) / 2) / (n * m))
-
-
 def _scale(dataset: Dataset) -> str | None:
     """Describe a P(y = 1) that was divided by 100 once too often."""
     largest = float(dataset.probabilities[:, 1].max())
@@ -277,23 +265,21 @@ def _scale(dataset: Dataset) -> str | None:
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_COPIES, _SHARE * smaller)
-    named = _same_names(dataset, halves, row_id)
-    if named >= many:
-        return _refused_overlap(named, f"have the same '{row_id}'")
-    key = _row_hash(dataset)
+    named, keys = _same_names(dataset, halves, row_id), _row_hash(dataset)
     # (Rows that are alike within a half may be alike across by coincidence.)
-    one, two = (_once(key[half]) for half in halves)
-    alike = min(1 - len(keys) / len(half) for keys, half in zip((one, two), halves, strict=True))
-    common = len(np.intersect1d(one, two, assume_unique=True))
-    if common >= many and common / smaller > 10 * alike:
-        return _refused_overlap(common, "are equal, value by value")
-    if common:
+    counts = [keys.iloc[half].value_counts() for half in halves]
+    one, two = (count.index[count == 1] for count in counts)
+    alike = min(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
+    common = len(one.intersection(two))
+    if named >= many:
+        count, how = named, f"have the same '{row_id}'"
+    elif common >= many and common / smaller > 10 * alike:
+        count, how = common, "are equal, value by value"
+    elif common:
         rows = counted(common, "row")
         return Check(OVERLAP, f"{rows} of calibration and evaluation equal each other.", "look")
-    return Check(OVERLAP, "No row stands in both calibration and evaluation rows.")
-
-
-def _refused_overlap(count: int, how: str) -> Check:
+    else:
+        return Check(OVERLAP, "No row stands in both calibration and evaluation rows.")
     return Check(
         OVERLAP,
         f"{counted(count, 'calibration row')} and as many evaluation rows {how}. What is fitted on "
@@ -317,20 +303,14 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
     return len(both) if same and len(both) >= _FEWEST else 0
 
 
-def _once(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    values, count = np.unique(keys, return_counts=True)
-    return np.asarray(values[count == 1])
-
-
-def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
+def _row_hash(dataset: Dataset) -> "pd.Series[Any]":
     parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
     hashes = [
         pd.util.hash_pandas_object(pd.DataFrame(part), index=False)
         for part in parts
         if part is not None
     ]
-    combined = pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
-    return np.asarray(combined, dtype=np.uint64)
+    return pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
 
 
 def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
@@ -364,11 +344,7 @@ def _feature_columns(dataset: Dataset) -> Check:
         for k in np.flatnonzero(span == n - 1)
         if n >= _FEWEST and (np.diff(np.sort(features[:, k])) == 1).all()
     ]
-    text = []
-    if constant:
-        text.append(f"The same in every row: {listed(constant, 8)}.")
+    text = f"The same in every row: {listed(constant, 8)}. " if constant else ""
     if numbers:
-        text.append(
-            f"Only numbers the rows: {listed(numbers, 8)}. With it, similar means near in the file."
-        )
-    return Check(name, " ".join(text), "look") if text else Check(name, "All of them vary.")
+        text += f"Only numbers the rows: {listed(numbers, 8)}. Leave it out of the features."
+    return Check(name, text.rstrip(), "look") if text else Check(name, "All of them vary.")

@@ -53,8 +53,6 @@ def weights_of(columns: Columns, mapping: ColumnMapping) -> Floats | None:
 
 def weights_in_words(columns: Columns, mapping: ColumnMapping, weights: Floats) -> str:
     """Return a sentence on the weights and the effective number of rows."""
-    if weights.min() == weights.max():
-        return f"Rows of '{columns.file}' all weigh the same by '{mapping.weight}'."
     low, high = (f"{end:.4g}" for end in (weights.min(), weights.max()))
     worth = effective_rows(weights, len(weights))
     return (
@@ -194,7 +192,9 @@ def _indices(values: _Values, classes: Classes) -> _OfDistinct:
         )
     if names is not None and count is None:
         count = len(names)
-    yes = _yes(names) if classes.by_name and count == 2 else None
+    words = [name.strip().casefold() for name in names or ()]
+    pairs = (yes for yes, no in _OPPOSITES if sorted(words) == sorted((yes, no)))
+    yes = next((words.index(word) for word in pairs if classes.by_name), None)
     if numbers is not None and yes is not None and set(numbers) <= {0.0, 1.0}:
         word = (names or ())[yes]
         indices = np.where(numbers == 1, yes, 1 - yes)
@@ -238,15 +238,6 @@ def _number(text: str) -> str:
     except ValueError:
         return text.strip()
     return f"{value:.17g}" if abs(value) < _LONGEST else text.strip()
-
-
-def _yes(names: tuple[str, ...] | None) -> int | None:
-    """Return which of two classes the words show as positive, or None."""
-    words = [name.strip().casefold() for name in names or ()]
-    for yes, no in _OPPOSITES:
-        if sorted(words) == sorted((yes, no)):
-            return words.index(yes)
-    return None
 
 
 def _from_numbers(

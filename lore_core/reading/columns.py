@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -107,10 +108,7 @@ class Columns:
         *,
         within: str = "",
     ) -> None:
-        """Raise InputError at the first row of the mask ``bad``: the rule, its value and where.
-
-        ``got``: words for a row's value. ``within``: more words on where.
-        """
+        """Raise InputError at the first row of the mask ``bad``: the rule, its value and where."""
         if bad.any():
             row = int(bad.argmax())
             raise InputError(
@@ -176,10 +174,7 @@ class Columns:
             return values.to_numpy(dtype=np.float64, na_value=np.nan)
         texts = values.astype(object)
         numbers = pd.to_numeric(texts, errors="coerce")
-        bad = (numbers.isna() & texts.notna()).to_numpy(copy=True)
-        if bad.any():
-            # A written-out "nan" is a missing number; the finite check names it.
-            bad &= ~texts.astype(str).str.strip().str.lower().eq("nan").to_numpy()
+        bad = (numbers.isna() & texts.notna()).to_numpy()
         if bad.any():
             value = texts[bad].iloc[0]
             comma = isinstance(value, str) and value.count(",") == 1
@@ -196,20 +191,19 @@ def columns_of_records(
     raw: RawFile, records: Iterable[Mapping[str, Any]], notes: tuple[str, ...] = ()
 ) -> Columns:
     """Return columns of records: nested values as ``metrics.acc``, equal lists as a matrix."""
-    columns: dict[str, list[Any]] = {}
-    count = 0
-    for count, record in enumerate(records, start=1):
-        for name, value in _flat(record):
-            cells = columns.setdefault(name, [])
-            cells += [None] * (count - 1 - len(cells))
-            cells.append(value)
-    if count == 0:
+    flat = [list(_flat(record)) for record in records]
+    if not flat:
         raise InputError(f"'{raw.name}' holds no record. Save it again with data.")
-    check_table(raw.name, list(columns), count)
+    rows = [dict(pairs) for pairs in flat]
+    for pairs, row in zip(flat, rows, strict=True):
+        if len(row) < len(pairs):
+            check_table(raw.name, [name for name, _ in pairs], len(rows))
+    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    check_table(raw.name, names, len(rows))
     values: dict[str, pd.Series[Any] | NDArray[Any]] = {}
     nested = set()
-    for name, known in columns.items():
-        cells = known + [None] * (count - len(known))
+    for name in names:
+        cells = [row.get(name) for row in rows]
         matrix = _matrix(cells)
         values[name] = pd.Series(cells, dtype=object).infer_objects() if matrix is None else matrix
         if matrix is None and any(isinstance(cell, (list, dict)) for cell in cells):
@@ -309,7 +303,10 @@ def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
     if kind == "S":
         values = np.char.decode(values, "utf-8", "replace")
     if values.dtype.kind == "U":
-        if not _is_text(values):
+        # (numpy takes any numbers for characters and fails later.)
+        native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+        points = native.view(np.uint32) if native.nbytes else np.empty(0)
+        if ((points > 0xD7FF) & (points < 0xE000) | (points > 0x10FFFF)).any():
             raise ValueError("text with characters that do not exist")
         return pd.Series(values.astype(object)).infer_objects()
     if kind in "mM" and np.datetime_data(values.dtype)[0] == "generic":
@@ -317,12 +314,3 @@ def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     return pd.Series(values)
-
-
-def _is_text(values: NDArray[Any]) -> bool:
-    """Return whether all is Unicode: numpy takes any numbers for characters and fails later."""
-    if not values.size or not values.itemsize:
-        return True
-    native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
-    points = native.view(np.uint32)
-    return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())

@@ -55,7 +55,7 @@ class SeveralTablesError(InputError):
     def __init__(self, file: str, what: str, tables: Sequence[str]) -> None:
         self.file, self.what, self.tables = file, what, tuple(tables)
         self.found = f"'{file}' holds several {what}s ({listed(tables, 12)})."
-        one = short(tables[0], 40)
+        one = short("".join(tables[:1]), 40)
         super().__init__(
             f'{self.found} Name one as table: mapping={{"table": "{one}"}}, or --column '
             f"table={one}."
@@ -201,7 +201,10 @@ def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
         database.execute("PRAGMA query_only = ON")
         for fault in _faults(database):
             raise damaged(raw.name, "SQLite database", sqlite3.DatabaseError(fault))
-        database.set_authorizer(_of_this_file_alone)
+        denied = sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_PRAGMA
+        database.set_authorizer(
+            lambda action, *_: sqlite3.SQLITE_DENY if action in denied else sqlite3.SQLITE_OK
+        )
         yield database
 
 
@@ -218,11 +221,6 @@ def _faults(database: sqlite3.Connection) -> Iterator[str]:
         )
         if by_table != by_index:
             yield f"the table '{short(table, 40)}' holds {by_table:,} rows, its index {by_index:,}"
-
-
-def _of_this_file_alone(action: int, *_: str | None) -> int:
-    denied = action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_PRAGMA)
-    return sqlite3.SQLITE_DENY if denied else sqlite3.SQLITE_OK
 
 
 @contextmanager

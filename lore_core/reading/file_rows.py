@@ -98,8 +98,11 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     given = mapping.class_names or columns.class_names
     from_columns = not given and len(mapping.probabilities or ()) > 1
     # Images may be named by a column of texts; those are found when all is read.
-    names_files = bool(mapping.images) and columns.kinds[str(mapping.images)] == "text"
-    has_images = bool(mapping.images) and not names_files
+    images = mapping.images or ""
+    names_files = bool(images) and columns.kinds[images] == "text"
+    shown = (mapping.row_id, *(mapping.metadata or ()), mapping.text, images * names_files)
+    metadata = {name: _values(columns, name) for name in shown if name}
+    features, feature_names = _features(columns, mapping)
     if weights is not None:
         weights = weights[is_read]
         notes.append(weights_in_words(columns, mapping, weights))
@@ -110,11 +113,11 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         labels,
         predictions,
         probabilities,
-        _features(columns, mapping),
-        _feature_names(columns, mapping),
+        features,
+        feature_names,
         None if split is None else split[is_read],
-        _metadata(columns, mapping, names_files=names_files),
-        pictures(columns, str(mapping.images)) if has_images else None,
+        pd.DataFrame(metadata, index=range(len(labels))),
+        None if names_files or not images else pictures(columns, images),
         class_suffixes(mapping.probabilities or ()) if from_columns else (given or None),
         from_columns,
         weights,
@@ -131,7 +134,15 @@ def _rows_to_read(
     unlabelled = ""
     if missing.any():
         row = columns.where(int(missing.argmax()))
-        _check_missing(columns, mapping, int(missing.sum()), row)
+        named = mapping.class_names or columns.class_names
+        for name in named or class_suffixes(mapping.probabilities or ()):
+            if name in MISSING:
+                rows, label = counted(int(missing.sum()), "row"), columns.called(str(mapping.label))
+                raise InputError(
+                    f"{label} has {rows} that read as missing (first: {row}), and a class is "
+                    f"called '{name}': the two cannot be told apart. Call the class otherwise, in "
+                    "its labels and its probability column."
+                )
         unlabelled = f" without a label (first: {row})"
     is_read, dropped = np.ones(len(labels), dtype=bool), []
     for unusable, thing, why in (
@@ -149,41 +160,20 @@ def _rows_to_read(
     return is_read, tuple(dropped)
 
 
-def _check_missing(columns: Columns, mapping: ColumnMapping, missing: int, row: str) -> None:
-    """Refuse rows without a label where a class is named like a missing value."""
-    names = (
-        mapping.class_names or columns.class_names or class_suffixes(mapping.probabilities or ())
-    )
-    called = [name for name in names if name in MISSING]
-    if called:
-        raise InputError(
-            f"{columns.called(str(mapping.label))} has {counted(missing, 'row')} that read as "
-            f"missing (first: {row}), and a class is called '{called[0]}': the two cannot be told "
-            "apart. Call the class otherwise, in its labels and its probability column."
-        )
-
-
 def pictures(columns: Columns, name: str) -> NDArray[np.uint8]:
     """Return thumbnails as uint8 of shape (n, h, w) or (n, h, w, 3)."""
     array = columns.load(name)
-    if isinstance(array, pd.Series) or array.ndim not in (3, 4):
+    if isinstance(array, pd.Series) or (array.ndim, *array.shape[3:]) not in ((3,), (4, 1), (4, 3)):
         raise InputError(
-            f"{columns.called(name)} must hold images of shape (n, h, w) or (n, h, w, 3); "
-            f"got {columns.shapes[name]}."
+            f"{columns.called(name)} must hold grey or RGB images of shape (n, h, w) or "
+            f"(n, h, w, 3); got {columns.shapes[name]}."
         )
     if array.dtype != np.uint8:
         raise InputError(
             f"{columns.called(name)} must hold images as uint8 in 0 to 255; got {array.dtype}. "
             "Save (255 * images).astype('uint8') for values in [0, 1]."
         )
-    if array.ndim == 4 and array.shape[3] == 1:
-        array = array[..., 0]
-    if array.ndim == 4 and array.shape[3] != 3:
-        raise InputError(
-            f"{columns.called(name)} must hold grey or RGB images, (n, h, w) or (n, h, w, 3); "
-            f"got {array.shape}."
-        )
-    return np.asarray(array)
+    return np.asarray(array[..., 0] if array.shape[3:] == (1,) else array)
 
 
 def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
@@ -267,13 +257,7 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
     columns.check_cells(names, matrix, missing, "be finite", "Drop or fill these rows.")
     called = columns.called(names[0])
     if kind == "logits":
-        if _sum_to_one(matrix):
-            raise InputError(
-                f"{called} was to hold logits, but all rows lie in [0, 1] and sum to 1 as "
-                "probabilities do. Map them as probabilities, by probability_kind; or, if they are "
-                "logits all the same, save their softmax."
-            )
-        return _softmax_of(matrix, columns, notes)
+        return _of_logits(matrix, columns, called, notes)
     percent = " Divide percentages by 100." if 1 < matrix.max() <= 100 and matrix.min() >= 0 else ""
     outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
     fix = f"If these are scores, map them as logits.{percent}"
@@ -317,27 +301,31 @@ def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: lis
     return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
-def _sum_to_one(matrix: Floats) -> bool:
-    """Return whether rows of several columns are probabilities already, perhaps rounded."""
-    if matrix.shape[1] < 2 or matrix.min() < -RANGE_TOLERANCE:
-        return False
-    return not undo_rounded_sums(matrix, SUM_TOLERANCE)[2].any()
-
-
-def _softmax_of(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
-    if logits.shape[1] == 1:
-        notes.append(f"The logits of '{columns.file}' became P(y = 1) by the logistic function.")
+def _of_logits(logits: Floats, columns: Columns, called: str, notes: list[str]) -> Floats:
+    """Return probabilities; refuse rows of several columns that are some already."""
+    several = logits.shape[1] > 1
+    may_be = several and logits.min() >= -RANGE_TOLERANCE
+    if may_be and not undo_rounded_sums(logits, SUM_TOLERANCE)[2].any():
+        raise InputError(
+            f"{called} was to hold logits, but all rows lie in [0, 1] and sum to 1 as "
+            "probabilities do. Map them as probabilities, by probability_kind; or, if they are "
+            "logits all the same, save their softmax."
+        )
+    made = "probabilities by softmax" if several else "P(y = 1) by the logistic function"
+    notes.append(f"The logits of '{columns.file}' became {made}.")
+    if not several:
         logits = np.column_stack([np.zeros(len(logits)), logits[:, 0]])
-    else:
-        notes.append(f"The logits of '{columns.file}' became probabilities by softmax.")
     with np.errstate(over="ignore"):
         return softmax(logits)
 
 
-def _features(columns: Columns, mapping: ColumnMapping) -> NDArray[Any] | None:
+def _features(
+    columns: Columns, mapping: ColumnMapping
+) -> tuple[NDArray[Any] | None, tuple[str, ...] | None]:
+    """Return features and their names, which columns have, or come with one array."""
     names = mapping.features or ()
     if not sum(map(columns.width, names)):
-        return None
+        return None, None
     matrix = columns.matrix(names)
     # A sum is finite only if all parts are (or it overflows, as the second look finds).
     with np.errstate(all="ignore"):
@@ -349,22 +337,9 @@ def _features(columns: Columns, mapping: ColumnMapping) -> NDArray[Any] | None:
         rule = f"lie within ±{LARGEST:g}, or their distances are not finite"
         fix = "Divide these values, or take logarithms."
         columns.check_cells(names, matrix, np.abs(matrix) > LARGEST, rule, fix)
-    return matrix
-
-
-def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] | None:
-    """Return the columns' names, or the names that come with one array of features."""
-    names = mapping.features or ()
-    if names and all(len(columns.shapes[name]) == 1 for name in names):
-        return tuple(names)
-    return columns.feature_names if names == ("features",) else None
-
-
-def _metadata(columns: Columns, mapping: ColumnMapping, *, names_files: bool) -> pd.DataFrame:
-    images = mapping.images if names_files else None
-    names = (mapping.row_id, *(mapping.metadata or ()), mapping.text, images)
-    series = {name: _values(columns, name) for name in names if name}
-    return pd.DataFrame(series, index=range(columns.shapes[str(mapping.label)][0]))
+    if all(len(columns.shapes[name]) == 1 for name in names):
+        return matrix, names
+    return matrix, columns.feature_names if names == ("features",) else None
 
 
 def group_columns(columns: Columns, names: Sequence[str]) -> pd.DataFrame:
@@ -389,17 +364,12 @@ def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:
     for name in columns.names:
         if name in used or columns.parents.get(name) in used:
             continue
-        shape = columns.shapes[name]
         if name in ("logits", "logit") or name.lower().startswith(("logit_", "logits_")):
             if mapping.probability_kind != "logits":
                 notes.append("The logits were not used: probabilities are there.")
-            continue
-        readable = columns.kinds[name] != "other"
-        if columns.parents.get(name) or (readable and shape == (n,)):
-            continue
-        if shape[:1] != (n,):
-            why = "it has another number of rows"
-        else:
-            why = f"it has shape {shape}" if readable else "it holds no plain values"
-        notes.append(f"'{name}' of '{columns.file}' is not used: {why}.")
+        elif name not in columns.parents:
+            shape, kind = columns.shapes[name], columns.kinds[name]
+            if shape != (n,) or kind == "other":
+                what = f"shape {shape}" if shape != (n,) else "no plain values"
+                notes.append(f"'{name}' of '{columns.file}' is not used: it has {what}.")
     return notes

@@ -50,10 +50,6 @@ class FileFormat:
         """Optional arguments of :func:`open_columns` that its reader takes."""
         return list(inspect.signature(self.open).parameters)[1:]
 
-    def begins(self, head: bytes) -> bool:
-        """Return whether a file's first bytes are those of this format."""
-        return head.startswith(self.magic, self.magic_offset)
-
 
 FORMATS = (
     FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP, rank=0),
@@ -76,17 +72,8 @@ SUFFIXES = tuple(_BY_SUFFIX)
 DATABASE_SUFFIXES = tuple(suffix for suffix in SUFFIXES if "query" in _BY_SUFFIX[suffix].options)
 
 
-def rank_of(suffix: str) -> int:
-    """Return the rank of a suffix's format; unreadable ones come last."""
-    return _BY_SUFFIX[suffix].rank if suffix in _BY_SUFFIX else len(FORMATS)
-
-
 def open_columns(source: Source, table: str | None = None, query: str | None = None) -> Columns:
-    """Open a file of any readable format as named columns.
-
-    ``table``: sheet or table; ``query``: instead of a table. Raises InputError if the file is
-    damaged or of another format, MissingPackageError without the package that reads it.
-    """
+    """Open a file of any readable format; ``table``: sheet or table, ``query``: in its place."""
     raw = raw_file(source)
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
@@ -116,17 +103,12 @@ def _format_of(raw: RawFile) -> FileFormat:
         head = stream.read(_HEAD_BYTES)
     if not head:
         raise InputError(f"'{raw.name}' is empty (0 bytes). Save it again.")
-    if head.startswith(b"\x93NUMPY"):
-        raise InputError(
-            f"'{raw.name}' is a single array (.npy). Save probs, labels and features together "
-            "with numpy.savez."
-        )
     if head.startswith(b"FEA1"):
         raise InputError(
             f"'{raw.name}' is Feather of version 1, whose damaged files end the program that reads "
             "them. Save it as version 2 (pandas: to_feather), or as Parquet."
         )
-    by_content = [kind for kind in FORMATS if kind.magic and kind.begins(head)]
+    by_content = [kind for kind in FORMATS if head.startswith(kind.magic, kind.magic_offset)]
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]
     if by_suffix is None or not by_suffix.magic:
@@ -203,10 +185,7 @@ def in_directory(directory: Path) -> list[RawFile]:
 
 
 def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
-    """Return run name to its files: a calibration and a test file, or one file with a split.
-
-    Of a directory every pair, or without pairs every file; of files given one by one all.
-    """
+    """Return run name to its pair or file: of a directory every pair, or without pairs all."""
     are_given = isinstance(source, (list, tuple))
     if are_given:
         files, where, unnamed = [raw_file(item) for item in source], "the files given", "run"
@@ -225,13 +204,17 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
             "other file of predictions."
         )
     chosen: dict[str, tuple[RawFile, ...]] = {}
-    for (run, _), pair in sorted(pairs.items(), key=lambda item: (item[0][0], rank_of(item[0][1]))):
+    for (run, _), pair in sorted(pairs.items(), key=lambda item: _rank(item[1][0])):
         chosen.setdefault(run or unnamed, pair)
     # Beside pairs of a directory a lone file may be anything.
     alone = rest if are_given or not pairs else []
-    for file in sorted(alone, key=lambda file: (file.name, rank_of(file.suffix))):
+    for file in sorted(alone, key=_rank):
         chosen.setdefault(file.stem, (file,))
     return dict(sorted(chosen.items()))
+
+
+def _rank(file: RawFile) -> int:
+    return _BY_SUFFIX.get(file.suffix, _TABLE).rank
 
 
 def _check_halves(

@@ -1,6 +1,5 @@
 """Thumbnails of images beside rows: from a column of images, or of file names."""
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -11,9 +10,8 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.dataset import Dataset
-from lore_core.data.errors import counted, require, short
+from lore_core.data.errors import require, short
 from lore_core.data.validation import InputError
-from lore_core.reading import npz
 from lore_core.reading.raw_file import RawFile
 
 #: Side of thumbnails, in pixels.
@@ -33,10 +31,7 @@ _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", 
 def image_files(
     dataset: Dataset, folders: Sequence[Path], named: str | None
 ) -> tuple[str, list[Path], Ints] | None:
-    """Find the image files a column names: ``named``, or a usual name whose first file exists.
-
-    Returns the column, each file once, and each row's index among them, −1 without.
-    """
+    """Return the column that names image files, each file once, and each row's index or −1."""
     frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
     roots = [folder.resolve() for folder in dict.fromkeys(folders)]
     if named is None:
@@ -51,8 +46,6 @@ def image_files(
             "brings along. Name the table by its path, below which they lie."
         )
     codes, texts = pd.factorize(frame[named])
-    if len(texts) * 3 * SIDE**2 > npz.MAX_BYTES:
-        raise InputError(f"'{named}' names {len(texts):,} images, which is more than are read.")
     found = [_inside(str(text), roots, named) for text in texts]
     index = {path: k for k, path in enumerate(dict.fromkeys(filter(None, found)))}
     if not index:
@@ -67,21 +60,6 @@ def image_files(
     return named, list(index), of_text[codes]
 
 
-def with_thumbnails(
-    dataset: Dataset, column: str, made: Images, of_row: Ints
-) -> tuple[Dataset, str]:
-    """Return the dataset with the images that ``column`` names, and a note on them."""
-    if made.shape[1:] != (SIDE, SIDE, 3) or len(made) <= of_row.max():
-        raise InputError(f"the images that '{column}' names were read as something else.")
-    has_image = np.asarray(of_row >= 0)
-    images = np.zeros((len(dataset), *made.shape[1:]), dtype=np.uint8)
-    images[has_image] = made[of_row[has_image]]
-    note = f"Images are the files that '{column}' names, as thumbnails."
-    if not has_image.all():
-        note += f" {counted(int((~has_image).sum()), 'row')} without one."
-    return dataclasses.replace(dataset, images=images, has_image=has_image), note
-
-
 def read_images(raws: Sequence[RawFile]) -> Images:
     """Decode image files to thumbnails; raises as :func:`thumbnails`."""
     streams = (raw.open() for raw in raws)
@@ -91,10 +69,7 @@ def read_images(raws: Sequence[RawFile]) -> Images:
 def thumbnails(
     what: str, streams: Iterable[BinaryIO | None], count: int, called: Callable[[int], str]
 ) -> Images:
-    """Decode images to thumbnails, black for None; InputError at the first damaged one.
-
-    ``what`` (that needs Pillow) and ``called`` (name of the k-th image) are for errors.
-    """
+    """Decode images to thumbnails, black for None; InputError at the first damaged one."""
     require(what, "PIL")
     made = np.zeros((count, SIDE, SIDE, 3), dtype=np.uint8)
     for k, stream in enumerate(streams):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.errors import counted
 from lore_core.data.progress import Progress, tell
 from lore_core.data.texts import with_text_features
 from lore_core.data.validation import InputError
@@ -16,7 +17,7 @@ from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import FileRows, read_rows
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
-from lore_core.reading.images import Images, image_files, read_images, with_thumbnails
+from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
 from lore_core.reading.joining import images_alone, join, with_predictions
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
@@ -25,9 +26,9 @@ from lore_core.reading.reading_report import (
     FileFacts,
     FileOverview,
     Reading,
-    images_in_words,
     overview_of,
     report_on,
+    with_features_or_images,
 )
 from lore_core.reading.roles import guess
 from lore_core.reading.suggestions import suggest
@@ -137,16 +138,12 @@ def inspect(source: Sources, *, mapping: _Given = None, isolate: bool = False) -
     """Look at a file before reading it: its columns in plain words and their guessed roles.
 
     Of several files the first that cannot be read, else the first with predictions; where one
-    cannot be read with ``mapping``, with mappings that do. Open roles stay None; only a damaged or
-    unreadable file raises InputError. ``isolate``: as in :func:`load`.
+    cannot be read with ``mapping``, with mappings that do. The overview's ``mapping`` is the guess,
+    in which open roles stay None; only a damaged or unreadable file raises InputError.
+    ``isolate``: as in :func:`load`.
     """
     raws, given = sources_of(source), as_mapping(mapping)
     return parse(FileOverview, inspect_files, raws, given, isolate=isolate)
-
-
-def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
-    """Return the guess which column plays which role; what ``mapping`` says is kept."""
-    return inspect(source, mapping=mapping).mapping
 
 
 def read(
@@ -176,19 +173,24 @@ def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) ->
     if found is None:
         return reading
     column, paths, of_row = found
-    pictures = [RawFile(path.name, path) for path in paths]
-    images = parse(Images, read_images, pictures, isolate=isolate)
-    dataset, note = with_thumbnails(reading.dataset, column, images, of_row)
-    report = dataclasses.replace(
-        reading.report, images=images_in_words(dataset), notes=(*reading.report.notes, note)
-    )
+    files = [RawFile(path.name, path) for path in paths]
+    made = parse(Images, read_images, files, isolate=isolate)
+    if made.shape[1:] != (SIDE, SIDE, 3) or len(made) <= of_row.max():
+        raise InputError(f"the images that '{column}' names were read as something else.")
+    images = made[of_row]
+    images[of_row < 0] = 0
+    dataset = dataclasses.replace(reading.dataset, images=images, has_image=of_row >= 0)
+    note = f"Images are the files that '{column}' names, as thumbnails."
+    if missing := int((of_row < 0).sum()):
+        note += f" {counted(missing, 'row')} without one."
+    report = with_features_or_images(reading.report, dataset, note)
     mapping = dataclasses.replace(reading.mapping, images=column)
     return dataclasses.replace(reading, dataset=dataset, report=report, mapping=mapping)
 
 
 def _with_text(found: Reading) -> Reading:
     """Make features of the text column, if one was named and there are no features."""
-    report, column = found.report, found.mapping.text
+    column = found.mapping.text
     if found.dataset.features is not None or not column:
         return found
     dataset = with_text_features(found.dataset, column)
@@ -198,7 +200,7 @@ def _with_text(found: Reading) -> Reading:
         f"Features are {count} numbers made of the words of '{column}' (TF-IDF and its singular "
         f"vectors, learnt from {whose})."
     )
-    report = dataclasses.replace(report, n_features=count, notes=(*report.notes, note))
+    report = with_features_or_images(found.report, dataset, note)
     return dataclasses.replace(found, dataset=dataset, report=report)
 
 
@@ -307,11 +309,7 @@ def _halves(names: Sequence[str], notes: list[str]) -> list[str]:
             f"and '{names[1]}' for evaluation."
         )
     first = EVALUATION if one != two and (one == EVALUATION or two == CALIBRATION) else CALIBRATION
-    halves = [first, CALIBRATION if first == EVALUATION else EVALUATION]
-    if one != two and None in (one, two):
-        unnamed = 0 if one is None else 1
-        notes.append(f"'{names[unnamed]}' was taken for {halves[unnamed]}.")
-    return halves
+    return [first, CALIBRATION if first == EVALUATION else EVALUATION]
 
 
 def _in_half(part: FileRows, half: str, notes: list[str]) -> FileRows:

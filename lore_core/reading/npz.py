@@ -52,7 +52,7 @@ _EXPANDED = {"groups": "group", "inputs": "input"}
 def open_npz(raw: RawFile) -> Columns:
     """Open an archive; arrays are read when asked for."""
     headers = _headers(raw)
-    class_names, feature_names = _class_names(raw, headers), _feature_names(raw, headers)
+    class_names, feature_names = _given_names(raw, headers)
     companions = {"class_names"} | ({"feature_names"} if feature_names is not None else set())
     companions |= {f"{_EXPANDED[array]}_names" for array in _EXPANDED if _is_table(headers, array)}
     #: Column to its array, and its index there if the array holds several.
@@ -174,25 +174,24 @@ def _texts(raw: RawFile, array: str, what: str = "") -> tuple[str, ...]:
     return names
 
 
-def _class_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
-    if "class_names" not in headers:
-        return None
-    shape = headers["class_names"][0]
-    if len(shape) != 1:
-        raise InputError(
-            f"array 'class_names' of '{raw.name}' must be one-dimensional, one name a class; "
-            f"got shape {shape}."
-        )
-    return _texts(raw, "class_names", "classes")
-
-
-def _feature_names(raw: RawFile, headers: _Headers) -> tuple[str, ...] | None:
-    if "feature_names" not in headers or "features" not in headers:
-        return None
-    shape, shape_of_names = headers["features"][0], headers["feature_names"][0]
-    if len(shape) != 2 or shape_of_names != shape[1:]:
-        return None
-    return _texts(raw, "feature_names")
+def _given_names(
+    raw: RawFile, headers: _Headers
+) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """Return the names of classes and of features, as far as the file has them."""
+    classes = features = None
+    if "class_names" in headers:
+        shape = headers["class_names"][0]
+        if len(shape) != 1:
+            raise InputError(
+                f"array 'class_names' of '{raw.name}' must be one-dimensional, one name a class; "
+                f"got shape {shape}."
+            )
+        classes = _texts(raw, "class_names", "classes")
+    if "feature_names" in headers and "features" in headers:
+        shape = headers["features"][0]
+        if len(shape) == 2 and headers["feature_names"][0] == shape[1:]:
+            features = _texts(raw, "feature_names")
+    return classes, features
 
 
 def _is_table(headers: _Headers, array: str) -> bool:

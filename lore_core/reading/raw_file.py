@@ -52,7 +52,6 @@ class Table(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a capsule with a stream of record batches."""
-        ...
 
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | RawFile"
@@ -71,7 +70,13 @@ def raw_file(source: Source) -> RawFile:
             raise InputError(f"'{path}' is a directory where a file is expected.")
         return RawFile(path.name, path)
     if isinstance(source, Table):
-        return RawFile("table", _as_table(source))
+        try:
+            return RawFile("table", pa.table(source))
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(
+                f"the {type(source).__name__} cannot be read as a table "
+                f"({short(error, 200).rstrip('.')}). Give each column values of one kind."
+            ) from error
     if hasattr(source, "read"):
         if hasattr(source, "seek"):
             source.seek(0)
@@ -117,14 +122,3 @@ def check_parts(
 def is_saved_dataset(folder: Path) -> bool:
     """Return whether Hugging Face's ``save_to_disk`` wrote a folder, as one dataset."""
     return (folder / "state.json").is_file()
-
-
-def _as_table(source: Table) -> pa.Table:
-    """Return a data frame's columns, without an index that is only a numbering."""
-    try:
-        return pa.table(source)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(
-            f"the {type(source).__name__} cannot be read as a table "
-            f"({short(error, 200).rstrip('.')}). Give each column values of one kind."
-        ) from error

@@ -1,24 +1,23 @@
 """What a file holds and what was read of it, in plain words."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.errors import InputError, counted, listed, short
 from lore_core.data.number_text import percent
 from lore_core.data.weights import chosen_weights
 from lore_core.reading.checks import Check
 from lore_core.reading.columns import Columns
-from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
-from lore_core.reading.roles import can_be_group, guess
+from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping
+from lore_core.reading.roles import guess
 from lore_core.reading.suggestions import Suggestion, question
 
-#: Rows in which distinct numbers are counted.
+#: Rows in which examples are looked for.
 _SAMPLE = 10_000
 _WORDS = {
     "whole": "whole number",
@@ -28,7 +27,6 @@ _WORDS = {
     "date": "date",
     "other": "not readable as values",
 }
-SMALL_GROUP = 30
 #: Rows of a preview, and most classes that are counted in it.
 _PREVIEW_ROWS, _MAX_CLASSES = 5, 50
 #: In fewer rows all may be right, or certain, by chance.
@@ -49,13 +47,9 @@ class ColumnOverview:
     #: ``"whole number"``, ``"number"``, ``"text"``, ``"true or false"``, ``"date"``, or for an
     #: array ``"100 columns of numbers"``.
     kind: str
-    #: Distinct values; of fractions in the first 10,000 rows; None for arrays.
-    n_distinct: int | None
-    n_missing: int
     examples: tuple[str, ...]  #: The first few distinct values
     first: tuple[str, ...]  #: Values of the first rows
     role: str  #: Guessed field of :class:`ColumnMapping`, or ``"not used"``
-    can_be_group: bool  #: Whether the distinct values are few enough to name groups
 
 
 @dataclass(frozen=True)
@@ -67,8 +61,6 @@ class FileOverview:
     n_rows: int
     columns: tuple[ColumnOverview, ...]  #: In file order
     mapping: ColumnMapping  #: The guess; open roles are None
-    class_names: tuple[str, ...] | None  #: As far as the file or its column names tell
-    notes: tuple[str, ...]  #: What was done while opening the file
     #: Rows of each class, by the name of their split; of all rows together without one.
     class_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     #: Other mappings that read it, where it cannot be read with this one.
@@ -91,17 +83,12 @@ def overview_of(
             if roles.get(name, "metadata") == "metadata":
                 roles[name] = role
     key = mapping.label or next(iter(mapping.probabilities or columns.names))
-    class_names = mapping.class_names
-    if not class_names and len(mapping.probabilities or ()) > 1:
-        class_names = class_suffixes(mapping.probabilities or ())
     return FileOverview(
         columns.file,
         columns.format,
         next(iter(columns.shapes[key]), 0),
         tuple(_column(columns, name, roles.get(name, "not used")) for name in columns.names),
         mapping,
-        class_names or None,
-        columns.notes,
         _class_counts(columns, suggestions[0].mapping if suggestions else mapping, mapping.split),
         suggestions,
         question(suggestions, mapping) if suggestions else "",
@@ -125,37 +112,24 @@ def _class_counts(
 
 def _column(columns: Columns, name: str, role: str) -> ColumnOverview:
     shape, kind = columns.shapes[name], columns.kinds[name]
-    if len(shape) != 1 or kind == "other":
-        words = _WORDS[kind] if len(shape) == 1 else _array_words(shape, _WORDS[kind], role)
-        return ColumnOverview(name, words, None, 0, (), (), role, False)
-    values = columns.series(name)
-    sample = values.iloc[:_SAMPLE] if kind == "number" else values
-    distinct = sample.dropna().unique()
-    return ColumnOverview(
-        name,
-        _WORDS[kind],
-        len(distinct),
-        int(values.isna().sum()),
-        tuple(_text(value, 24) for value in distinct[:3]),
-        tuple(_text(value, 60) for value in values.iloc[:_PREVIEW_ROWS]),
-        role,
-        can_be_group(columns, name, values),
-    )
+    words = _WORDS[kind]
+    if len(shape) == 1 and kind != "other":
+        values = columns.series(name)
+        distinct = values.iloc[:_SAMPLE].dropna().unique()[:3]
+        examples = tuple(_text(value, 24) for value in distinct)
+        first = tuple(_text(value, 60) for value in values.iloc[:_PREVIEW_ROWS])
+        return ColumnOverview(name, words, examples, first, role)
+    if role == "images" and shape:
+        words = f"images of {' × '.join(map(str, shape[1:]))}"
+    elif len(shape) == 2:
+        words = f"{shape[1]:,} columns of {words}{'s' * words.endswith('number')}"
+    elif len(shape) != 1:
+        words = f"array of shape {shape} of {words}{'s' * words.endswith('number')}"
+    return ColumnOverview(name, words, (), (), role)
 
 
 def _text(value: object, most: int) -> str:
     return short(f"{value:.4g}" if isinstance(value, (float, np.floating)) else value, most)
-
-
-def _array_words(shape: tuple[int, ...], of: str, role: str) -> str:
-    if not shape:
-        return f"a single {of}"
-    if role == "images":
-        return f"images of {' × '.join(map(str, shape[1:]))}"
-    plural = f"{of}s" if of.endswith("number") else of
-    if len(shape) == 2:
-        return f"{shape[1]:,} columns of {plural}"
-    return f"array of shape {' × '.join(map(str, shape))} of {plural}"
 
 
 @dataclass(frozen=True)
@@ -170,19 +144,11 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class ReadingReport:
-    """Plain facts about what was read."""
+    """What was read, in plain sentences."""
 
     files: tuple[FileFacts, ...]  #: With their rows before any were dropped
-    rows: int
-    split_rows: Mapping[str, int]  #: Rows per split; ``{"all": n}`` without one
-    class_counts: Mapping[str, int]  #: Class name to rows with that label, in class order
-    accuracy: Mapping[str, float]  #: Accuracy per split; ``{"all": a}`` without one
-    n_features: int
-    #: Group column to the rows of each group, among the evaluation rows.
-    groups: Mapping[str, Mapping[str, int]]
-    metadata: tuple[str, ...]  #: Column names
-    images: str | None  #: Size and number of the images
     dropped: tuple[str, ...]  #: Which rows were dropped and why
+    facts: tuple[str, ...]  #: Sentences on files, rows, classes, accuracy and columns
     notes: tuple[str, ...]  #: What was done to the data on the way
     warnings: tuple[str, ...]  #: What to be careful about
     checks: tuple[Check, ...] = ()  #: What was checked, with findings
@@ -191,49 +157,6 @@ class ReadingReport:
     def sentences(self) -> list[str]:
         """The report as plain sentences: facts first, then what was done, then warnings."""
         return [*self.facts, *self.notes, *self.warnings]
-
-    @property
-    def facts(self) -> list[str]:
-        """The plain facts alone, without notes and warnings."""
-        sentences = [
-            f"Read {counted(file.rows, 'row')} from '{file.name}' ({file.format})"
-            + (f" as {file.role}." if file.role else ".")
-            for file in self.files
-        ]
-        sentences += [f"Dropped {reason}." for reason in self.dropped]
-        if "all" in self.split_rows:
-            sentences.append(
-                f"{counted(self.rows, 'row')} without a split: choose which share fits the "
-                "recalibrators."
-            )
-        else:
-            parts = " and ".join(f"{rows:,} {name}" for name, rows in self.split_rows.items())
-            sentences.append(f"{counted(self.rows, 'row')}: {parts}.")
-        if tuple(self.class_counts) == WRONG_OR_RIGHT:
-            wrong, right = self.class_counts.values()
-            sentences.append(
-                f"Answers and whether they are right: {right:,} right, {wrong:,} wrong."
-            )
-        else:
-            classes = [f"{name} ({count:,})" for name, count in self.class_counts.items()]
-            sentences.append(f"{len(classes)} classes: {listed(classes, 12)}.")
-        accuracy = [
-            percent(value) + ("" if name == "all" else f" on {name} rows")
-            for name, value in self.accuracy.items()
-        ]
-        sentences.append(f"Accuracy {', '.join(accuracy)}.")
-        if self.n_features:
-            sentences.append(f"{counted(self.n_features, 'feature column')}.")
-        else:
-            sentences.append(NO_FEATURES)
-        if self.groups:
-            columns = [f"{name} ({len(values)})" for name, values in self.groups.items()]
-            sentences.append(f"Groups: {listed(columns, 12)}.")
-        if self.metadata:
-            sentences.append(f"Metadata: {listed(self.metadata, 12)}.")
-        if self.images:
-            sentences.append(f"Images: {self.images}.")
-        return sentences
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,60 +178,78 @@ def report_on(
     checks: tuple[Check, ...],
 ) -> ReadingReport:
     """Report on a dataset that was just read."""
-    parts = {
-        name: mask
-        for name in (CALIBRATION, EVALUATION)
-        if dataset.split is not None and (mask := dataset.in_split(name)).any()
-    } or {"all": np.ones(len(dataset), dtype=bool)}
-    shown = parts.get(EVALUATION, next(iter(parts.values())))
-    counts = np.bincount(dataset.labels, minlength=dataset.n_classes)
-    groups: dict[str, dict[str, int]] = {}
-    if dataset.groups is not None:
-        for name in dataset.groups.columns:
-            sizes = Counter(dataset.groups[name].to_numpy()[shown].tolist())
-            groups[str(name)] = {str(key): sizes[key] for key in sorted(sizes)}
-    outcome = dataset.outcome
-    return ReadingReport(
-        files=files,
-        rows=len(dataset),
-        split_rows={name: int(mask.sum()) for name, mask in parts.items()},
-        class_counts=dict(zip(dataset.class_names, map(int, counts), strict=True)),
-        accuracy={
-            name: float(np.average(outcome[mask], weights=chosen_weights(dataset.weights, mask)))
-            for name, mask in parts.items()
-        },
-        n_features=0 if dataset.features is None else int(dataset.features.shape[1]),
-        groups=groups,
-        metadata=() if dataset.metadata is None else tuple(map(str, dataset.metadata.columns)),
-        images=images_in_words(dataset),
-        dropped=dropped,
-        notes=notes,
-        warnings=(
-            *_warnings(dataset, shown, groups),
-            *(check.found for check in checks if check.level == "look"),
-            *(f"Accepted: {check.found}" for check in checks if check.level == "refuse"),
-        ),
-        checks=checks,
+    warnings = (
+        *_warnings(dataset),
+        *(check.found for check in checks if check.level == "look"),
+        *(f"Accepted: {check.found}" for check in checks if check.level == "refuse"),
     )
+    facts = tuple(_facts(dataset, files, dropped))
+    return ReadingReport(files, dropped, facts, notes, warnings, checks)
 
 
-def images_in_words(dataset: Dataset) -> str | None:
-    """Return the images' size and which rows have one, as words; None without images."""
-    if dataset.images is None:
-        return None
-    _, height, width, *colours = dataset.images.shape
-    kind = "colour" if colours else "grey"
-    size = f"{height} × {width} pixels, {kind}"
-    if dataset.has_image is None:
-        return f"{size}, one a row"
-    return f"{size}, for {int(dataset.has_image.sum()):,} of {len(dataset):,} rows"
+def with_features_or_images(report: ReadingReport, dataset: Dataset, note: str) -> ReadingReport:
+    """Return the report on a dataset that got features or images since, with a note on them."""
+    facts = tuple(_facts(dataset, report.files, report.dropped))
+    return replace(report, facts=facts, notes=(*report.notes, note))
 
 
-def _warnings(
-    dataset: Dataset, shown: Mask, groups: Mapping[str, Mapping[str, int]]
-) -> Iterator[str]:
-    names = dataset.class_names
-    labels, predictions = dataset.labels[shown], dataset.predictions[shown]
+def _facts(dataset: Dataset, files: Sequence[FileFacts], dropped: Sequence[str]) -> Iterator[str]:
+    for file in files:
+        role = f" as {file.role}" if file.role else ""
+        yield f"Read {counted(file.rows, 'row')} from '{file.name}' ({file.format}){role}."
+    yield from (f"Dropped {reason}." for reason in dropped)
+    rows, parts = counted(len(dataset), "row"), _parts(dataset)
+    if dataset.split is None:
+        yield f"{rows} without a split: choose which share fits the recalibrators."
+    else:
+        yield f"{rows}: {' and '.join(f'{mask.sum():,} {name}' for name, mask in parts.items())}."
+    counts = np.bincount(dataset.labels, minlength=dataset.n_classes)
+    if dataset.class_names == WRONG_OR_RIGHT:
+        yield f"Answers and whether they are right: {counts[1]:,} right, {counts[0]:,} wrong."
+    else:
+        named = zip(dataset.class_names, counts, strict=True)
+        yield f"{len(counts)} classes: {listed((f'{name} ({n:,})' for name, n in named), 12)}."
+    accuracy = (
+        percent(_accuracy(dataset, mask)) + (f" on {name} rows" if name else "")
+        for name, mask in parts.items()
+    )
+    yield f"Accuracy {', '.join(accuracy)}."
+    yield from _facts_on_columns(dataset, parts.get(EVALUATION, next(iter(parts.values()))))
+
+
+def _facts_on_columns(dataset: Dataset, shown: Mask) -> Iterator[str]:
+    n_features = 0 if dataset.features is None else dataset.features.shape[1]
+    yield f"{counted(n_features, 'feature column')}." if n_features else NO_FEATURES
+    if dataset.groups is not None:
+        sizes = dataset.groups[shown].nunique().items()
+        yield f"Groups: {listed((f'{name} ({n})' for name, n in sizes), 12)}."
+    if dataset.metadata is not None:
+        yield f"Metadata: {listed(dataset.metadata, 12)}."
+    if dataset.images is not None:
+        _, height, width, *colours = dataset.images.shape
+        some = dataset.has_image
+        which = "one a row" if some is None else f"for {some.sum():,} of {len(some):,} rows"
+        size = f"{height} × {width} pixels, {'colour' if colours else 'grey'}"
+        yield f"Images: {size}, {which}."
+
+
+def _parts(dataset: Dataset) -> dict[str, Mask]:
+    """Return the rows of each half that has some; of all rows, named "", without a split."""
+    if dataset.split is None:
+        return {"": np.ones(len(dataset), dtype=bool)}
+    masks = {name: dataset.in_split(name) for name in (CALIBRATION, EVALUATION)}
+    return {name: mask for name, mask in masks.items() if mask.any()}
+
+
+def _accuracy(dataset: Dataset, rows: Mask) -> float:
+    weights = chosen_weights(dataset.weights, rows)
+    return float(np.average(dataset.outcome[rows], weights=weights))
+
+
+def _warnings(dataset: Dataset) -> Iterator[str]:
+    parts, names = _parts(dataset), dataset.class_names
+    shown = parts.get(EVALUATION, next(iter(parts.values())))
+    labels = dataset.labels[shown]
     which = "evaluation rows" if dataset.split is not None else "rows"
     counts = np.bincount(labels, minlength=dataset.n_classes)
     absent = [name for name, count in zip(names, counts, strict=True) if count == 0]
@@ -325,47 +266,29 @@ def _warnings(
             "wrong. Save the probabilities before they are rounded."
         )
     if names != WRONG_OR_RIGHT:
-        weights = chosen_weights(dataset.weights, shown)
-        yield from _about_predictions(names, labels, predictions, weights, which)
-    yield from _small_groups(groups, which)
-    if dataset.split is not None:
-        for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
-            if not dataset.in_split(split).any():
-                yield f"There are no {split} rows {need}."
-    if not dataset.complete and names != WRONG_OR_RIGHT:
-        yield (
-            "Only the predicted class's confidence is known; the rest of each probability vector "
-            "was spread evenly, so NLL and Brier score are not the classifier's."
-        )
+        yield from _about_predictions(dataset, shown, which)
+    for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
+        if dataset.split is not None and split not in parts:
+            yield f"There are no {split} rows {need}."
 
 
-def _about_predictions(
-    names: Sequence[str], labels: Ints, predictions: Ints, weights: Floats | None, which: str
-) -> Iterator[str]:
-    accuracy = float(np.average(labels == predictions, weights=weights))
+def _about_predictions(dataset: Dataset, shown: Mask, which: str) -> Iterator[str]:
+    labels, accuracy = dataset.labels[shown], _accuracy(dataset, shown)
+    weights = chosen_weights(dataset.weights, shown)
     commonest = int(np.bincount(labels, weights=weights).argmax())
     majority = float(np.average(labels == commonest, weights=weights))
-    if (labels != labels[0]).any() and accuracy <= majority + _MAJORITY_MARGIN:
-        relation = "equals" if abs(accuracy - majority) <= _MAJORITY_MARGIN else "is below"
+    if majority < 1 and accuracy <= majority + _MAJORITY_MARGIN:
         yield (
-            f"Accuracy {percent(accuracy)} {relation} the majority class: always answering "
-            f"'{names[commonest]}' would be right in {percent(majority)}."
+            f"Accuracy {percent(accuracy)} is no better than that of always answering "
+            f"'{dataset.class_names[commonest]}', {percent(majority)}."
         )
-    if len(labels) >= _FEWEST and (labels == predictions).all():
+    if len(labels) >= _FEWEST and dataset.outcome[shown].all():
         yield (
             f"Every prediction of the {which} is right: are the labels what was predicted, or were "
             "the rows used in training?"
         )
-    never = np.setdiff1d(np.arange(len(names)), predictions)
-    if len(never):
-        yield f"Never predicted: {listed([repr(names[k]) for k in never], 8)}."
-
-
-def _small_groups(groups: Mapping[str, Mapping[str, int]], which: str) -> Iterator[str]:
-    for column, sizes in groups.items():
-        small = [f"{name} ({n})" for name, n in sizes.items() if n < SMALL_GROUP]
-        if small:
-            yield (
-                f"Small groups of {column} (fewer than {SMALL_GROUP} {which}): {listed(small, 8)}. "
-                "Their numbers are mostly noise."
-            )
+    if not dataset.complete:
+        yield (
+            "Only the predicted class's confidence is known; the rest of each probability vector "
+            "was spread evenly, so NLL and Brier score are not the classifier's."
+        )

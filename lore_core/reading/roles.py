@@ -46,11 +46,11 @@ _PREDICTION = _words(
 )
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
 #: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
-_WEIGHT = tuple(
-    f"{what}_{word}"
+_WEIGHT = [
+    f"{what}_weight{s}"
     for what in ("sample", "row", "case", "instance", "survey", "design", "importance")
-    for word in ("weight", "weights")
-)
+    for s in ("", "s")
+]
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
 _PROBABILITIES = ("probs", "probabilities", "p", "proba", "probas", "prob", "y_proba", "y_prob")
 _LOGITS = ("logits", "logit")
@@ -100,11 +100,7 @@ class _Free:
 
 
 def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
-    """Guess what ``given`` leaves open (``None``); roles no column fits stay ``None``.
-
-    What the user said is checked against the file, never overruled. Features, groups and
-    metadata are tuples in the result.
-    """
+    """Guess what ``given`` leaves open (``None``); roles no column fits stay ``None``."""
     mapping = given = expand(given, columns)
     # A column given only as a group can still have a role of its own.
     taken = [names for role, names in given.columns().items() if role not in ("groups", "text")]
@@ -151,16 +147,6 @@ def columns_called(columns: Columns, words: Iterable[str]) -> str | None:
     return _Free(columns, ()).named(words)
 
 
-def can_be_group(columns: Columns, name: str, values: pd.Series[Any]) -> bool:
-    """Return whether a column's distinct values are few enough to name groups."""
-    if len(columns.shapes[name]) != 1 or columns.kinds[name] not in ("text", "bool", "whole"):
-        return False
-    try:
-        return int(values.nunique()) <= MAX_GROUP_VALUES
-    except TypeError:
-        return False
-
-
 def _key(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", name.strip().lower())
 
@@ -168,8 +154,8 @@ def _key(name: str) -> str:
 def _is_split(columns: Columns, name: str) -> bool:
     if columns.kinds[name] != "text":
         return False
-    words = columns.series(name).dropna().astype(str).str.strip().str.lower().unique()
-    return len(words) > 0 and set(words) <= set(SPLIT_WORDS)
+    words = columns.series(name).dropna().astype(str).str.strip().str.lower()
+    return len(words) > 0 and bool(words.isin(SPLIT_WORDS).all())
 
 
 def _images(free: _Free) -> str | None:
@@ -320,11 +306,11 @@ def _groups(columns: Columns, rest: list[str]) -> tuple[str, ...]:
             if parent == "groups":
                 chosen.append(name)
             continue
-        if columns.kinds[name] != "text" and _key(name) not in ("group", "groups"):
-            continue
-        values = columns.series(name)
-        if can_be_group(columns, name, values) and 1 < values.nunique() < len(values):
-            chosen.append(name)
+        kind, is_called_so = columns.kinds[name], _key(name) in ("group", "groups")
+        if kind == "text" or (is_called_so and kind in ("bool", "whole")):
+            values = columns.series(name)
+            if 1 < values.nunique() <= min(MAX_GROUP_VALUES, len(values) - 1):
+                chosen.append(name)
     return tuple(chosen)
 
 
@@ -347,11 +333,14 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
     for name in columns.names:
         if name in used or columns.shapes[name] != columns.shapes[str(mapping.label)]:
             continue
-        if _key(name) in _LABEL and not _says_the_same(columns, name, str(mapping.label)):
-            notes.append(
-                f"'{name}' of '{columns.file}' is kept beside its rows: the true class is taken "
-                f"from '{mapping.label}'."
-            )
+        if _key(name) in _LABEL:
+            both = (columns.series(of).astype(str) for of in (name, str(mapping.label)))
+            # (Class numbers and their names divide the rows alike.)
+            if not np.array_equal(*(pd.factorize(texts)[0] for texts in both)):
+                notes.append(
+                    f"'{name}' of '{columns.file}' is kept beside its rows: the true class is "
+                    f"taken from '{mapping.label}'."
+                )
         if name.lower() in _MAYBE_WEIGHTS and not mapping.weight and mapping.weight != "":
             notes.append(
                 f"'{name}' of '{columns.file}' is not used: every row counts once. If it says what "
@@ -399,14 +388,6 @@ def _class_column(name: str) -> tuple[str, str] | None:
     """Return the family and class of a probability or logit column: ``p``, ``cat``."""
     match = _PROBABILITY_FAMILY.fullmatch(name) or _LOGIT_FAMILY.fullmatch(name)
     return (match[1].lower(), match[2] or match[3]) if match else None
-
-
-def _says_the_same(columns: Columns, one: str, other: str) -> bool:
-    """Return whether two columns divide the rows alike, such as class numbers and their names."""
-    if not (columns.flat(one) and columns.flat(other)):
-        return False
-    first, second = (pd.factorize(columns.series(n).astype(str))[0] for n in (one, other))
-    return bool(np.array_equal(first, second))
 
 
 def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:

@@ -9,6 +9,8 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -41,10 +43,9 @@ def open_text(raw: RawFile) -> Columns:
     """Open a delimited text file whose first line names the columns."""
     with raw.open() as stream:
         head = stream.read(_SAMPLE_BYTES)
-    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    if b"\0" in head and not encoding.startswith("utf-16"):
-        raise InputError(f"'{raw.name}' is not text: it holds zero bytes. Save it as CSV again.")
-    sample, is_complete = head.decode(encoding, "replace"), len(head) < _SAMPLE_BYTES
+    if b"\0" in head:
+        raise InputError(f"'{raw.name}' is no UTF-8 text: it holds zero bytes. Save it as UTF-8.")
+    sample, is_complete = head.decode("utf-8-sig", "replace"), len(head) < _SAMPLE_BYTES
     try:
         delimiter, rows = _sniff(sample, is_complete=is_complete)
     except csv.Error as error:
@@ -63,14 +64,10 @@ def open_text(raw: RawFile) -> Columns:
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
     notes: tuple[str, ...] = ()
+    encoding = "utf-8-sig"
     try:
         frame = _parse(raw, names, delimiter, decimal, encoding)
     except UnicodeDecodeError:
-        if encoding.startswith("utf-16"):
-            raise InputError(
-                f"'{raw.name}' is damaged: it begins as UTF-16 text but does not go on so. Save it "
-                "as UTF-8."
-            ) from None
         encoding = "cp1252"
         frame = _parse(raw, names, delimiter, decimal, encoding)
         notes = (f"'{raw.name}' is not UTF-8: read as Windows-1252 text.",)
@@ -81,7 +78,7 @@ def open_text(raw: RawFile) -> Columns:
         columns_of_values(raw, "CSV", {name: frame[name] for name in names}),
         notes=notes + missing_line_break(raw),
         locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
-        incomplete=_cut_line(raw, names, delimiter, encoding),
+        incomplete=_cut_line(raw, names, delimiter),
     )
 
 
@@ -110,7 +107,7 @@ def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
 
 def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
     names = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(rows[0])]
-    if all(_is_number(name) for name in names):
+    if pd.to_numeric(pd.Series(names).str.replace(",", "."), errors="coerce").notna().all():
         raise InputError(
             f"'{raw.name}' has no column names: its first line holds numbers only. Add a first "
             "line such as label,p_0,p_1."
@@ -122,14 +119,6 @@ def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
             "names. Name every column."
         )
     return names
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True
 
 
 def _decimal(rows: list[list[str]], delimiter: str) -> str:
@@ -173,7 +162,7 @@ def _parse(
         raise InputError(text) from error
 
 
-def _cut_line(raw: RawFile, names: list[str], delimiter: str, encoding: str) -> str:
+def _cut_line(raw: RawFile, names: list[str], delimiter: str) -> str:
     """Return what is wrong if the last line ends too early, else ``""``."""
     with raw.open() as stream:
         stream.seek(max(0, stream.seek(0, io.SEEK_END) - _SAMPLE_BYTES))
@@ -181,7 +170,7 @@ def _cut_line(raw: RawFile, names: list[str], delimiter: str, encoding: str) -> 
     # (With quotes or other line breaks the last line cannot be told.)
     known = last.strip() and b'"' not in last and b"\r" not in last
     n_values = last.count(delimiter.encode()) + 1
-    if not known or encoding.startswith("utf-16") or n_values >= len(names):
+    if not known or n_values >= len(names):
         return ""
     return (
         f"the last line of '{raw.name}' holds {n_values} of {len(names)} values and does not end: "
@@ -190,18 +179,12 @@ def _cut_line(raw: RawFile, names: list[str], delimiter: str, encoding: str) -> 
 
 
 def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
-    """Return the 1-based line a data row starts on; blank lines and quoted breaks count."""
+    """Return the 1-based line a data row ends on; blank lines and quoted breaks count."""
     with raw.open() as stream, io.TextIOWrapper(stream, encoding, "replace", newline="") as text:
         reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter != "\t")
-        record, start = -2, 1  # the header is record −1
-        try:
-            for cells in reader:
-                record += bool(cells)
-                if record == row:
-                    return start
-                start = int(reader.line_num) + 1
-        except csv.Error:
-            pass
+        with suppress(csv.Error):
+            next(islice(filter(None, reader), row + 1, None), None)  # the header is record 0
+            return reader.line_num
     return row + 2
 
 
@@ -222,11 +205,7 @@ _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 wher
 
 
 def open_json(raw: RawFile) -> Columns:
-    """Open JSON or JSON Lines; nested values become columns such as ``metrics.acc``.
-
-    A list of objects, one object a line, columns of equal length (``{"label": [0, 1], …}``),
-    ``{"columns": […], "data": [[…], …]}``, or a log. Lists of one length are a matrix.
-    """
+    """Open JSON or JSON Lines: records, columns (``{"label": [0, 1], …}``), or a log."""
     with raw.open() as stream:
         try:
             text = stream.read().decode("utf-8-sig")
@@ -312,17 +291,11 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
 
 
 def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the rows of a sample log of lm-evaluation-harness; None if it is none.
-
-    With equally many choices everywhere ``probs`` and ``label``, the right choice; else
-    ``confidence`` of the most likely choice and ``correct``.
-    """
-    known = []
-    for record in records:
-        choice = _choice(record)
-        if choice is None:
-            return None
-        known.append(choice)
+    """Return the rows of a sample log of lm-evaluation-harness; None if it is none."""
+    known = [choice for record in records if (choice := _choice(record)) is not None]
+    if not known or len(known) < len(records):
+        return None
+    # Unlike numbers of choices have no classes in common: only which answers are right is known.
     alike = len({len(p) for p, _ in known}) == 1
     rows = []
     for record, (p, label) in zip(records, known, strict=True):
@@ -330,7 +303,7 @@ def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
         row["row_id"] = row.pop("doc_id", None)
         made = {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
         rows.append({**({"label": label, "probs": p.tolist()} if alike else made), **row})
-    return rows or None
+    return rows
 
 
 def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
@@ -383,16 +356,11 @@ def _count_logged(about: object) -> int:
     return count if isinstance(count, int) else 0
 
 
-def _columns_of_samples(raw: RawFile, samples: object, n_logged: int) -> Columns:
-    """Return columns of a log's samples: ``input, target, answer, correct`` and metadata.
-
-    Metadata of samples and scores become columns; Inspect has no other field for a confidence.
-    ``n_logged``: least number of samples by the log itself.
-    """
-    if not isinstance(samples, list) or not samples:
-        raise InputError(f"'{raw.name}' holds no sample. Save the log when the run has ended.")
-    if not all(isinstance(sample, dict) for sample in samples):
-        raise InputError(f"'{raw.name}' is no Inspect log: a sample is no object. Save it again.")
+def _columns_of_samples(raw: RawFile, samples: Any, n_logged: int) -> Columns:
+    """Return columns of a log's samples; ``n_logged``: their least number by the log itself."""
+    samples = samples if isinstance(samples, list) else []
+    if not samples or not all(isinstance(sample, dict) for sample in samples):
+        raise InputError(f"'{raw.name}' holds no samples. Save the log when the run has ended.")
     scorer = next((name for sample in samples for name in _scores(sample)), None)
     if scorer is None:
         raise InputError(
@@ -433,9 +401,12 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
     score = _scores(sample).get(scorer)
     score = score if isinstance(score, dict) else {"value": score}
     value = score.get("value")
+    text, attachments = _text(sample.get("input")), sample.get("attachments")
+    if text is not None and text.startswith(_ATTACHED) and isinstance(attachments, dict):
+        text = _text(attachments.get(text.removeprefix(_ATTACHED), text))
     row: dict[str, Any] = {
         "id": sample.get("id"),
-        "input": _attached(_text(sample.get("input")), sample),
+        "input": text,
         "target": _text(sample.get("target")),
         "answer": score.get("answer"),
         "correct": _SCORES.get(value, value) if isinstance(value, str) else value,
@@ -446,15 +417,6 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
         if isinstance(metadata, dict):
             row |= {name: item for name, item in metadata.items() if name not in row}
     return row
-
-
-def _attached(text: str | None, sample: Mapping[str, Any]) -> str | None:
-    """Return a text, looked up among the attachments if it stands there."""
-    attachments = sample.get("attachments")
-    if text is None or not text.startswith(_ATTACHED) or not isinstance(attachments, dict):
-        return text
-    found = attachments.get(text.removeprefix(_ATTACHED))
-    return found if isinstance(found, str) else text
 
 
 def _text(value: object) -> str | None:

@@ -3,11 +3,11 @@
 import csv
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,6 @@ from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
 
-_SUFFIXES = (".parquet", ".csv")
-_SEPARATORS = (",", ";", "\t", "|")
-_NUMBERS = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_floating)
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
 #: Key of a file's metadata that says what it was made of.
 _MADE_OF = "lore_lens_recalibrated"
@@ -44,6 +41,37 @@ class _Columns:
     features: tuple[str, ...]
     groups: tuple[str, ...]
     prediction: bool
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A file of rows, read from its beginning to its end."""
+
+    path: Path
+    columns: list[str]
+    separator: str = ""  #: Of CSV, all of it read as text; none: Parquet
+
+    def chunks(self, size: int) -> Iterator[tuple[pa.Table, float]]:
+        """Yield tables of ``size`` rows, and the share of the file that is read."""
+        with _refusing_damage(self.path), self.path.open("rb") as stream:
+            if not self.separator:
+                yield from _of_parquet(stream, size)
+                return
+            n_bytes = max(self.path.stat().st_size, 1)
+            # All as text, so that other columns are copied unchanged.
+            reader = pd.read_csv(
+                stream,
+                sep=self.separator,
+                dtype=str,
+                na_filter=False,
+                index_col=False,
+                chunksize=size,
+                encoding="utf-8-sig",
+            )
+            for frame in reader:
+                table = pa.Table.from_pandas(frame, preserve_index=False)
+                # (Not pandas' metadata: some columns become numbers.)
+                yield table.replace_schema_metadata(None), min(stream.tell() / n_bytes, 1.0)
 
 
 def recalibrate_file(
@@ -103,24 +131,22 @@ def recalibrate_file(
         )
     if path.exists() and out.exists() and path.samefile(out):
         raise InputError("'target' must be another file than the source.")
-    table = open_table(path)
-    columns = _find(predictor, table.columns, table.name)
-    done = 0
+    table, done = _opened(path), 0
+    writer: Any = None
     with ExitStack() as stack:
         part = stack.enter_context(replaced_at_once(out))
-        write = stack.enter_context(table.writer(part, metadata or {}))
-        for chunk, share in table.chunks(chunk_rows):
-            if len(chunk) == 0:
-                continue
-            try:
-                new = _recalibrated(predictor, columns, chunk, suffix)
-            except InputError as error:
-                raise InputError(f"'{table.name}': {_counted_on(str(error), done)}") from error
-            write(with_columns(chunk, new))
+        for chunk, share in _recalibrated_chunks(predictor, table, chunk_rows, suffix):
+            if table.separator:
+                rows = chunk.to_pandas()
+                rows.to_csv(part, sep=table.separator, index=False, mode="a", header=not done)
+            else:
+                if writer is None:
+                    about = chunk.schema.metadata or {}
+                    schema = chunk.schema.with_metadata({**about, **(metadata or {})})
+                    writer = stack.enter_context(pa.parquet.ParquetWriter(part, schema))
+                writer.write_table(chunk)
             done += len(chunk)
             tell(progress, share, f"{done:,} rows recalibrated")
-        if done == 0:
-            raise InputError(f"'{table.name}' has column names but no rows.")
     return done
 
 
@@ -128,6 +154,41 @@ def _as_predictor(model: Predictor | Recalibrator | str | Path) -> Predictor:
     if isinstance(model, Predictor):
         return model
     return Predictor(model) if isinstance(model, Recalibrator) else Predictor.load(model)
+
+
+def _recalibrated_chunks(
+    predictor: Predictor, table: _Table, size: int, suffix: str
+) -> Iterator[tuple[pa.Table, float]]:
+    name, done = table.path.name, 0
+    columns = _find(predictor, table.columns, name)
+    for chunk, share in table.chunks(size):
+        if not len(chunk):
+            continue
+        try:
+            new = _recalibrated(predictor, columns, chunk, suffix)
+        except InputError as error:
+            raise InputError(f"'{name}': {_counted_on(str(error), done)}") from error
+        done += len(chunk)
+        yield _with_columns(chunk, new), share
+    if done == 0:
+        raise InputError(f"'{name}' has column names but no rows.")
+
+
+def _counted_on(message: str, start: int) -> str:
+    """Count rows in a message from the start of the file, not of the chunk."""
+    return re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + start}", message)
+
+
+def _with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
+    """Put columns of numbers or texts into a table, replacing those of their names."""
+    for name, values in new.items():
+        column = pa.array(values, pa.float64() if values.dtype.kind == "f" else pa.string())
+        index = table.schema.get_field_index(name)
+        if index < 0:
+            table = table.append_column(name, column)
+        else:
+            table = table.set_column(index, name, column)
+    return table
 
 
 def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
@@ -171,16 +232,17 @@ def _recalibrated(
 ) -> dict[str, NDArray[Any]]:
     classes = np.array(predictor.class_names, dtype=object)
     predicted = _predicted(predictor, chunk) if columns.prediction else None
-    given = _probabilities(columns, chunk, predicted, len(classes))
+    given = np.column_stack([_numbers(chunk, of) for of in columns.probabilities or [_CONFIDENCE]])
+    if not columns.probabilities:
+        assert predicted is not None  # _find made sure of it
+        given = spread_confidence(given[:, 0], predicted, len(classes))
+    elif columns.second is not None:
+        given = np.column_stack([1.0 - given, given] if columns.second else [given, 1.0 - given])
     features = None
     if columns.features:
-        features = np.column_stack([numbers(chunk, name) for name in columns.features])
-    new = predictor.predict(
-        given,
-        features,
-        {name: texts(chunk, name) for name in columns.groups} or None,
-        predictions=predicted,
-    )
+        features = np.column_stack([_numbers(chunk, name) for name in columns.features])
+    groups = {name: list(map(str, chunk.column(name).to_pylist())) for name in columns.groups}
+    new = predictor.predict(given, features, groups or None, predictions=predicted)
     if predicted is None:
         predicted = given.argmax(axis=1).astype(np.int64)
     made: dict[str, NDArray[Any]] = {}
@@ -195,7 +257,7 @@ def _recalibrated(
 
 def _predicted(predictor: Predictor, chunk: pa.Table) -> Ints:
     place = {str(name): k for k, name in enumerate(predictor.class_names)}
-    names = texts(chunk, _PREDICTION)
+    names = [str(value) for value in chunk.column(_PREDICTION).to_pylist()]
     try:
         return np.array([place[name] for name in names], dtype=np.int64)
     except KeyError:
@@ -204,24 +266,6 @@ def _predicted(predictor: Predictor, chunk: pa.Table) -> Ints:
             f"'{_PREDICTION}' must be one of the classes {listed(map(repr, place), 6)}; got "
             f"{names[row]!r} at row {row}."
         ) from None
-
-
-def _probabilities(
-    columns: _Columns, chunk: pa.Table, predicted: Ints | None, n_classes: int
-) -> Floats:
-    if columns.second is not None:
-        one = numbers(chunk, columns.probabilities[0])
-        return np.column_stack([1.0 - one, one] if columns.second else [one, 1.0 - one])
-    if columns.probabilities:
-        return np.column_stack([numbers(chunk, name) for name in columns.probabilities])
-    assert predicted is not None  # _find made sure of it
-    confidence = numbers(chunk, _CONFIDENCE)
-    return spread_confidence(confidence, predicted, n_classes)
-
-
-def _counted_on(message: str, start: int) -> str:
-    """Count rows in a message from the start of the file, not of the chunk."""
-    return re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + start}", message)
 
 
 @dataclass(frozen=True)
@@ -245,9 +289,8 @@ def recalibrate_files(
 ) -> RecalibratedFiles:
     """Recalibrate Parquet files, no two of one name, into files of the same names in a directory.
 
-    A file made of the same source, model and ``suffix`` is kept, another replaced. ``chunk_rows``:
-    rows in memory for each of ``n_workers`` processes. Raises InputError, naming the file; files
-    that were finished stay.
+    A file made of the same source, model and ``suffix`` is kept, another replaced. Raises
+    InputError, naming the file; files that were finished stay.
     """
     import joblib  # type: ignore[import-untyped]
 
@@ -297,76 +340,16 @@ def _made_of(path: Path) -> str | None:
         about = pa.parquet.read_schema(path).metadata or {}
     except (OSError, pa.ArrowException):
         return None
-    text = about.get(_MADE_OF.encode())
-    return None if text is None else str(text, "ascii", "replace")
+    return str(about.get(_MADE_OF.encode(), b""), "ascii", "replace")
 
 
-@dataclass(frozen=True)
-class TableFile:
-    """A file of rows, read from its beginning to its end."""
-
-    path: Path
-    columns: list[str]
-    separator: str | None = None  #: Of CSV, all of it read as text; None: Parquet
-
-    @property
-    def name(self) -> str:
-        """The file's name, for errors."""
-        return self.path.name
-
-    def chunks(self, size: int) -> Iterator[tuple[pa.Table, float]]:
-        """Yield tables of ``size`` rows, and the share of the file that is read."""
-        with _refusing_damage(self.path):
-            yield from self._parquet(size) if self.separator is None else self._csv(size)
-
-    def _parquet(self, size: int) -> Iterator[tuple[pa.Table, float]]:
+def _of_parquet(stream: BinaryIO, size: int) -> Iterator[tuple[pa.Table, float]]:
+    # No reading ahead: it would hold whole row groups.
+    with pa.parquet.ParquetFile(stream, pre_buffer=False, buffer_size=2**20) as file:
         done = 0
-        # No reading ahead: it would hold whole row groups.
-        with pa.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=2**20) as file:
-            for table in _of_size(file.iter_batches(batch_size=size), size):
-                done += table.num_rows
-                yield table, done / file.metadata.num_rows
-
-    def _csv(self, size: int) -> Iterator[tuple[pa.Table, float]]:
-        n_bytes = max(self.path.stat().st_size, 1)
-        with self.path.open("rb") as file:
-            # All as text, so that other columns are copied unchanged.
-            reader = pd.read_csv(
-                file,
-                sep=self.separator,
-                dtype=str,
-                na_filter=False,
-                index_col=False,
-                chunksize=size,
-                encoding="utf-8-sig",
-            )
-            for frame in reader:
-                table = pa.Table.from_pandas(frame, preserve_index=False)
-                # (Not pandas' metadata: some columns become numbers.)
-                yield table.replace_schema_metadata(None), min(file.tell() / n_bytes, 1.0)
-
-    @contextmanager
-    def writer(
-        self, target: Path, metadata: Mapping[str, str]
-    ) -> Iterator[Callable[[pa.Table], None]]:
-        """Open a file of the same kind for writing in chunks; ``metadata`` is for Parquet."""
-        with ExitStack() as stack:
-            out: Any = None
-
-            def write(table: pa.Table) -> None:
-                nonlocal out
-                is_first = out is None
-                if self.separator is not None:
-                    out = out or stack.enter_context(target.open("w", encoding="utf-8", newline=""))
-                    table.to_pandas().to_csv(out, sep=self.separator, index=False, header=is_first)
-                    return
-                if is_first:
-                    about: dict[Any, Any] = {**(table.schema.metadata or {}), **metadata}
-                    schema = table.schema.with_metadata(about)
-                    out = stack.enter_context(pa.parquet.ParquetWriter(target, schema))
-                out.write_table(table.replace_schema_metadata(out.schema.metadata))
-
-            yield write
+        for batch in file.iter_batches(batch_size=size):
+            done += batch.num_rows
+            yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
 
 
 def _refusing_damage(path: Path) -> AbstractContextManager[None]:
@@ -374,46 +357,39 @@ def _refusing_damage(path: Path) -> AbstractContextManager[None]:
     return refusing_damage(path.name, f"{path.suffix.lower()} file", *errors)
 
 
-def open_table(path: Path) -> TableFile:
+def _opened(path: Path) -> _Table:
     """Open a .parquet or .csv file; InputError if unreadable or with repeated names."""
-    if path.suffix.lower() not in _SUFFIXES:
+    if path.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(
             f"'{path.name}' must be a .parquet or .csv file to be read in chunks; got "
             f"'{path.suffix}'. Save it as one of those."
         )
     if not path.exists():
         raise InputError(f"'{path.name}' must be a file that exists; there is none.")
+    separator = ""
     with _refusing_damage(path):
         if path.suffix.lower() == ".parquet":
-            table = TableFile(path, pa.parquet.read_schema(path).names)
+            columns = pa.parquet.read_schema(path).names
         else:
-            table = _open_csv(path)
-    for twice in repeated(table.columns):
-        raise InputError(f"'{path.name}' has two columns named {twice!r}. Rename one.")
-    return table
-
-
-def _open_csv(path: Path) -> TableFile:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = file.readline()
-        separator = max(_SEPARATORS, key=first.count)
-        file.seek(0)
-        columns = next(csv.reader(file, delimiter=separator), [])
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                first = file.readline()
+                separator = max(",;\t|", key=first.count)
+                file.seek(0)
+                columns = next(csv.reader(file, delimiter=separator), [])
     if not columns:
         raise InputError(f"'{path.name}' must begin with the names of its columns; it is empty.")
-    return TableFile(path, columns, separator)
+    for twice in repeated(columns):
+        raise InputError(f"'{path.name}' has two columns named {twice!r}. Rename one.")
+    return _Table(path, columns, separator)
 
 
-def numbers(table: pa.Table, name: str) -> Floats:
+def _numbers(table: pa.Table, name: str) -> Floats:
     """Return a column of finite numbers; InputError naming the row in the chunk."""
-    column = table.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if any(is_number(column.type) for is_number in _NUMBERS):
-        found = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    column = table.column(name).to_pandas()
+    if pd.api.types.is_numeric_dtype(column):
+        found = column.to_numpy(dtype=np.float64)
     else:
-        values = enumerate(column.to_pylist())
-        found = np.array([_number(value, name, row) for row, value in values])
+        found = np.array([_number(value, name, row) for row, value in enumerate(column)])
     check_finite(found, name)
     return found
 
@@ -425,32 +401,3 @@ def _number(value: object, name: str, row: int) -> float:
         raise InputError(
             f"column '{name}' must hold numbers; got {value!r} at row {row}."
         ) from error
-
-
-def texts(table: pa.Table, name: str) -> NDArray[np.object_]:
-    """Return a column as text."""
-    return np.array([str(value) for value in table.column(name).to_pylist()], dtype=object)
-
-
-def with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
-    """Put columns of numbers or texts into a table, replacing those of their names."""
-    for name, values in new.items():
-        column = pa.array(values, pa.float64() if values.dtype.kind == "f" else pa.string())
-        index = table.schema.get_field_index(name)
-        if index < 0:
-            table = table.append_column(name, column)
-        else:
-            table = table.set_column(index, name, column)
-    return table
-
-
-def _of_size(batches: Iterator[Any], size: int) -> Iterator[Any]:
-    """Join the small batches of small row groups."""
-    held: list[Any] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(item.num_rows for item in held) >= size:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)

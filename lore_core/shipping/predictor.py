@@ -66,8 +66,10 @@ class Predictor:
         self.label = recalibrator.label
         self.class_names = on.class_names
         self.feature_names = on.feature_names
+        self.needs_groups = recalibrator.needs_groups
+        self.needs_features = bool(self._maps) or recalibrator.needs_features
         self.group_columns: tuple[str, ...] = ()
-        if recalibrator.needs_groups:
+        if self.needs_groups:
             self.group_columns = tuple(recalibrator.state()["columns"] or on.group_columns)
 
     @classmethod
@@ -77,16 +79,6 @@ class Predictor:
 
     def __repr__(self) -> str:
         return f"Predictor({self.label!r}, classes={len(self.class_names)})"
-
-    @property
-    def needs_groups(self) -> bool:
-        """Whether rows must come with the names of their groups."""
-        return self._recalibrator.needs_groups
-
-    @property
-    def needs_features(self) -> bool:
-        """Whether rows must come with features (or coordinates)."""
-        return bool(self._maps) or self._recalibrator.needs_features
 
     def predict(
         self,

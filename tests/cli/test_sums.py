@@ -71,7 +71,7 @@ def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, refuses):
     assert (numbers["at_least"] <= numbers["signed_error"]).all()
     assert (numbers["signed_error"] <= numbers["at_most"]).all()
     assert "all rows (MLCE)" in run("landscape", parts, "--bins", 3, "--gamma", 1)
-    refuses("single rows", "landscape", parts, "--show", "rows")
+    refuses("single rows", "landscape", parts, "--significant-only")
 
 
 def test_two_sets_of_rows(run, run_json, parts, refuses):

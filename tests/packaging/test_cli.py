@@ -47,7 +47,7 @@ def test_the_installed_command_is_this_one_and_finds_the_dashboard():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--data", "missing.npz"], "must name a file or directory that exists; got 'missing.npz'"),
+        (["--data", "missing.npz"], "that exists, of a readable kind .*; got 'missing.npz'"),
         (["--data", "notes.docx"], r"of a readable kind \(.npz, .csv,.*\); got 'notes.docx'"),
         (["--port", "0"], r"'port' must be a whole number in \[1, 65535\]; got 0"),
         (["--port", "70000"], r"'port' must be a whole number in \[1, 65535\]; got 70000"),

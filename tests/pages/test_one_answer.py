@@ -99,7 +99,7 @@ def test_the_map(open_page, dataset, view, on_the_map, tmp_path, capsys):
     assert on_the_map in page.plain
     path = tmp_path / "rows.npz"
     lore.save_npz(dataset, path)
-    assert main(["landscape", str(path), "--no-outlines"]) == 0
+    assert main(["landscape", str(path)]) == 0
     assert capsys.readouterr().out == f"{on_the_map}\n"
 
 

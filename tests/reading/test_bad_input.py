@@ -183,7 +183,7 @@ def test_files_that_are_not_there(tmp_path):
     refused([tmp_path / "folder"], "is a directory where a file is expected")
     upload = io.BytesIO(b"\0\0\0")
     upload.name = "runs.csv"
-    with pytest.raises(InputError, match="is not text"):
+    with pytest.raises(InputError, match="is no UTF-8 text"):
         inspect(upload)
     with pytest.raises(InputError, match="'features' must be finite, within"):
         Dataset([[0.5, 0.5]], [0], [[-1e308]])
@@ -239,9 +239,6 @@ def test_not_a_zip_an_empty_zip_and_a_lone_array(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
     refused(path, r"'runs.npz' holds no arrays")
-    with path.open("wb") as stream:
-        np.save(stream, np.zeros(3))
-    refused(path, r"single array.*numpy.savez")
 
 
 def forged(path, shape, data=b""):
@@ -269,10 +266,9 @@ def test_zip_bombs_are_refused_by_their_headers(tmp_path, npz, monkeypatch, tabl
 def test_binary_broken_and_double_columns(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_bytes(b"label,p\0_0\n0,1\n")
-    refused(path, "is not text: it holds zero bytes")
-    path = tmp_path / "runs.csv"
-    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16")[:-1])
-    refused(path, "'runs.csv' is damaged: it begins as UTF-16")
+    refused(path, "is no UTF-8 text: it holds zero bytes")
+    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16"))
+    refused(path, "is no UTF-8 text: it holds zero bytes")
     table = pa.table(
         [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
         names=["label", "p_1", "p_1"],

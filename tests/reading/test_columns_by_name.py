@@ -30,7 +30,7 @@ def test_thumbnails_of_the_files_that_are_named(folder, isolate):
         colour = (0, 0, 0) if k is None else (40 * k, 0, 200)
         assert np.abs(data.images[row].astype(int) - colour).max() < 4
     assert any("1 row without one" in note for note in found.report.notes)
-    assert found.report.images == "32 × 32 pixels, colour, for 7 of 8 rows"
+    assert "Images: 32 × 32 pixels, colour, for 7 of 8 rows." in found.report.facts
     assert data.metadata["file_name"][5] == "more/5.jpg"
     table = pd.read_csv(folder / "metadata.csv").rename(columns={"file_name": "what"})
     table.to_parquet(folder / "other.parquet")

@@ -40,7 +40,7 @@ def test_pair_is_one_dataset(npz, swap):
     assert data.calibration.labels.tolist() == [0, 1, 2, 0, 1, 2]
     assert data.evaluation.labels.tolist() == [0] * 6
     assert data.split.tolist() == ["calibration"] * 6 + ["evaluation"] * 6
-    assert reading.report.split_rows == {"calibration": 6, "evaluation": 6}
+    assert "12 rows: 6 calibration and 6 evaluation." in reading.report.facts
     assert not reading.report.notes
 
 
@@ -48,13 +48,13 @@ def test_pair_is_one_dataset(npz, swap):
     ("names", "said"),
     [
         (("a", "b"), "'a.npz' was taken for calibration"),
-        (("a_test", "b"), "'b.npz' was taken for calibration."),
+        (("a_test", "b"), "from 'b.npz' (NPZ) as calibration rows."),
     ],
 )
 def test_names_that_do_not_tell(npz, names, said):
     reading = read(tuple(npz(f"{name}.npz") for name in names))
     assert reading.dataset.split.tolist() == ["calibration"] * 6 + ["evaluation"] * 6
-    assert any(said in note for note in reading.report.notes)
+    assert any(said in sentence for sentence in reading.report.sentences)
 
 
 def test_only_what_is_given_is_read(npz, csv, arrays):
@@ -141,7 +141,7 @@ def test_image_file_is_attached_by_its_rows(npz, arrays):
     np.testing.assert_array_equal(data.evaluation.images, IMAGES)
     assert data.evaluation.has_image is None
     assert data.calibration.images is None
-    assert "for 6 of 11 rows" in reading.report.images
+    assert "for 6 of 11 rows" in reading.report.facts[-1]
     assert any("attached to 'a_test.npz'" in note for note in reading.report.notes)
     pair = [npz("a_cal.npz"), npz("a_test.npz")]
     data = load([*pair, images_only(npz, "a_test_images.npz")])

@@ -52,9 +52,8 @@ def test_an_answer_log_opens_in_every_layout(layout, tmp_path):
         assert data.metadata["usage.tokens"].tolist() == list(range(N))
     said = " ".join(read.report.sentences)
     assert f"{RIGHT.sum():,} right, {(~RIGHT).sum():,} wrong" in said
-    # An answer is never "predicted wrong", and no class is a majority of anything.
-    assert "Never predicted" not in said
-    assert "majority" not in said
+    # Neither class of answers is predicted.
+    assert "always answering" not in said
     assert "not the most probable" not in said
 
 
@@ -139,3 +138,10 @@ def test_a_sample_log_of_the_harness(tmp_path):
     one, two = np.exp([-1.0, -2.0]), np.exp([-3.0, -1.0, -1.5])
     np.testing.assert_allclose(data.confidence[:2], [one[0] / one.sum(), two[1] / two.sum()])
     np.testing.assert_array_equal(data.outcome[:2], [1, 0])
+
+
+def test_a_nested_value_and_a_name_alike_are_refused(tmp_path):
+    rows = [{**row, "usage.tokens": 1} for row in ROWS]
+    (tmp_path / "a.jsonl").write_text(lines(rows))
+    with pytest.raises(lore.InputError, match="two columns named 'usage.tokens'"):
+        lore.load(tmp_path / "a.jsonl")

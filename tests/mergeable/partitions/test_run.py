@@ -132,9 +132,9 @@ def test_columns_of_several_kinds(files):
     assert sample_rows(partitions_of(files), 2000).rows.features.dtype == np.float64
     frame.astype({"p_no": str}).to_parquet(files[1])
     parts = partitions_of(files)
-    kinds = "it holds double in 'part-0.parquet' and (large_)?string in 'part-1.parquet'"
+    kinds = "Field p_no has incompatible types: double vs (large_)?string"
     for work in (make_plan, lambda parts: sample_rows(parts, 2000)):
-        with pytest.raises(InputError, match=f"'p_no' must hold values of one kind; {kinds}"):
+        with pytest.raises(InputError, match=f"'part-1.parquet' must hold .* one kind .*{kinds}"):
             work(parts)
 
 
