@@ -1,7 +1,6 @@
 """Where data come from: files dropped in, a path, or a demo."""
 
 import dataclasses
-import glob
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +92,6 @@ def _path() -> tuple[list[Any], str] | None:
     named = [part for part in text.split(";") if part.strip()]
     read = st.container()
     try:
-        if any(glob.has_magic(part) and not named_path(part).exists() for part in named):
-            raise InputError(
-                "a pattern of files is opened by the command, which sums rows that do not fit into "
-                f"memory: lore app '{text.strip()}'."
-            )
         paths = [named_path(part) for part in named]
         check_inside(raw for path in paths if path.exists() for raw in sources_of(path))
     except InputError as error:

@@ -13,6 +13,7 @@ from lore_core.metrics.catalogue import ECE, MCE, MIN_CELL_ROWS, MIN_GROUP_SIZE,
 from lore_core.regions import Subgroup
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
+from lore_core.view.where import recalibrated_reliability_of
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, with_interval
 from pages.shared.charts import end_page, next_step, show_chart
@@ -109,7 +110,7 @@ def _one_group(
         with column:
             show_chart(
                 reliability_figure(
-                    compute.group_reliability(view, result, method, by, group, inside),
+                    recalibrated_reliability_of(view, result.datasets[method], inside),
                     rows=f"{group}, {found['rows']:,} evaluation rows",
                     height=320,
                     title=method,

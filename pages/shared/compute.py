@@ -19,7 +19,6 @@ from lore_core.inference import VectorChance
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import identified, saved_subgroups
-from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
@@ -261,14 +260,6 @@ def group_reports(
     return methods.group_reports_of(view, _rows_of(result, _measured), _names[_measured])
 
 
-@_cached(64, False, *_FITTED)
-def group_reliability(
-    view: View, result: Comparison, method: str, by: str, group: str, _rows: np.ndarray
-) -> metrics.ReliabilityTable:
-    """Bins of one group's rows under one method."""
-    return where.recalibrated_reliability_of(view, result.datasets[method], _rows)
-
-
 @_cached(64, "Counting rewards …", *_FITTED)
 def rewards(
     view: View,
@@ -295,12 +286,6 @@ def classes(view: View, _errors: metrics.VectorErrors, _chance: VectorChance) ->
     return inference.classes_of(view, _errors, _chance)
 
 
-@_cached(32, False)
-def variable_names(dataset: Dataset) -> list[str]:
-    """Every column of the evaluation rows."""
-    return [PREDICTED, TRUE, *(name for name, _, _ in columns(dataset.evaluation))]
-
-
 @_cached(64, False, "target")
 def partner_of(
     view: View, name: str, ranked: tuple[str, ...], n_parts: int, min_rows: int
@@ -310,15 +295,6 @@ def partner_of(
         if other != name and on_grid(view, name, other, n_parts, min_rows)["shown"].mean() >= 0.5:
             return other
     return None
-
-
-@_cached(64, False)
-def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str, str]:
-    """Two columns, the one of more parts first."""
-    first, second = (
-        len(attribute(dataset.evaluation, name, n_parts=n_parts).values) for name in (one, two)
-    )
-    return (one, two) if first >= second else (two, one)
 
 
 @_cached(16, False)

@@ -73,13 +73,6 @@ def disk_cache() -> DiskCache | None:
     return None if folder is None else DiskCache(folder, FORMS)
 
 
-def memory_budget() -> float:
-    """Return how many bytes of data are kept for reloads and second tabs."""
-    if not hasattr(os, "sysconf"):
-        return 2.0**31
-    return _MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def max_age() -> float:
     """Return the seconds without use that end what is kept in memory."""
     return _MAX_AGE_SECONDS if answers_this_machine_only() else _OTHERS_SECONDS
@@ -100,9 +93,13 @@ class Cache(Generic[Value]):
     def put(self, key: Hashable, value: Value) -> None:
         """Keep a thing, whole on the disk too before this returns."""
         self.hold(key, value)
-        title, disk = _title_on_disk(value), disk_cache()
-        if not self._kind or disk is None or title is None:
+        disk, title = self._disk(), "report"
+        if disk is None or (isinstance(value, Loaded) and value.source == DEMO):
             return
+        if isinstance(value, Embedding) and not value.name.learned:
+            return  # it is made on the spot
+        if isinstance(value, Loaded | Embedding):
+            title = value.dataset.name if isinstance(value, Loaded) else value.label
         # (A file holds bytes as an array.)
         content = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
         try:
@@ -118,12 +115,10 @@ class Cache(Generic[Value]):
             self._items[key] = value, weight, time.monotonic()
             self._items.move_to_end(key)
             self._drop_unused()
-            while sum(item[1] for item in self._items.values()) > self._limit:
-                # (Of what weighs nothing there is nothing to gain.)
-                heavy = [name for name, item in self._items.items() if item[1] and name != key]
-                if not heavy:
-                    return
-                del self._items[heavy[0]]
+            # (Of what weighs nothing there is nothing to gain.)
+            for name in [name for name, item in self._items.items() if item[1] and name != key]:
+                if sum(item[1] for item in self._items.values()) > self._limit:
+                    del self._items[name]
 
     def use(self, key: Hashable) -> None:
         """Note that a thing is in use."""
@@ -131,8 +126,7 @@ class Cache(Generic[Value]):
             if key in self._items:
                 self._items[key] = *self._items[key][:2], time.monotonic()
                 self._items.move_to_end(key)
-        disk = disk_cache()
-        if self._kind and disk is not None:
+        if (disk := self._disk()) is not None:
             disk.touch(self._kind, _name(key))
 
     def get(self, key: Hashable) -> Value | None:
@@ -148,10 +142,13 @@ class Cache(Generic[Value]):
             self.hold(key, found)
         return found
 
+    def _disk(self) -> DiskCache | None:
+        return disk_cache() if self._kind else None
+
     def _read(self, key: Hashable) -> Any:
         """Return a thing from the disk, or None where it is not there or not what it was."""
-        disk = disk_cache()
-        content = disk.get(self._kind, _name(key)) if self._kind and disk is not None else None
+        disk = self._disk()
+        content = None if disk is None else disk.get(self._kind, _name(key))
         if isinstance(content, Loaded):
             made = dataclasses.replace(content, dataset=map_arrays(content.dataset))
             return made if made.key == key else None
@@ -168,21 +165,15 @@ def _name(key: Hashable) -> str:
     return f"{__version__} {key!r}"
 
 
-def _title_on_disk(value: object) -> str | None:
-    """Return what a thing is called on disk; None where it is not worth keeping there."""
-    if isinstance(value, Loaded):
-        return None if value.source == DEMO else value.dataset.name
-    if isinstance(value, Embedding):  # others are made on the spot
-        return value.label if value.name.learned else None
-    return "report"
-
-
 class Store:
     """What this server keeps."""
 
     def __init__(self) -> None:
+        size = 2.0**33  # of the memory, where the system does not say it
+        if hasattr(os, "sysconf"):
+            size = os.sysconf("SC_PHYS_PAGES") * float(os.sysconf("SC_PAGE_SIZE"))
         #: By :attr:`Loaded.key`
-        self.loaded: Cache[Loaded] = Cache(memory_budget(), lambda it: it.n_bytes, "data")
+        self.loaded: Cache[Loaded] = Cache(_MEMORY_SHARE * size, lambda it: it.n_bytes, "data")
         #: By the digest of the dataset and the map's title
         self.maps: Cache[Embedding] = Cache(24, kind="map")
         self.runs: Cache[Any] = Cache(12)  #: Comparisons over many runs, with what was asked

@@ -1,5 +1,7 @@
 """Overview and Landscape of all classes at once: the whole probability vector."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -53,7 +55,7 @@ def show_vector_overview(view: View) -> None:
     _list_classes(table)
     if (plane := plane_of(view)) is not None:
         name, on = plane
-        _map(view, errors, chance, on, name, 460)
+        _map(view, errors, chance, on, axes=name, height=460)
     st.caption(unbroken(_REST))
 
 
@@ -66,7 +68,7 @@ def show_vector_landscape(view: View, on_map: Embedding, axes: str) -> None:
     big, side = st.columns([1.5, 1], gap="medium")
     with big:
         if on_map.n_components == 2:
-            _map(view, errors, chance, on_map, axes)
+            _map(view, errors, chance, on_map, axes=axes, height=620)
         else:
             st.info("Draw on a map of two dimensions to see where.", icon=":material/info:")
     with side:
@@ -75,32 +77,21 @@ def show_vector_landscape(view: View, on_map: Embedding, axes: str) -> None:
 
 
 def _map(
-    view: View,
-    errors: VectorErrors,
-    chance: VectorChance,
-    on: Embedding,
-    axes: str,
-    height: int = 620,
+    view: View, errors: VectorErrors, chance: VectorChance, on: Embedding, **look: Any
 ) -> None:
-    chart = class_map_figure(
-        view.evaluation,
-        view.points(on=on),
-        errors,
-        chance,
-        rows=f"{view.rows}, {view.kernel_in_words}",
-        axes=axes,
-        height=height,
-    )
+    rows, points = f"{view.rows}, {view.kernel_in_words}", view.points(on=on)
+    chart = class_map_figure(view.evaluation, points, errors, chance, rows=rows, **look)
     show_chart(chart, "class_map")
 
 
 def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> None:
     known = {}
     if chance is not None:
-        known = {
-            "average": _against(chance.chance_level, chance.p_value),
-            "largest": _against(chance.largest_level, chance.largest_p_value),
-        }
+        for name, level, p in (
+            ("average", chance.chance_level, chance.p_value),
+            ("largest", chance.largest_level, chance.largest_p_value),
+        ):
+            known[name] = f"if calibrated below {POINTS.text(level)}, {p_sentence(p)}"
         if chance.n_supported:
             of_all = share_words(chance.beyond.sum() / chance.n_supported)
             known["beyond"] = f"{of_all} of {chance.n_supported:,}"
@@ -136,10 +127,6 @@ def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> Non
             "probabilities, the accuracy is of the predicted class."
         )
     )
-
-
-def _against(level: float, p: float) -> str:
-    return f"if calibrated below {POINTS.text(level)}, {p_sentence(p)}"
 
 
 def _list_classes(table: pd.DataFrame) -> None:

@@ -20,11 +20,8 @@ from pages.shared.session import read_once, whole_data
 @st.cache_resource(max_entries=16, show_spinner="Looking at all rows …")
 def _metrics(folder: str, gamma: float) -> dict[str, list[str]]:
     columns = metric_columns(metrics_of_sums(read_once(folder).sums, gamma=gamma))
-    return {
-        "metric": columns["metric"],
-        "all rows": columns["value"],
-        "guaranteed": columns["guaranteed"],
-    }
+    names = {"metric": "metric", "all rows": "value", "guaranteed": "guaranteed"}
+    return {name: columns[column] for name, column in names.items()}
 
 
 @st.cache_resource(max_entries=1, show_spinner="Looking at all rows …")

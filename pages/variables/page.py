@@ -8,6 +8,7 @@ from lore_core.data.number_text import p_words
 from lore_core.figures import shared_limit, variable_figure, variable_grid_figure
 from lore_core.metrics.glossary import COCHRAN, GLOSSARY, HOLM
 from lore_core.regions import describe_variable
+from lore_core.regions.variables.attributes import PREDICTED, TRUE, columns
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
@@ -88,10 +89,11 @@ say_vector_is_elsewhere()
 view = View(dataset, target)
 ranking = compute.ranking(view, parts)
 ranked = list(ranking["variable"])
-names = [*ranked, *(name for name in compute.variable_names(dataset) if name not in ranked)]
+known = [PREDICTED, TRUE, *(column for column, _, _ in columns(dataset.evaluation))]
+names = [*ranked, *(column for column in known if column not in ranked)]
 answer = st.container(key="main_answer")
-columns = st.columns([1, 1, 1.4], vertical_alignment="bottom")
-name = columns[0].selectbox(
+left, right, _ = st.columns([1, 1, 1.4], vertical_alignment="bottom")
+name = left.selectbox(
     "Variable",
     names,
     **linked("variable"),
@@ -99,7 +101,7 @@ name = columns[0].selectbox(
 )
 others = [other for other in names if other != name]
 partner = compute.partner_of(view, name, tuple(ranked), min(parts, _GRID_PARTS), _MIN_CELL)
-second = columns[1].selectbox(
+second = right.selectbox(
     "Together with",
     [_NONE, *others],
     index=0 if partner is None else 1 + others.index(partner),
@@ -135,13 +137,11 @@ with side:
     else:
         _show_ranking(ranking)
 if second != _NONE:
-    # The one with more parts lies across, where there is more room.
-    pair = compute.wider_first(dataset, name, second, min(parts, _GRID_PARTS))
-    grid = compute.on_grid(view, *pair, min(parts, _GRID_PARTS), _MIN_CELL)
+    grid = compute.on_grid(view, name, second, min(parts, _GRID_PARTS), _MIN_CELL)
     show_chart(
         variable_grid_figure(
             grid,
-            names=pair,
+            names=(name, second),
             limit=shared_limit(grid.loc[grid["shown"], "gap"].to_numpy()),
             min_rows=_MIN_CELL,
             rows=view.rows,

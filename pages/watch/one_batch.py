@@ -16,7 +16,7 @@ from lore_core.data.number_text import (
 )
 from lore_core.figures import change_figure, shared_limit, sums_landscape_figure
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.mergeable import Change, LocalErrorSums, SummedBatches, Watched
+from lore_core.mergeable import Change, SummedBatches, Watched
 from lore_core.mergeable.partitions.batches import place_words
 from lore_core.regions import Field, Outline, SumsLandscape
 from pages.shared.charts import chart_line, show_chart
@@ -131,18 +131,12 @@ def _difference(
     return _now.change_since(_before)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _sums(_batches: SummedBatches, names: list[str], states: object) -> LocalErrorSums:
-    """Join some batches; ``states``: of their files and the plan."""
-    del states  # what the cache goes by
-    return _batches.joined(names)
-
-
 @st.cache_resource(max_entries=16, show_spinner="Looking at the map …")
 def _landscape(
     _batches: SummedBatches, names: list[str], states: object, gamma: float
 ) -> SumsLandscape:
-    return SumsLandscape.of(_sums(_batches, names, states), gamma=gamma)
+    del states  # what the cache goes by, of their files and the plan
+    return SumsLandscape.of(_batches.joined(names), gamma=gamma)
 
 
 def _boxes(change: Change | None) -> Iterator[Outline]:
