@@ -20,7 +20,7 @@ from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import isolation
-from pages.shared import controls, header, saved, session
+from pages.shared import controls, header, session
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
 from pages.shared.requests import ROUTES, Assets
@@ -78,7 +78,7 @@ def show() -> None:
             # The demo opens on what it is for.
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
-        saved.keep_in_link()
+        session.keep_subgroups_in_link()
         job_panel()
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path

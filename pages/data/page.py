@@ -9,7 +9,7 @@ import streamlit as st
 from lore_core import Dataset
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.number_text import percent
-from pages.data import mapping, sources
+from pages.data import sources
 from pages.shared.charts import next_step
 from pages.shared.controls import show_tabs
 from pages.shared.header import plain, question, sentence
@@ -98,7 +98,7 @@ failed = failure()
 with st.container(key="main_answer"):
     if failed is not None:
         sources.explain_failure(failed)
-        mapping.suggest(failed.files, failed.source)
+        sources.suggest(failed.files, failed.source)
     elif is_loaded():
         _headline(current())
 if is_loaded():
@@ -108,7 +108,7 @@ if is_loaded():
         number = np.bincount(rows.labels[rows.in_split(split)], minlength=rows.n_classes)
         counts[split] = dict(zip(rows.class_names, number.tolist(), strict=True))
     with figure.container(key="main_picture"):
-        mapping.show_balance(counts)
+        sources.show_balance(counts)
 else:
     load = st.container()
 with load:
@@ -122,7 +122,7 @@ with load:
 if failed is not None and failed.files:
     given = failed.files, failed.source
 shows: dict[str, Callable[[], None]] = {
-    "Columns and roles": lambda: mapping.show_columns(*given or ([], ""))
+    "Columns and roles": lambda: sources.show_columns(*given or ([], ""))
 }
 if is_loaded():
     read: dict[str, Callable[[], None]] = {"What was read": lambda: _what_was_read(current())}

@@ -31,23 +31,16 @@ _SUBGROUP = "a significant subgroup"
 def _show_methods(own: dict[str, RewardCurve], first: str, ratio: float) -> None:
     """List the reward of every method at the reader's costs."""
     number = st.column_config.NumberColumn
-    st.dataframe(
-        in_hundredths(
-            pd.concat({method: curve.frame() for method, curve in own.items()})
-            .droplevel(1)
-            .rename_axis("method"),
-            "answered",
-        ),
-        height="content",
-        column_order=["reward", "answered", "gain", "gain_low", "gain_high"],
-        column_config={
-            "reward": number("reward a row, in u", format="%.3f"),
-            "answered": share_column("answered"),
-            "gain": number(f"gain over {first}, in u", format="%+.3f"),
-            "gain_low": number("95 % from", format="%+.3f"),
-            "gain_high": number("to", format="%+.3f"),
-        },
-    )
+    columns = {
+        "reward": number("reward a row, in u", format="%.3f"),
+        "answered": share_column("answered"),
+        "gain": number(f"gain over {first}, in u", format="%+.3f"),
+        "gain_low": number("95 % from", format="%+.3f"),
+        "gain_high": number("to", format="%+.3f"),
+    }
+    table = pd.concat({method: curve.frame() for method, curve in own.items()}).droplevel(1)
+    table = in_hundredths(table.rename_axis("method"), "answered")
+    st.dataframe(table, height="content", column_order=[*columns], column_config=columns)
     st.caption(
         f"At w/u = {ratio:g}. Choosing the best of several methods on the rows it is measured on "
         "exaggerates its gain a little."
@@ -58,23 +51,15 @@ def _show_steps(losses: LossParts, gains: RewardParts, who: str) -> None:
     """List what recalibration and what a better model would gain."""
     steps = retraining_frame(losses, gains)
     points = Unit("points", HUNDREDTHS, 2).estimate_text
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Brier score, points": [
-                    points(*row) for row in steps[["brier", "brier_low", "brier_high"]].to_numpy()
-                ],
-                "reward a row, in u": [
-                    PLAIN.estimate_text(*row, signed=True)
-                    for row in steps[["reward", "reward_low", "reward_high"]].to_numpy()
-                ],
-                "answered otherwise": steps["changed"].map(percent),
-            },
-            index=steps.index,
-        ),
-        height="content",
-        key="retraining",
-    )
+    brier = steps[["brier", "brier_low", "brier_high"]].to_numpy()
+    reward = steps[["reward", "reward_low", "reward_high"]].to_numpy()
+    columns = {
+        "Brier score, points": [points(*row) for row in brier],
+        "reward a row, in u": [PLAIN.estimate_text(*row, signed=True) for row in reward],
+        "answered otherwise": steps["changed"].map(percent),
+    }
+    table = pd.DataFrame(columns, index=steps.index)
+    st.dataframe(table, height="content", key="retraining")
     st.caption(
         f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "
         "what the best curve would gain, and at least what class and features would gain beyond "

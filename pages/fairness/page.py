@@ -59,28 +59,16 @@ def _group_names(
 
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     rows = count_column("its rows")
-    st.dataframe(
-        in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap"),
-        height="content",
-        column_order=[
-            "furthest_group",
-            "furthest_rows",
-            "gap",
-            "gap_low",
-            "gap_high",
-            "cell_gap",
-            "cell",
-            "cell_rows",
-        ],
-        column_config={
-            "furthest_group": "worst group",
-            "furthest_rows": rows,
-            **with_interval("gap", "its gap, points"),
-            "cell_gap": points_column(WORST_CELL.heading, signed=True),
-            "cell": "the cell",
-            "cell_rows": rows,
-        },
-    )
+    columns = {
+        "furthest_group": "worst group",
+        "furthest_rows": rows,
+        **with_interval("gap", "its gap, points"),
+        "cell_gap": points_column(WORST_CELL.heading, signed=True),
+        "cell": "the cell",
+        "cell_rows": rows,
+    }
+    table = in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap")
+    st.dataframe(table, height="content", column_order=[*columns], column_config=columns)
     st.caption(
         f"Groups of {min_group_size} rows or more. Intervals of gaps hold for all groups at once. "
         f"The worst cell of group and confidence bin is that of cells of {MIN_CELL_ROWS} rows or "
@@ -101,22 +89,15 @@ def _one_group(
     head = st.columns(4, vertical_alignment="bottom")
     listed = list(sizes.index)
     group = head[0].selectbox("Group", listed, index=listed.index(worst), **in_session("group"))
-    before, after = pair_controls(result, head[1], head[2])
-    inside = names == group
-    for column, place, method in zip(
-        st.columns(2), ("before", "after"), (before, after), strict=True
-    ):
+    pair = pair_controls(result, head[1], head[2])
+    inside, places = names == group, ("before", "after")
+    for column, place, method in zip(st.columns(2), places, pair, strict=True):
         found = reports[method].set_index("group").loc[group]
+        table = recalibrated_reliability_of(view, result.datasets[method], inside)
+        rows = f"{group}, {found['rows']:,} evaluation rows"
         with column:
-            show_chart(
-                reliability_figure(
-                    recalibrated_reliability_of(view, result.datasets[method], inside),
-                    rows=f"{group}, {found['rows']:,} evaluation rows",
-                    height=320,
-                    title=method,
-                ),
-                f"group_{place}",
-            )
+            chart = reliability_figure(table, rows=rows, height=320, title=method)
+            show_chart(chart, f"group_{place}")
             st.caption(
                 f"{rows_words(int(found['rows']))}: mean confidence "
                 f"{percent(found['mean_confidence'])}, accuracy {percent(found['accuracy'])}; gap "
@@ -127,11 +108,10 @@ def _one_group(
     on = map_control(view, head[3])
     if view.points(on=on[1]).shape[1] != 2:
         return
-    titles = [f"{group}: {method}" for method in (before, after)]
+    titles = [f"{group}: {method}" for method in pair]
     rows, key = f"{group}, {view.kernel_in_words}", (by, group)
-    pair = before, after
     _, charts = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=360)
-    for column, place, chart in zip(st.columns(2), ("before", "after"), charts, strict=True):
+    for column, place, chart in zip(st.columns(2), places, charts, strict=True):
         with column:
             show_chart(chart, f"place_{place}")
 

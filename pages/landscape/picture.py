@@ -1,29 +1,56 @@
-"""The big picture of the page: the live map, or the error as height, or rows in space."""
+"""The big picture of the page, and what the map asks for by itself: rows, and fields at every γ."""
 
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from lore_core.data.dataset import Dataset
+from lore_core import Dataset, Embedding
+from lore_core.dashboard.worker_pool import lower_priority
+from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
-from lore_core.figures.pictures.landscape import row_colors
+from lore_core.figures.browser.landscape import EveryRow, GammaFields, every_row, pack, packed_rows
+from lore_core.figures.pictures.landscape import outlined_region, row_colors, row_hovers
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
-from lore_core.regions import Field, Verdict
+from lore_core.figures.pictures.picture import shortened
+from lore_core.regions import Field, Verdict, telling_column
+from lore_core.regions.field import rows_outline
 from lore_core.regions.rows import columns_of
 from lore_core.regions.subgroups.find import SubgroupSearch
-from lore_core.view.scene import Scene
+from lore_core.regions.subgroups.overall import Against
+from lore_core.view import View
+from lore_core.view.scene import MAX_ROWS, Scene, preview_rows
+from lore_core.view.where import curve_of, subgroups_of, view_halves
 from pages.landscape import region
-from pages.landscape.map_rows import field_parts, glimpse_of, map_rows, rows_of
 from pages.shared import compute, subgroups
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import GAMMAS, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
-from pages.shared.rows import picked_row
+from pages.shared.requests import offer
+from pages.shared.rows import picked_row, thumbnail_urls
+from pages.shared.scheduler import is_page_running, wait_for_pages
+from pages.shared.tasks import submit
 
+#: Rows whose images or words are sent at once, pixels of an image's side, letters of words.
+_MAX_GLIMPSES, _SIDE_PIXELS, _MAX_LETTERS = 64, 96, 60
+_KEY = "_map_rows"
+#: Pieces that are sent at once.
+_PART_SIZE = 12
+#: Seconds a browser waits for news, until one that asks nothing is gone, between looks at a band.
+_ANSWER_SECONDS, _ABANDONED_SECONDS, _BAND_SECONDS = 2.0, 6.0, 0.5
+#: Rows of which places are looked for at every bandwidth, in some seconds.
+_MAX_SEARCHED_ROWS = 20_000
 KEY = "landscape"
 #: What is known of every row, and what its outcome is called.
 _KNOWN = ["confidence", "correctness", "predicted class", "true class", "effective neighbours"]
@@ -38,6 +65,215 @@ _HINT_IN_SPACE = (
     "Drag turns the map. Shift and drag, or the lasso, reports on all rows inside, however far "
     "behind; a click on a row shows it below."
 )
+#: Kernel sums use every core: one set of fields at a time.
+_TURN = threading.Lock()
+
+
+class FieldParts:
+    """What a slider shows, piece by piece, nearest γ first; ``search`` None: no subgroups."""
+
+    def __init__(
+        self, view: View, bin_index: int | None, on: Embedding, search: SubgroupSearch | None
+    ) -> None:
+        self.address = offer(self)  #: Where a browser asks for parts; their key, too
+        self._view, self._bin, self._on, self._search = view, bin_index, on, search
+        self._pieces: list[GammaFields] = []
+        self._left, self._is_done = self._make(), False
+        self._news = threading.Condition()
+        self._asked, self._near = 0.0, view.gamma
+        self._thread = threading.Thread()
+
+    def begin(self, near: float) -> None:
+        """Go on with what is missing: ``near`` this γ first, before a browser asks."""
+        with self._news:
+            self._asked, self._near = time.monotonic(), near
+            if not self._is_done and not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+
+    def answer(self, asked: Mapping[str, Any]) -> bytes | None:
+        """Return some pieces from one on, or after a moment without news none."""
+        first = asked.get("part")
+        if not isinstance(first, int) or not 0 <= first <= len(self._pieces):
+            return None
+        self.begin(self._near)
+        with self._news:
+            self._news.wait_for(lambda: self._is_done or len(self._pieces) > first, _ANSWER_SECONDS)
+            pieces = self._pieces[first : first + _PART_SIZE]
+            is_all = self._is_done and first + len(pieces) == len(self._pieces)
+        part = GammaFields()
+        for piece in pieces:
+            part.add(piece)
+        return part.packed(self.address, next_part=first + len(pieces), is_all=is_all)
+
+    def _work(self) -> None:
+        lower_priority()
+        for piece in self._left:
+            with self._news:
+                if piece is not None:
+                    self._pieces.append(piece)
+                self._news.notify_all()
+            if time.monotonic() - self._asked > _ABANDONED_SECONDS:
+                return
+        with self._news:
+            self._is_done = True
+            self._news.notify_all()
+
+    def _make(self) -> Iterator[GammaFields | None]:
+        """Make what is missed most, piece by piece; None while one is still waited for."""
+        yield from self._make_fields()
+        curve = None
+        while curve is None:
+            with self._turn() as stop, suppress(Cancelled):
+                curve = curve_of(self._view, stop)
+            yield None if curve is None else GammaFields(curve=curve)
+        if self._search is not None and self._on.n_components == 2:
+            yield from self._make_outlines(self._search.against)
+        # What chance shows, where it is known by now.
+        if (request := compute.chance_request(self._view)) is not None:
+            while not (task := submit(request)).wait(_BAND_SECONDS):
+                yield None
+            if not task.error:
+                yield GammaFields(band=task.result())
+
+    def _make_fields(self) -> Iterator[GammaFields]:
+        with self._turn():
+            rows = preview_rows(self._view, bin_index=self._bin, on=self._on)
+        if rows.rows is not None:
+            yield GammaFields(sampled=rows.rows, n_sampled=MAX_ROWS)
+        for k in self._nearest_first():
+            with self._turn():
+                at = rows.at_gamma(GAMMAS[k])
+            yield GammaFields({k: at.field}, {} if at.lce is None else {k: at.lce})
+
+    def _make_outlines(self, against: Against) -> Iterator[GammaFields]:
+        """Find places at every γ as at the shown one, and outline each set of rows once."""
+        view, keys = self._view, dict[bytes, int | None]()
+        if len(view.evaluation) > _MAX_SEARCHED_ROWS:
+            return
+        points, halves = view.points(on=self._on), None
+        for k in self._nearest_first():
+            with self._turn():
+                halves = halves or view_halves(view, against=against)
+                search = subgroups_of(replace(view, gamma=GAMMAS[k]), halves=halves)
+                found = GammaFields(subgroups={k: []})
+                for number in range(len(search.subgroups)):
+                    name = search.mask(number).tobytes()
+                    if name not in keys:
+                        outline = rows_outline(points, search.mask(number))
+                        is_whole = outline.holds_most(points[search.subgroups[number].rows])
+                        keys[name] = len(keys) if is_whole else None  # its rows lie scattered
+                        if (key := keys[name]) is not None:
+                            found.outlines[key] = outlined_region(str(number + 1), outline)
+                    if (key := keys[name]) is not None:
+                        found.subgroups[k].append((str(number + 1), key))
+            yield found
+
+    def _nearest_first(self) -> Iterator[int]:
+        left = set(range(len(GAMMAS)))
+        while left:
+            k = min(left, key=lambda k: abs(float(np.log(GAMMAS[k] / self._near))))
+            left.remove(k)
+            yield k
+
+    @contextmanager
+    def _turn(self) -> Iterator[Progress | None]:
+        """Compute alone, when no page runs; gives what stops work that may begin again."""
+
+        def make_way(_share: float, _message: str) -> None:
+            if is_page_running():
+                raise Cancelled
+
+        # Among many readers some page always runs: then it is done all the same.
+        stop = make_way if wait_for_pages() else None
+        with _TURN:
+            yield stop
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def field_parts(
+    key: str,  # noqa: ARG001 -- what the cache goes by
+    _view: View,
+    _bin: int | None,
+    _on: Embedding,
+    _search: SubgroupSearch | None,
+) -> FieldParts:
+    """Return what the slider shows; ``key`` names what is looked at, but for γ."""
+    return FieldParts(_view, _bin, _on, _search)
+
+
+class MapRows:
+    """Answers what one reader's map asks about its rows."""
+
+    def __init__(self) -> None:
+        self.address = offer(self)
+        self.scene: Scene | None = None
+        self.key = ""
+        self.fields: FieldParts | None = None  #: Of the slider, as long as they are shown
+
+    def answer(self, asked: Mapping[str, Any]) -> bytes | None:
+        """Answer with all rows, or with what is known of some."""
+        if self.scene is None or asked.get("rows") != self.key:
+            return None
+        dataset = self.scene.view.evaluation
+        match asked:
+            case {"all": True}:
+                return packed_rows(rows_of(self.scene), self.key)
+            case {"row": int(row)} if 0 <= row < len(dataset):
+                return _detail(self.scene, row)
+            case {"glimpses": list(wanted)}:
+                known = [r for r in wanted if isinstance(r, int) and 0 <= r < len(dataset)]
+                found = glimpses(dataset, np.array(known[:_MAX_GLIMPSES], int))
+                return pack({"rows": self.key, "glimpses": found}, {})
+        return None
+
+
+def map_rows(scene: Scene, key: str, fields: FieldParts | None) -> MapRows:
+    """Return what answers for the rows of a scene; ``key`` names them."""
+    answers: MapRows = st.session_state.setdefault(_KEY, MapRows())
+    answers.scene, answers.key, answers.fields = scene, key, fields
+    if fields is not None and st.context.headers:  # else no browser will ask
+        fields.begin(scene.view.gamma)
+    return answers
+
+
+def rows_of(scene: Scene) -> EveryRow:
+    """Return all evaluation rows as a map takes them."""
+    view = scene.view
+    return every_row(view.evaluation, view.target_rows, view.target, scene.errors, scene.points)
+
+
+def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:
+    """Say what of a row can stand on the map; None where nothing can."""
+    if dataset.images is not None:
+        return "image"
+    return None if telling_column(dataset) is None else "words"
+
+
+def glimpses(dataset: Dataset, rows: NDArray[np.int64]) -> list[dict[str, int | str]]:
+    """Return the ``image`` or the ``words`` of some rows, by their number ``row``."""
+    column = telling_column(dataset)
+    if dataset.images is not None:
+        name, shown = "image", thumbnail_urls(dataset.images, rows, side=_SIDE_PIXELS)
+    elif column is not None:
+        name, shown = "words", [shortened(text, _MAX_LETTERS) for text in column.iloc[rows]]
+    else:
+        return []
+    return [{"row": int(row), name: what} for row, what in zip(rows, shown, strict=True)]
+
+
+def _detail(scene: Scene, row: int) -> bytes:
+    (hover,) = row_hovers(scene.table(np.array([row])))
+    images = scene.view.evaluation.images
+    return pack(
+        {
+            "row": row,
+            "gamma": scene.view.gamma,
+            "lines": hover.text.split("\n"),
+            "image": None if images is None else thumbnail_urls(images, np.array([row]))[0],
+        },
+        {},
+    )
 
 
 def colors_of(scene: Scene, by: str) -> RowColors:

@@ -24,7 +24,7 @@ from lore_core.figures import reliability_figure
 from lore_core.figures.pictures.picture import shortened
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
-from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
+from lore_core.metrics.glossary import FISHER, GLOSSARY
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
@@ -52,8 +52,6 @@ _COMPOSITION_ROWS = 9
 _MAX_LETTERS = 40
 #: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
 _INSIDE_BINS = 10
-#: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
-_AT_ONCE = 2**17
 
 
 def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> None:
@@ -128,21 +126,15 @@ def region_panel(
         with left:
             _show_composition(composed, int(among.sum()) - report.n_rows)
         with right:
-            show_chart(
-                reliability_figure(
-                    reliability_table(
-                        target.confidence[inside],
-                        target.outcome[inside],
-                        n_bins=_INSIDE_BINS,
-                        weights=chosen_weights(target.weights, inside),
-                    ),
-                    rows=f"{report.n_rows:,} selected rows",
-                    height=300,
-                    title="Reliability inside",
-                ),
-                "inside",
-                narrow=True,
+            table = reliability_table(
+                target.confidence[inside],
+                target.outcome[inside],
+                n_bins=_INSIDE_BINS,
+                weights=chosen_weights(target.weights, inside),
             )
+            rows = f"{report.n_rows:,} selected rows"
+            chart = reliability_figure(table, rows=rows, height=300, title="Reliability inside")
+            show_chart(chart, "inside", narrow=True)
         listed, corrected = st.tabs(["Rows", "Recalibrate only these"])
         with listed:
             _show_inside(dataset, errors, inside, report.n_rows)
@@ -163,7 +155,7 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
             f"among the {n_outside:,} other rows on the map."
         )
         return
-    shares = ["share_inside", "share_outside"]
+    shares, text = ["share_inside", "share_outside"], st.column_config.TextColumn
     table = in_hundredths(shown[["attribute", "value", *shares]], *shares).assign(
         times=[
             "over 100"
@@ -180,18 +172,10 @@ def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
         height="content",
         column_config={
             "attribute": "column",
-            "value": "value",
             "share_inside": share_column("inside", width=70),
             "share_outside": share_column("outside", width=70),
-            "times": st.column_config.TextColumn(
-                "times", help="How many times as frequent inside, and its 95 % interval."
-            ),
-            "p": st.column_config.TextColumn(
-                "p",
-                width=70,
-                help=f"Fisher's exact test, adjusted (Holm) for the {looked_at:,} values looked "
-                f"at. {GLOSSARY[FISHER]} Holm: {GLOSSARY[HOLM]}",
-            ),
+            "times": text("times", help="As frequent inside as outside, and its 95 % interval."),
+            "p": text("p", width=70, help=f"{FISHER}, adjusted (Holm). {GLOSSARY[FISHER]}"),
             "rows": count_column("rows", width=60),
         },
     )
@@ -226,23 +210,20 @@ def _show_recalibrated(
             "Recalibration works on the top label; choose it as target.", icon=":material/info:"
         )
         return
-    why_not = (
-        "These data have no calibration rows to fit on."
-        if view.calibration is None
-        else why_too_few(fitted_on, inside)
-    )
+    why_not: str | None = "These data have no calibration rows to fit on."
+    if view.calibration is not None:
+        why_not = why_too_few(fitted_on, inside)
     if why_not is not None:
         st.info(plain(why_not), icon=":material/info:")
         return
     found = compute.recalibrated_region(view.dataset, key, fitted_on, inside)
     table = found.table
     columns: dict[str, Any] = {"method": table["method"]}
-    columns["gap, points"] = _with_interval(table, "gap", POINTS, signed=True)
-    columns["change of gap"] = ["", *_with_interval(table, "gap_change", POINTS, signed=True)[1:]]
-    for metric in (item for item in COMPARED if item.name in table):
-        changed = _with_interval(table, f"{metric.name}_change", metric.unit, signed=True)
-        columns[metric.heading] = _with_interval(table, metric.name, metric.unit)
-        columns[f"change of {metric.name}"] = ["", *changed[1:]]
+    metrics = [(item.name, item.unit, item.heading) for item in COMPARED if item.name in table]
+    for name, unit, heading in (("gap", POINTS, "gap, points"), *metrics):
+        changed = _with_interval(table, f"{name}_change", unit, signed=True)
+        columns[heading] = _with_interval(table, name, unit, signed=name == "gap")
+        columns[f"change of {name}"] = ["", *changed[1:]]
     st.dataframe(pd.DataFrame(columns), hide_index=True, height="content")
     st.markdown(plain(found.sentence))
     st.caption(
@@ -296,9 +277,7 @@ def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
 def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
     if isinstance(asked, str):
         return np.asarray(compute.matching_rows(dataset, asked))
-    # As the browser counts them: it has the map in 32 bits.
-    parts = [points[first : first + _AT_ONCE] for first in range(0, len(points), _AT_ONCE)]
-    return np.concatenate([asked.contains(part.astype(np.float32)) for part in parts])
+    return asked.contains(points.astype(np.float32))  # as the browser has them
 
 
 def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:
@@ -348,10 +327,9 @@ def _show_evidence(view: View, row: int) -> None:
         return
     source = (view.calibration if by_calibration else None) or view.evaluation
     table = in_hundredths(found.neighbours, "share", "cumulative", "confidence")
+    number = st.column_config.NumberColumn
     columns: dict[str, Any] = {
-        "row": st.column_config.NumberColumn(
-            "row", help=f"Row number among the {found.source} rows."
-        ),
+        "row": number("row", help=f"Row number among the {found.source} rows."),
         "share": st.column_config.ProgressColumn(
             "weight",
             format="%.1f %%",
@@ -360,7 +338,7 @@ def _show_evidence(view: View, row: int) -> None:
             help="Its share of all weight in this mean.",
         ),
         "cumulative": share_column("together", 0, help="The share of this row and all above it."),
-        "distance": st.column_config.NumberColumn(
+        "distance": number(
             "distance",
             format="%.3g",
             help=f"Mean absolute difference of the coordinates; over γ = {view.gamma:g} the weight "

@@ -18,8 +18,16 @@ from pages.shared import compute
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked, one_of
 from pages.shared.header import plain
-from pages.shared.saved import load_control, name_control, saved
-from pages.shared.subgroups import AUTOMATIC, Chosen, choose_subgroup, marks_of, show_examples_of
+from pages.shared.session import saved
+from pages.shared.subgroups import (
+    AUTOMATIC,
+    Chosen,
+    choose_subgroup,
+    load_control,
+    marks_of,
+    name_control,
+    show_examples_of,
+)
 from pages.shared.tasks import await_result
 
 #: Cards that are listed at once.

@@ -23,8 +23,7 @@ from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
-from pages.shared.saved import saved
-from pages.shared.session import current
+from pages.shared.session import current, saved
 from pages.shared.store import Loaded, store
 from pages.shared.tasks import is_busy, start_job, wait_for
 

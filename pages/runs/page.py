@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from pages.runs.request import RunsAnswer, ask, choose, compare, work
-from pages.runs.results import show
+from pages.runs.request import RunsAnswer, ask, choose, compare, show, work
 from pages.shared.charts import next_step
 from pages.shared.header import question
 from pages.shared.maps import duration

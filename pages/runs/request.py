@@ -1,32 +1,42 @@
-"""Which runs are compared and how, and the answer: computed in the background, kept by its key."""
+"""Which runs are compared and how, computed in the background, and what is shown of the answer."""
+
+from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Dataset, InputError, compare_runs, load_runs, reading
-from lore_core.comparison import RunsComparison
+from lore_core.comparison import RunsComparison, conclude_runs
 from lore_core.dashboard.worker_pool import Request
 from lore_core.data.dataset import EVALUATION
+from lore_core.data.number_text import unbroken
 from lore_core.data.progress import Progress, part_of
 from lore_core.demo import synthetic
 from lore_core.embedding import METHODS, MapName, estimate_seconds
+from lore_core.figures import run_scatter_figure, runs_figure
+from lore_core.metrics import catalogue
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+from lore_core.metrics.metric import Metric
 from lore_core.reading.formats import runs_in
 from lore_core.reading.raw_file import RawFile
 from lore_core.recalibration import offered_recalibrators
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import controls, files
-from pages.shared.controls import in_session
-from pages.shared.header import plain, show_error
+from pages.shared.cells import show_methods
+from pages.shared.charts import csv_button, show_chart
+from pages.shared.controls import in_session, linked, show_tabs
+from pages.shared.header import conclude, plain, show_error
 from pages.shared.methods import labels, preselected
 from pages.shared.store import store
 
@@ -284,3 +294,146 @@ def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
         "theirs is mostly noise. 1 counts every group, as Luo et al. 2022 do.",
     )
     return tuple(by), int(smallest) if by else 1
+
+
+_BEST = "★"
+
+
+def show(answer: RunsAnswer) -> None:
+    """Show a finished comparison: which method is best, every run, then the table."""
+    result = answer.comparison
+    metrics = [metric for metric in catalogue.RUNS_TABLE if metric.name in result.metrics]
+    shown = [metric.name for metric in metrics if catalogue.less_is_better(metric.name)]
+    top, picture = st.container(key="main_answer"), st.container(key="main_picture")
+    left, right = st.columns([1, 2.5], vertical_alignment="bottom")
+    preferred = catalogue.WORST_GROUP_GAP.name
+    metric = left.selectbox(
+        "Best by",
+        shown,
+        index=shown.index(preferred) if preferred in shown else 0,
+        format_func=catalogue.words_of,
+        **linked("runs_metric"),
+    )
+    lines = right.toggle(
+        "Join the dots of each run",
+        **in_session("runs_lines"),
+        help="A method that is better in nearly every run shows as lines that lean one way.",
+    )
+    conclude(top, conclude_runs(result, metric))
+    with picture:
+        rows = f"{answer.source}: {_rows(answer)}"
+        show_chart(runs_figure(result, metric, rows=rows, lines=lines), "runs_strip")
+
+    def how_sure() -> None:
+        st.markdown(unbroken(_how_sure(result)))
+        st.markdown(plain(_what(answer)))
+
+    shows: dict[str, Callable[[], None]] = {"All metrics": lambda: _table(result, metrics)}
+    if catalogue.MAX_GROUPWISE in shown:
+        shows["Worst group"] = lambda: _worst_group(answer, shown)
+    show_tabs("runs_tab", shows | {"How sure is this?": how_sure})
+
+
+def _rows(answer: RunsAnswer) -> str:
+    counts = answer.comparison.rows
+    rows = "" if counts is None else f", {_range(counts['evaluation_rows'])} evaluation rows each"
+    return f"{answer.comparison.n_runs:,} runs{rows}"
+
+
+def _range(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _what(answer: RunsAnswer) -> str:
+    request, counts = answer.request, answer.comparison.rows
+    on = ""
+    if request.feature_map is not None:
+        name = MapName.parse(request.feature_map, "feature_map")
+        called = "all features" if name.method == "identity" else name.title
+        on = (
+            f" Local methods and metrics: γ = {request.gamma:g} on {called} of each run's "
+            "calibration and evaluation rows together."
+        )
+    groups = ""
+    if request.by:
+        least = request.min_group_size
+        size = f"of {least} evaluation rows or more" if least > 1 else "however small"
+        groups = f" Groups by {' × '.join(request.by)}, {size}."
+    rows = ""
+    if counts is not None:
+        rows = (
+            f"Fitted on the {_range(counts['calibration_rows'])} calibration rows of each run, "
+            f"measured on its {_range(counts['evaluation_rows'])} evaluation rows"
+        )
+    return f"{rows}, {request.n_bins} equal-width confidence bins.{on}{groups}"
+
+
+def _table(result: RunsComparison, metrics: list[Metric]) -> None:
+    """Methods × metrics, mean ± sd; tinted against the first method, a star for the best."""
+    mean, sd, paired, best = result.table, result.sd, result.difference(), result.best()
+
+    def column(metric: Metric) -> pd.Series[str]:
+        name = metric.name
+        text = mean[name].map(metric.text) + " ± " + sd[name].map(metric.text)
+        if name in best.index and best.loc[name, "beyond_chance"]:
+            text.loc[str(best.loc[name, "method"])] += f" {_BEST}"
+        return text
+
+    text = pd.DataFrame({metric.name: column(metric) for metric in metrics})
+    show_methods(
+        text, metrics, {name: (paired.low[name], paired.high[name]) for name in best.index}
+    )
+    st.caption(
+        f"Mean ± standard deviation over runs. Green: significantly lower than "
+        f"“{plain(result.methods[0])}”, amber: higher; {_BEST} significantly lower than all others."
+    )
+    with st.container(horizontal=True):
+        csv_button("Every run as CSV", lambda: result.runs, "runs")
+        csv_button("Means and differences as CSV", result.frame, "runs-summary")
+
+
+def _how_sure(result: RunsComparison) -> str:
+    others = len(result.methods) - 1
+    if result.n_runs < 2 or not others:
+        return "One run has no spread, and one method no other: nothing can be tested."
+    return (
+        f"Runs are pairs: “significantly” means that the t interval of the paired difference over "
+        f"{result.n_runs:,} runs leaves out 0, at 95 %, or for the best (which was picked by "
+        f"looking) at 1 − 5 %/{others} against each of the other {others}. It is about other "
+        "trainings of the same kind, not other data, and about errors as observed, with noise."
+    )
+
+
+def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
+    result = answer.comparison
+    left, right = st.columns([1, 1.9], gap="medium")
+    others = [name for name in shown if name != catalogue.MAX_GROUPWISE]
+    correlation = result.correlation().reindex(others).sort_values(ascending=False)
+    with left:
+        preferred = catalogue.MLCE.name
+        metric = st.selectbox(
+            "Against",
+            others,
+            index=others.index(preferred) if preferred in others else 0,
+            format_func=catalogue.words_of,
+            **in_session("runs_against"),
+        )
+        st.dataframe(
+            {
+                "metric": [catalogue.words_of(name) for name in correlation.index],
+                "correlation": correlation.round(2) + 0.0,  # which takes the sign off a zero
+            },
+            hide_index=True,
+            height="content",
+            column_config={
+                "correlation": st.column_config.NumberColumn("Pearson r", format="%.2f")
+            },
+        )
+        st.caption(
+            f"Correlation with the {catalogue.MAX_GROUPWISE} over {len(result.runs):,} pairs of "
+            "run and method (Luo et al. 2022, Table 2): part of it is that some methods are "
+            "better at everything."
+        )
+    with right:
+        show_chart(run_scatter_figure(result, metric, rows=_rows(answer)), "runs_scatter")

@@ -23,7 +23,7 @@ from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.saved import saved
+from pages.shared.session import saved
 from pages.shared.tasks import await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)

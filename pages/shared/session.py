@@ -14,6 +14,8 @@ from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION
 from lore_core.mergeable.partitions.run import WholeData, read_whole_data
+from lore_core.regions import SavedSubgroup
+from lore_core.regions.subgroups.saved import link_text, read_link_text
 from pages.shared.files import State, arguments, states_of
 from pages.shared.store import DEMO, Loaded, store
 
@@ -26,6 +28,10 @@ _EXPORTED = "_exported"
 READ_MAPPING = "_read_mapping"
 #: What a reader picked on the data that are shown; it means nothing on others.
 PICKS = ("_picked_row", "_region", "_subgroup")
+#: The definition of the subgroup that is looked at; those that a reader named or loaded.
+CHOSEN, _SAVED, _SUBGROUPS = "_subgroup", "_saved_subgroups", "subgroups"
+#: Letters that names and definitions of subgroups take in the link at most.
+_MAX_LETTERS = 800
 #: Settings and picks that were changed, as they were before each change.
 HISTORY = "_history"
 
@@ -270,3 +276,21 @@ def export_selection(rows: Mask | None) -> None:
     st.session_state[_EXPORTED] = content
     with suppress(InputError), replaced_at_once(path) as written, written.open("wb") as file:
         np.save(file, selected)
+
+
+def saved() -> dict[str, SavedSubgroup]:
+    """Return what was named or loaded, by ids; at first those in the link."""
+    known: dict[str, SavedSubgroup] | None = st.session_state.get(_SAVED)
+    if known is None:
+        known = {}
+        with suppress(InputError):
+            known = {x.id: x for x in read_link_text(st.query_params.get(_SUBGROUPS, "[]"))}
+        st.session_state[_SAVED] = known
+    return known
+
+
+def keep_subgroups_in_link() -> None:
+    """Write names and definitions into the link, that of the chosen one first."""
+    chosen: SavedSubgroup | None = st.session_state.get(CHOSEN)
+    own = [] if chosen is None or chosen.id in saved() else [chosen]
+    name_in_link(_SUBGROUPS, link_text([*own, *saved().values()], _MAX_LETTERS) or None)

@@ -17,20 +17,28 @@ from lore_core.data.number_text import interval_95, share_words, unbroken, with_
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape, MapDots
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.regions import Field, Outline, SavedSubgroup, Verdict, drawn_rows, telling_rows
+from lore_core.regions import (
+    Field,
+    Outline,
+    SavedSubgroup,
+    Verdict,
+    drawn_rows,
+    load_subgroups,
+    telling_rows,
+)
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
+from lore_core.regions.subgroups.saved import MAX_NAME, MAX_NOTE, rows_digest, saved_subgroup
 from lore_core.regions.subgroups.verdict import generated_name, leaning, name_of_subgroup
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import linked
-from pages.shared.header import plain, sentence
+from pages.shared.header import plain, sentence, show_error
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import plane_of
 from pages.shared.rows import show_examples
-from pages.shared.saved import CHOSEN, definition_of, name_control, saved
-from pages.shared.session import name_in_link
+from pages.shared.session import CHOSEN, name_in_link, saved
 
 #: Compared with what the search behind the headline is compared with.
 AUTOMATIC = "automatic"
@@ -162,6 +170,40 @@ def show_examples_of(view: View, subgroup: Subgroup) -> None:
     confidence, outcome, sign = view.target_rows.confidence, view.target_rows.outcome, subgroup.sign
     rows = telling_rows(confidence, outcome, subgroup.rows, sign, n_rows=_EXAMPLES)
     show_examples(view.evaluation, rows, confidence)
+
+
+def definition_of(dataset: Dataset, item: Subgroup | SavedSubgroup) -> SavedSubgroup:
+    """Return what is saved of a subgroup found among the rows of a dataset."""
+    return item if isinstance(item, SavedSubgroup) else saved_subgroup(item, rows_digest(dataset))
+
+
+def name_control(dataset: Dataset, item: Subgroup | SavedSubgroup) -> None:
+    """Let the reader give a subgroup a name and a note."""
+    keys = {part: f"{part}_{item.id}" for part in ("name", "note")}
+
+    def take() -> None:
+        given = {part: st.session_state[key].strip() for part, key in keys.items()}
+        saved()[item.id] = replace(definition_of(dataset, item), **given)
+
+    made = generated_name(item) if isinstance(item, Subgroup) else item.title
+    with st.popover("Rename", icon=":material/edit:", type="tertiary", width="content"):
+        st.text_input("Name", item.name, MAX_NAME, keys["name"], placeholder=made, on_change=take)
+        st.text_area("Note", item.note, max_chars=MAX_NOTE, key=keys["note"], on_change=take)
+
+
+def load_control() -> None:
+    """Let the reader load a file of subgroups."""
+    with st.popover("Load subgroups", icon=":material/upload:", width="content"):
+        file = st.file_uploader("A file saved here or by `lore subgroups --save`", "json")
+        if file is None or file.file_id == st.session_state.get("_loaded_subgroups"):
+            return
+        try:
+            saved().update((item.id, item) for item in load_subgroups(file.getvalue()))
+        except InputError as error:
+            show_error(error)
+            return
+        st.session_state["_loaded_subgroups"] = file.file_id
+        st.rerun()
 
 
 def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: bool) -> None:

@@ -29,6 +29,7 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
         if rows := st.session_state["ranking"].selection.rows:
             st.session_state["variable"] = ranking["variable"].iloc[rows[0]]
 
+    text = st.column_config.TextColumn
     st.markdown("**Where to look first**")
     shown = ranking[["variable", "p_adjusted", "spread", "worst_value", "worst_gap"]]
     st.dataframe(
@@ -38,21 +39,21 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
         hide_index=True,
         height="content" if len(ranking) <= 11 else 430,
         column_config={
-            "variable": st.column_config.TextColumn("variable", width=140),
+            "variable": text("variable", width=140),
             "spread": points_column(
                 "spread",
                 width=55,
                 help="How far the true gaps of its parts lie apart, in points: their standard "
                 "deviation without noise.",
             ),
-            "p_adjusted": st.column_config.TextColumn(
+            "p_adjusted": text(
                 "p",
                 width=60,
                 help="Test that the gap is the same in all parts, adjusted for the number of "
                 "variables. Below 0.05: a significant difference. "
                 f"{COCHRAN}: {GLOSSARY[COCHRAN]} {HOLM}: {GLOSSARY[HOLM]}",
             ),
-            "worst_value": st.column_config.TextColumn(
+            "worst_value": text(
                 "worst part", width=105, help="The part whose 95 % interval ends furthest from 0."
             ),
             "worst_gap": points_column("gap", signed=True, width=55),

@@ -15,8 +15,14 @@ from pages.shared.controls import gamma_control, in_session, show_tabs
 from pages.shared.files import State
 from pages.shared.header import conclude, plain, question, show_error
 from pages.shared.tasks import await_result
-from pages.watch.looking import N_DRAWS, Look
-from pages.watch.one_batch import LEVEL, list_changes, show_before_and_after, show_change
+from pages.watch.looking import (
+    LEVEL,
+    N_DRAWS,
+    Look,
+    list_changes,
+    show_before_and_after,
+    show_change,
+)
 from pages.watch.source import choose
 
 #: Whether batches were shown: their source is folded away.

@@ -9,7 +9,7 @@ from lore_core.comparison import conclude_batches
 from lore_core.mergeable import Batches, make_plan, partitions_of
 from pages.shared.header import plain
 from pages.watch import looking
-from pages.watch.one_batch import LEVEL
+from pages.watch.looking import LEVEL
 
 
 @pytest.fixture
