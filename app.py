@@ -83,7 +83,10 @@ def show() -> None:
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
         if not session.is_loaded() and page.url_path != "":
-            header.say_nothing_is_loaded()
+            why = "Nothing is loaded: the data asked for could not be read."
+            st.info(why, icon=":material/info:")
+            label, icon = "Data: see why, or load others", ":material/arrow_forward:"
+            st.page_link("pages/data/page.py", label=label, icon=icon)
             if page.url_path not in _OWN_DATA_PAGES:
                 return
         with page_slot(_say_how_many_come_before, is_step=is_step):
@@ -127,9 +130,4 @@ else:
         st.get_option("server.corsAllowedOrigins"),
         arguments().path_prefix,
     )
-    app = App(
-        __file__,
-        routes=ROUTES,
-        middleware=[access, Middleware(Assets, pages=PAGES)],
-        lifespan=_start,
-    )
+    app = App(__file__, routes=ROUTES, middleware=[access, Middleware(Assets)], lifespan=_start)

@@ -127,15 +127,6 @@ def release_pages() -> None:
         pages.madvise(mmap.MADV_DONTNEED)
 
 
-def _region_of(array: NDArray[Any]) -> _Region | None:
-    """Return what of a file an array is a part of; None where it lies in no file."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    pages = base.obj if isinstance(base, memoryview) else None
-    return pages if isinstance(pages, _Region) else None
-
-
 class _ArrayPickler(pickle.Pickler):
     def __init__(self, stream: io.BytesIO, file: ArrayFile | None, shared: Sequence[Any]) -> None:
         super().__init__(stream, protocol=5)
@@ -155,8 +146,12 @@ class _ArrayPickler(pickle.Pickler):
     def _locate(self, array: NDArray[Any]) -> _Location | None:
         """Return where an array lies in a file that the other process can open, if need be new."""
         assert self._file is not None
-        region = _region_of(array) if array.flags.c_contiguous else None
-        if region is None or not (region.file.is_own or region.file is self._file):
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        region = base.obj if isinstance(base, memoryview) else None
+        is_known = array.flags.c_contiguous and isinstance(region, _Region)
+        if not is_known or not (region.file.is_own or region.file is self._file):
             return self._file.append(array)
         start = region.start + array.ctypes.data - region.address
         return _Location(region.file.path, start, array.dtype, array.shape)

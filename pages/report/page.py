@@ -24,37 +24,13 @@ from pages.shared.header import plain, question
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
 from pages.shared.session import current, saved
-from pages.shared.store import Loaded, store
+from pages.shared.store import DEMO, store
 from pages.shared.tasks import is_busy, start_job, wait_for
 
 #: Seconds of a report: its start, times the root of the rows (fewer resamples of more), images.
 _START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
 #: Pixels of the window in which it is read here.
 _WINDOW = 760
-
-
-def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
-    """Gather the settings of this and the other pages: methods chosen there, else preselected."""
-    group = grouping(view.dataset)
-    offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
-    chosen = [name for name in st.session_state.get("methods") or [] if name in offered]
-    return ReportSettings(
-        methods=tuple(chosen or preselected(offered)),
-        group_column=None if group is None else group.column,
-        min_group_size=None if group is None else group.min_group_size,
-        unsure_cost=unsure,
-        wrong_cost=wrong,
-    )
-
-
-def _source(loaded: Loaded) -> Source:
-    """Where the data can be read again; nowhere if they were uploaded or made here."""
-    if loaded.source == "demo":
-        return Source(("demo",)) if loaded.dataset.images is not None else Source()
-    if loaded.source in ("upload", "test"):
-        return Source()
-    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
-    return Source(tuple(loaded.source.split(" + ")), split)
 
 
 def _make(
@@ -136,7 +112,23 @@ images = options[2].toggle(
 if missing is not None:
     st.caption(missing)
     images = True  # asked for all the same: the report says why they are not there
-chosen = _settings(view, unsure, wrong)
+group, loaded = grouping(view.dataset), current()
+offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
+methods = [name for name in st.session_state.get("methods") or [] if name in offered]
+chosen = ReportSettings(
+    methods=tuple(methods or preselected(offered)),
+    group_column=None if group is None else group.column,
+    min_group_size=None if group is None else group.min_group_size,
+    unsure_cost=unsure,
+    wrong_cost=wrong,
+)
+# Where the data can be read again; nowhere if they were uploaded or made here.
+source = Source()
+if loaded.source == DEMO and loaded.dataset.images is not None:
+    source = Source(("demo",))
+elif loaded.source not in (DEMO, "upload", "test"):
+    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
+    source = Source(tuple(loaded.source.split(" + ")), split)
 _contents(view, chosen, images and missing is None)
 named = tuple(saved().values())
 names = tuple((item.id, item.name, item.note) for item in named)
@@ -144,13 +136,7 @@ key, reports = ("report", view.key(), chosen, images, names), store().reports
 content = reports.get(key)
 request = Request(
     _make,
-    {
-        "view": view,
-        "settings": chosen,
-        "images": images,
-        "source": _source(current()),
-        "named": named,
-    },
+    {"view": view, "settings": chosen, "images": images, "source": source, "named": named},
     key,
     "The report",
     _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images,

@@ -286,17 +286,6 @@ def classes(view: View, _errors: metrics.VectorErrors, _chance: VectorChance) ->
     return inference.classes_of(view, _errors, _chance)
 
 
-@_cached(64, False, "target")
-def partner_of(
-    view: View, name: str, ranked: tuple[str, ...], n_parts: int, min_rows: int
-) -> str | None:
-    """Return the strongest other column with enough rows in half of the combinations or more."""
-    for other in ranked:
-        if other != name and on_grid(view, name, other, n_parts, min_rows)["shown"].mean() >= 0.5:
-            return other
-    return None
-
-
 @_cached(16, False)
 def matching_rows(dataset: Dataset, words: str) -> np.ndarray:
     """Mask of the rows of a dataset that fit some words."""

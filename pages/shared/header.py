@@ -50,14 +50,6 @@ def question(title: str, text: str, *, names_data: bool = True) -> DeltaGenerato
     return settings
 
 
-def say_nothing_is_loaded() -> None:
-    """Say in place of numbers that there are none, and lead to where data are loaded."""
-    st.info("Nothing is loaded: the data asked for could not be read.", icon=":material/info:")
-    st.page_link(
-        "pages/data/page.py", label="Data: see why, or load others", icon=":material/arrow_forward:"
-    )
-
-
 _LEVELS = {
     "good": (st.success, "check_circle", "green"),
     "local": (st.warning, "location_searching", "orange"),

@@ -131,12 +131,12 @@ class _Shown:
         if asked.get("mode") in ("light", "dark"):
             return str(replace(self.chart, mode=asked["mode"]).figure.to_json()).encode()
         if isinstance(asked.get("seen"), dict):
-            self.seen, self.of = asked["seen"], _revision(self.chart.figure)
+            self.seen, self.of = asked["seen"], str(self.chart.figure.layout.uirevision)
         return None
 
     def as_seen(self) -> Chart:
         chart = self.chart
-        if not self.seen or self.of != _revision(chart.figure):
+        if not self.seen or self.of != str(chart.figure.layout.uirevision):
             return chart
         return replace(chart, lay_out=lambda figure: _turned(figure, self.seen))
 
@@ -167,10 +167,6 @@ def live_chart(
     # (Its height is said before Plotly is there, so that nothing moves when it comes.)
     _CHART(key=key, data=content, height=chart.figure.layout.height, on_picked_change=picked)
     return shown.as_seen
-
-
-def _revision(figure: go.Figure) -> str:
-    return str(figure.layout.uirevision)
 
 
 def _turned(figure: go.Figure, seen: Mapping[str, Any]) -> go.Figure:

@@ -95,12 +95,10 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
     """Return a map if it is ready or made on the spot or, below a minute, unasked; else None."""
     if not MAPS[title].learned:
         return instant_map(dataset, title)
-    found = store().maps.get((dataset.digest, title))
-    if found is not None:
-        return found
-    if is_busy():
-        return None
     key = (dataset.digest, title)
+    found = store().maps.get(key)
+    if found is not None or is_busy():
+        return found
     tried = st.session_state.setdefault("_maps_tried", set())
     if join_job(embed, key):
         st.rerun()  # so that its progress is on screen from the start

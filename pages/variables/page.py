@@ -101,15 +101,15 @@ name = left.selectbox(
     help="The first is the one with the strongest evidence.",
 )
 others = [other for other in names if other != name]
-partner = compute.partner_of(view, name, tuple(ranked), min(parts, _GRID_PARTS), _MIN_CELL)
+partner = next((other for other in ranked if other != name), None)
 second = right.selectbox(
     "Together with",
     [_NONE, *others],
     index=0 if partner is None else 1 + others.index(partner),
     # Another variable has another partner.
     **linked("second"),
-    help="A second variable: the gap on every combination of the two. Suggested is the strongest "
-    "one with enough rows in most combinations.",
+    help="A second variable: the gap on every combination of the two. Suggested is the one with "
+    "the strongest evidence.",
 )
 
 found = compute.along(view, name, parts)

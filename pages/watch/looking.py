@@ -1,4 +1,4 @@
-"""Batches looked at one after the other, kept for all readers, and what is shown of one."""
+"""Batches: where they come from, what is found of them, kept for all readers, and one of them."""
 
 import dataclasses
 from collections.abc import Collection, Hashable, Iterator
@@ -7,12 +7,14 @@ from functools import cached_property, partial
 from hashlib import sha256
 from itertools import takewhile
 from math import nan
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import InputError
+from lore_core import InputError, demo, reading
 from lore_core.comparison import RowBatches, SliceChange
 from lore_core.dashboard.worker_pool import Request
 from lore_core.data.arrays import Mask
@@ -36,12 +38,80 @@ from lore_core.mergeable import (
 )
 from lore_core.mergeable.partitions.batches import place_words
 from lore_core.mergeable.partitions.run import PLAN
+from lore_core.reading.formats import SUFFIXES
 from lore_core.regions import Field, Outline, SumsLandscape
-from pages.shared import files
+from pages.shared import controls, files
 from pages.shared.charts import chart_line, show_chart
-from pages.shared.header import plain
+from pages.shared.header import plain, show_error
 from pages.shared.live import live_landscape
 from pages.shared.store import store
+
+_SOURCE = "_watch_source"
+_TEXT = (
+    "**A model that was right last month may not be now:** give the rows of each day or week "
+    "as a file, or open **Sample** to see what comes out. Where rows are too many or must not "
+    "stay, this command saves *sums* of every batch in a directory, here *kept*."
+)
+_EXAMPLE = """lore watch kept 'days/day-*.parquet'
+lore watch kept days/day-11.parquet    # one more, the day after"""
+
+
+def choose(*, explain: bool) -> tuple[SummedBatches, files.State] | None:
+    """Draw the sources; return the batches and their files; ``explain``: say what is wanted."""
+    kind = controls.source_control("Batches from", "watch_from")
+    if kind == controls.SAMPLE:
+        st.caption("Ten days of made-up forecasts; from the seventh on one kind of rows is worse.")
+        return _sample(), ()
+    try:
+        if kind == controls.DIRECTORY:
+            text = files.directory_field(
+                "Directory on this machine",
+                "watch_path",
+                "~/models/days",
+                "Of files of rows, one a batch; or of sums, as lore watch makes it.",
+            )
+            if text:
+                return _opened(files.named_path(text))
+        else:
+            uploads = controls.upload_control(
+                "Files of rows, one a batch, in the order of their names",
+                "watch_upload",
+                help="As on the Data page; every column they share is searched for what changed.",
+            )
+            if uploads:
+                return _read(uploads, [item.file_id for item in uploads]), ()
+    except InputError as error:
+        show_error(error)
+        return None
+    if explain:
+        controls.explain_source(_TEXT, _EXAMPLE)
+    return None
+
+
+@st.cache_resource(show_spinner="Drawing the sample …")
+def _sample() -> RowBatches:
+    rows = demo.batches()
+    assert rows.metadata is not None  # which name the day
+    return RowBatches.of(rows, rows.metadata["day"].tolist())
+
+
+def _opened(place: Path) -> tuple[SummedBatches, files.State]:
+    state = files.directory_state(place, "Give the directory that holds it.")
+    files.check_inside(place.iterdir())
+    paths = [Path(name) for name, *_ in state]
+    rows = [path for path in paths if path.suffix.lower() in SUFFIXES and path.name[0] != "."]
+    if rows and not (place / PLAN).exists():
+        return _read(rows, state), ()
+    return files.once_a_state(_SOURCE, state, lambda: Batches.opened(place)), state
+
+
+def _read(sources: list[Any], state: object) -> SummedBatches:
+    def read() -> RowBatches:
+        with st.spinner("Reading and checking …"):
+            return RowBatches.of(*reading.read_batches(sources, isolate=True))
+
+    return files.once_a_state(_SOURCE, state, read)
+
 
 #: Simulations behind each p, and regions or slices of a batch that are kept.
 N_DRAWS, N_PLACES = 999, 5

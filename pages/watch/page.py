@@ -15,15 +15,8 @@ from pages.shared.controls import gamma_control, in_session, show_tabs
 from pages.shared.files import State
 from pages.shared.header import conclude, plain, question, show_error
 from pages.shared.tasks import await_result
-from pages.watch.looking import (
-    LEVEL,
-    N_DRAWS,
-    Look,
-    list_changes,
-    show_before_and_after,
-    show_change,
-)
-from pages.watch.source import choose
+from pages.watch import looking
+from pages.watch.looking import LEVEL, Look, choose
 
 #: Whether batches were shown: their source is folded away.
 _SHOWN = "_watch_shown"
@@ -61,7 +54,7 @@ def show(batches: SummedBatches, state: State) -> None:
             show_chart(chart, "watch_movement", narrow=True)
         if of is not None:
             with columns[0]:
-                show_change(look, of)
+                looking.show_change(look, of)
 
     def of_a_batch(show_it: Callable[[Look, Watched], None]) -> None:
         if of is None:
@@ -76,8 +69,8 @@ def show(batches: SummedBatches, state: State) -> None:
     show_tabs(
         "watch_tab",
         {
-            "What changed": lambda: of_a_batch(list_changes),
-            "Before and after": lambda: of_a_batch(show_before_and_after),
+            "What changed": lambda: of_a_batch(looking.list_changes),
+            "Before and after": lambda: of_a_batch(looking.show_before_and_after),
             "All batches": all_batches,
             "How sure is this?": lambda: _how_sure(look, watched),
         },
@@ -89,9 +82,10 @@ def _how_sure(look: Look, watched: list[Watched]) -> None:
     st.markdown(plain(f"{n_rows} in {batches_words(len(watched))} on {look.batches.plan.note}."))
     st.markdown(
         unbroken(
-            f"p: the share of {N_DRAWS} simulations, in which errors are everywhere what they were "
-            "in all earlier batches together, that show as large a change; of rows in memory "
-            "slices by columns and words are tested as well, and p is twice the lower (Bonferroni)."
+            f"p: the share of {looking.N_DRAWS} simulations, in which errors are everywhere what "
+            "they were in all earlier batches together, that show as large a change; of rows in "
+            "memory slices by columns and words are tested as well, and p is twice the lower "
+            "(Bonferroni)."
             f" At p ≤ {percent(LEVEL, 0)} (*) at most about one batch in a hundred of a model that "
             "does not change is marked."
         )

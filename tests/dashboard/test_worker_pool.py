@@ -182,7 +182,7 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch
     monkeypatch.setattr(WorkerPool, "warm", lambda self: None)
     line = WorkerPool(1)
     left, long, short = (
-        Task(Request(fit_methods, {}, expected=seconds)) for seconds in (0.1, 9.0, 1.0)
+        Task(Request(fit_methods, {}, seconds=seconds)) for seconds in (0.1, 9.0, 1.0)
     )
     long.n_waiting = short.n_waiting = 1
     another = Task(Request(embed, {}, lane="long"))

@@ -3,7 +3,6 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -12,17 +11,15 @@ from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 from streamlit.web.server.starlette import starlette_server
 
-from pages.shared.requests import FIRST, Assets, first_scripts
+from pages.shared.requests import Assets
 from pages.shared.serve import answering_at_once
-
-PAGE = (Path(get_static_dir()) / "index.html").read_text(encoding="utf-8")
 
 
 async def below(request):
     return PlainTextResponse("from below")
 
 
-MIDDLEWARE = [Middleware(Assets, pages=["landscape"]), Middleware(GZipMiddleware)]
+MIDDLEWARE = [Middleware(Assets), Middleware(GZipMiddleware)]
 APP = Starlette(routes=[Route("/{path:path}", below)], middleware=MIDDLEWARE)
 
 
@@ -45,23 +42,8 @@ def get(path):
     return headers, b"".join(part["body"] for part in bodies)
 
 
-@pytest.mark.parametrize("page", ["/", "/landscape"])
-def test_a_page_names_the_scripts_of_its_controls(page):
-    headers, body = get(page)
-    before, _, after = PAGE.partition("</head>")
-    assert body.decode().startswith(before)
-    assert body.decode().endswith(f"</head>{after}")
-    assert int(headers["content-length"]) == len(body)
-    assert headers["cache-control"] == "no-cache"
-    stems = {name.split(".")[0] for name in first_scripts()}
-    assert set(FIRST) <= stems, "this version of Streamlit names its scripts otherwise"
-    assert not any(stem.startswith("Plotly") for stem in stems)
-    for name in first_scripts():
-        assert body.decode().count(f'"./static/js/{name}"') == 1
-
-
 def test_they_are_what_lies_on_the_disk_and_nothing_else_is_answered():
-    scripts = first_scripts()
+    scripts = [path.name for path in (Path(get_static_dir()) / "static" / "js").glob("*.js")][:9]
     for name in scripts:
         headers, body = get(f"/static/js/{name}")
         assert body == (Path(get_static_dir()) / "static" / "js" / name).read_bytes()

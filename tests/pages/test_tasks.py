@@ -1,11 +1,9 @@
-import dataclasses
 import threading
 import time
 
 import pytest
 
 from lore_core import InputError
-from lore_core.dashboard import worker_pool
 from lore_core.dashboard.worker_pool import Request, Task, WorkerPool
 from lore_core.data.progress import Cancelled
 from pages.shared import tasks
@@ -74,7 +72,7 @@ def test_cancelling_stops_at_the_next_step_and_lets_the_next_begin():
         tasks.POOL.cancel(stopped)
     for one in (task, *others):
         ended(one)
-    assert (found, task.error) == ([0, 2], None)
+    assert (found, task.error) == ([0, 2], "It was cancelled.")
 
 
 def test_the_time_is_never_more_than_expected():
@@ -82,17 +80,6 @@ def test_the_time_is_never_more_than_expected():
     assert time_so_far(48.0, 0.1, 8.0) == "48 s, longer than expected"
     assert time_so_far(48.0, 0.5, 8.0) == "48 s of about 96 s"
     assert time_so_far(48.0, 1.2, 8.0) == "48 s of about 48 s"
-
-
-def test_an_estimate_learns_from_what_the_same_work_took(monkeypatch):
-    monkeypatch.setattr(worker_pool, "_TELLING_SECONDS", 0.0)
-    title = "work of a moment"
-    for expected in (2.0, 5.0):  # once learned it stays
-        work = Request(lambda progress: threading.Event().wait(0.1), {}, title=title)
-        Task(dataclasses.replace(work, expected=expected)).run()
-        assert dataclasses.replace(work, expected=9.0).seconds == pytest.approx(
-            0.1 * 9.0 / expected, rel=0.5
-        )
 
 
 def test_what_it_says_is_text(monkeypatch):
@@ -128,21 +115,15 @@ def test_cancelling_leaves_it_to_others_who_wait(monkeypatch):
     assert not tasks.join_job(function, "a key")
 
 
-@pytest.mark.parametrize(
-    ("page", "shown", "is_told"),
-    [(None, "", True), (None, "runs", True), ("runs", "runs", False), ("runs", "", True)],
-)
-def test_how_a_job_ended_is_told_but_on_a_page_that_tells_it_itself(
-    monkeypatch, page, shown, is_told
-):
-    """(The first page's name is empty.)"""
+def test_how_a_job_ended_is_told_once(monkeypatch):
     messages = []
-    job = ended(begun(work_that(Cancelled()), page=page))
+    job = ended(begun(work_that(Cancelled())))
     job.cancelled = True
     monkeypatch.setattr(tasks.st, "session_state", {"_job": job})
     monkeypatch.setattr(tasks.st, "info", lambda text, icon: messages.append(text))
-    tasks.job_panel(shown)
-    assert messages == ["a sum was cancelled; nothing else changed."] * is_told
+    for _ in range(2):
+        tasks.job_panel()
+    assert messages == ["a sum was cancelled; nothing else changed."]
     assert tasks.current_job() is None
 
 
