@@ -145,14 +145,13 @@ class _ArrayPickler(pickle.Pickler):
 
     def _locate(self, array: NDArray[Any]) -> _Location | None:
         """Return where an array lies in a file that the other process can open, if need be new."""
-        assert self._file is not None
+        assert (file := self._file) is not None
         base: Any = array
         while isinstance(base, np.ndarray):
             base = base.base
-        region = base.obj if isinstance(base, memoryview) else None
-        is_known = array.flags.c_contiguous and isinstance(region, _Region)
-        if not is_known or not (region.file.is_own or region.file is self._file):
-            return self._file.append(array)
+        region = base.obj if isinstance(base, memoryview) and array.flags.c_contiguous else None
+        if not isinstance(region, _Region) or not (region.file.is_own or region.file is file):
+            return file.append(array)
         start = region.start + array.ctypes.data - region.address
         return _Location(region.file.path, start, array.dtype, array.shape)
 

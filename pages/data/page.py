@@ -103,7 +103,8 @@ with st.container(key="main_answer"):
         _headline(current())
 if is_loaded():
     figure, load = st.columns([1.2, 1], gap="large")
-    rows, counts = current().dataset, {}
+    rows = current().dataset
+    counts: dict[str, dict[str, int]] = {}
     for split in (EVALUATION, CALIBRATION):
         number = np.bincount(rows.labels[rows.in_split(split)], minlength=rows.n_classes)
         counts[split] = dict(zip(rows.class_names, number.tolist(), strict=True))

@@ -110,10 +110,10 @@ def _one_group(
         return
     titles = [f"{group}: {method}" for method in pair]
     rows, key = f"{group}, {view.kernel_in_words}", (by, group)
-    _, charts = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=360)
-    for column, place, chart in zip(st.columns(2), places, charts, strict=True):
+    _, pictures = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=360)
+    for column, place, picture in zip(st.columns(2), places, pictures, strict=True):
         with column:
-            show_chart(chart, f"place_{place}")
+            show_chart(picture, f"place_{place}")
 
 
 settings = question(

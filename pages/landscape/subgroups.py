@@ -14,20 +14,11 @@ from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import subgroups_json
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of, generated_name
 from lore_core.view import View, where
-from pages.shared import compute
+from pages.shared import compute, subgroups as shared
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked, one_of
 from pages.shared.header import plain
 from pages.shared.session import saved
-from pages.shared.subgroups import (
-    AUTOMATIC,
-    Chosen,
-    choose_subgroup,
-    load_control,
-    marks_of,
-    name_control,
-    show_examples_of,
-)
 from pages.shared.tasks import await_result
 
 #: Cards that are listed at once.
@@ -41,7 +32,7 @@ _AGAINST: dict[str, Against] = {
 
 def search_subgroups(view: View) -> SubgroupSearch:
     """Find the subgroups that are worse than what the reader compares them with."""
-    wanted = st.session_state.get("against", AUTOMATIC)
+    wanted = st.session_state.get("against", shared.AUTOMATIC)
     # Without the argument it is the very search behind the headline.
     how = {"against": _AGAINST[wanted]} if wanted in _AGAINST else {}
     search: SubgroupSearch = compute.subgroups(view, **how)
@@ -53,7 +44,7 @@ def against_control() -> None:
     with st.popover("How subgroups are found", icon=":material/tune:"):
         one_of(
             "Worse than",
-            [AUTOMATIC, *_AGAINST],
+            [shared.AUTOMATIC, *_AGAINST],
             **linked("against"),
             help="nothing wrong: every miscalibrated subgroup. the average: subgroups further off "
             "than all rows together. rows of the same confidence: what is left after the best "
@@ -72,7 +63,7 @@ def list_subgroups(
     on_map: Embedding,
     search: SubgroupSearch,
     key: tuple[Hashable, ...],
-    chosen: Chosen | None,
+    chosen: shared.Chosen | None,
 ) -> None:
     """Say in words where the confidence is wrong, the most important subgroup first."""
     if not search.subgroups:
@@ -111,13 +102,13 @@ def list_subgroups(
                 help="Definitions, names and notes: for “Load subgroups”, for other data too, "
                 "`lore subgroups --file` and `lore_core.regions.load_subgroups`.",
             )
-        load_control()
+        shared.load_control()
 
 
 def _frame(
     view: View,
     item: Subgroup | SavedSubgroup,
-    chosen: Chosen | None,
+    chosen: shared.Chosen | None,
     lines: Sequence[str],
     *,
     can_be_seen: bool = True,
@@ -127,20 +118,20 @@ def _frame(
         note = [f"*{plain(item.note)}*"] if item.note else []
         st.markdown("  \n".join([*lines, *note]))
         if isinstance(item, Subgroup):
-            show_examples_of(view, item)
+            shared.show_examples_of(view, item)
         with st.container(horizontal=True, gap="small"):
             st.button(
                 "Inspect",
                 icon=":material/search:",
                 key=f"inspect_{item.id}",
                 disabled=not can_be_seen or (chosen is not None and chosen.saved.id == item.id),
-                on_click=choose_subgroup,
+                on_click=shared.choose_subgroup,
                 args=(view.evaluation, item),
             )
-            name_control(view.evaluation, item)
+            shared.name_control(view.evaluation, item)
 
 
-def chosen_note(chosen: Chosen, search: SubgroupSearch) -> str:
+def chosen_note(chosen: shared.Chosen, search: SubgroupSearch) -> str:
     """Say what the gap of the chosen subgroup is worth."""
     if chosen.number is None:
         return "This search did not find it: these rows are those that its definition names."
@@ -157,7 +148,7 @@ def _show(
     number: int,
     key: tuple[Hashable, ...],
     *,
-    chosen: Chosen | None,
+    chosen: shared.Chosen | None,
     is_scattered: bool,
 ) -> None:
     dataset, subgroup = view.evaluation, search.subgroups[number]
@@ -173,6 +164,6 @@ def _show(
         sentences.append(f"A worse part of subgroup {subgroup.within + 1}.")
     if is_scattered:
         sentences.append("Its rows lie scattered on this map, so it has no outline.")
-    badge = f":{marks_of(search.subgroups)[number]}-badge[**{number + 1}**]"
+    badge = f":{shared.marks_of(search.subgroups)[number]}-badge[**{number + 1}**]"
     lines = [f"{badge} **{plain(describe_subgroup(subgroup))}**", plain(" ".join(sentences))]
     _frame(view, subgroup, chosen, lines)

@@ -5,6 +5,7 @@ import math
 import zipfile
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -54,7 +55,7 @@ def _make(
         simulated = wait_for(intervals, part_of(progress, 0.3, 1.0))
         return result if simulated is None else result.with_simulated(simulated)
 
-    how = {"images": images, "source": source, "saved": named}
+    how: dict[str, Any] = {"images": images, "source": source, "saved": named}
     return zipped(report_files(view, settings, progress=progress, comparing=compared, **how))
 
 

@@ -67,10 +67,13 @@ def work(
     title, seconds, parts = _WORK[function]
     n_rows = len(view.dataset) if n_rows is None else n_rows
     named = [value for value in arguments.values() if not isinstance(value, np.ndarray)]
-    names = [tuple if isinstance(value, dict) else _NAMES.get(type(value)) for value in named]
-    own = [value if name is None else name(value) for value, name in zip(named, names, strict=True)]
-    key = (view.key(*parts), of, *own)
+    key = (view.key(*parts), of, *map(_name_of, named))
     return Request(function, {"view": view, **arguments}, key, title, seconds * n_rows, of)
+
+
+def _name_of(value: Any) -> Hashable:
+    name = tuple if isinstance(value, dict) else _NAMES.get(type(value))
+    return value if name is None else name(value)
 
 
 def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
@@ -84,9 +87,11 @@ def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], 
             finally:
                 release_pages()  # of what was looked at only for this
 
-        names = {View: lambda view: view.key(*parts), **_NAMES}
-        cache = st.cache_resource(max_entries=entries, show_spinner=spinner, hash_funcs=names)
-        return cache(computed)
+        return st.cache_resource(
+            max_entries=entries,
+            show_spinner=spinner,
+            hash_funcs={View: lambda view: view.key(*parts), **_NAMES},
+        )(computed)
 
     return keep
 

@@ -10,22 +10,14 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Dataset, Embedding, InputError
+from lore_core import Dataset, Embedding, InputError, regions
 from lore_core.data.arrays import Mask
 from lore_core.data.errors import short
 from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape, MapDots
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.regions import (
-    Field,
-    Outline,
-    SavedSubgroup,
-    Verdict,
-    drawn_rows,
-    load_subgroups,
-    telling_rows,
-)
+from lore_core.regions import Field, Outline, SavedSubgroup, Verdict
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.saved import MAX_NAME, MAX_NOTE, rows_digest, saved_subgroup
 from lore_core.regions.subgroups.verdict import generated_name, leaning, name_of_subgroup
@@ -168,7 +160,7 @@ def gap_line(subgroup: Subgroup, n_rows: int) -> str:
 def show_examples_of(view: View, subgroup: Subgroup) -> None:
     """Show the rows that show a subgroup's error best."""
     confidence, outcome, sign = view.target_rows.confidence, view.target_rows.outcome, subgroup.sign
-    rows = telling_rows(confidence, outcome, subgroup.rows, sign, n_rows=_EXAMPLES)
+    rows = regions.telling_rows(confidence, outcome, subgroup.rows, sign, n_rows=_EXAMPLES)
     show_examples(view.evaluation, rows, confidence)
 
 
@@ -198,7 +190,7 @@ def load_control() -> None:
         if file is None or file.file_id == st.session_state.get("_loaded_subgroups"):
             return
         try:
-            saved().update((item.id, item) for item in load_subgroups(file.getvalue()))
+            saved().update((item.id, item) for item in regions.load_subgroups(file.getvalue()))
         except InputError as error:
             show_error(error)
             return
@@ -249,7 +241,7 @@ def live_scene(
     if search is not None:
         inside, found = search.inside(), search.subgroups
         titles = {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(found)}
-        colors = dict(zip(titles, map(_MARKS.get, marks_of(found)), strict=True))
+        colors = {name: _MARKS[mark] for name, mark in zip(titles, marks_of(found), strict=True)}
         if scene.only is None and field is not None:
             key = (*search_key(scene.view, search), "all")
             vivid = compute.region_outline(dataset, scene.on, key, inside)
@@ -296,7 +288,7 @@ def headline_dots(
     if any(name == known for known, _ in outlined):
         return ()
     inside = np.isin(np.arange(len(scene.points)), top.rows)
-    rows = drawn_rows(inside, top.rows[:0], _MAX_DOTS)
+    rows = regions.drawn_rows(inside, top.rows[:0], _MAX_DOTS)
     return (MapDots(_MARKS[mark], scene.points[rows]),)
 
 

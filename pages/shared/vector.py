@@ -48,6 +48,7 @@ def show_vector_overview(view: View) -> None:
         st.caption(unbroken(_REST))
         await_result(request, waiting)
         st.rerun()
+        return
     table = compute.classes(view, errors, chance)
     conclude(top, Conclusion(chance.sentence, chance.is_significant))
     st.subheader("Which class is worst?", anchor=False)

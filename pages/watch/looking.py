@@ -231,7 +231,8 @@ def look_at(look: Look, progress: Progress) -> None:
         if of.up_to not in found.changes:
             if n_before < at:
                 before = batches.joined(names[:at], part_of(step, 0.0, 0.1))
-            change, slices = None, ()
+            change: Change | None = None
+            slices: tuple[SliceChange, ...] = ()
             if before is not None:
                 change = change_between(before, sums, n_draws=N_DRAWS)
                 # (Of thousands of regions only those that are listed are kept.)
