@@ -145,7 +145,8 @@ class _ArrayPickler(pickle.Pickler):
 
     def _locate(self, array: NDArray[Any]) -> _Location | None:
         """Return where an array lies in a file that the other process can open, if need be new."""
-        assert (file := self._file) is not None
+        file = self._file
+        assert file is not None
         base: Any = array
         while isinstance(base, np.ndarray):
             base = base.base
