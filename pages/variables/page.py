@@ -88,7 +88,7 @@ with settings.popover("Settings", icon=":material/tune:", type="tertiary", width
     )
 say_vector_is_elsewhere()
 view = View(dataset, target)
-ranking = compute.ranking(view, parts)
+ranking, cut = compute.ranking(view, parts), min(parts, _GRID_PARTS)
 ranked = list(ranking["variable"])
 known = [PREDICTED, TRUE, *(column for column, _, _ in columns(dataset.evaluation))]
 names = [*ranked, *(column for column in known if column not in ranked)]
@@ -101,7 +101,14 @@ name = left.selectbox(
     help="The first is the one with the strongest evidence.",
 )
 others = [other for other in names if other != name]
-partner = next((other for other in ranked if other != name), None)
+
+
+def _has_rows(other: str) -> bool:
+    """Whether half of the combinations with another column, or more, have enough rows."""
+    return bool(compute.on_grid(view, name, other, cut, _MIN_CELL)["shown"].mean() >= 0.5)
+
+
+partner = next((other for other in ranked if other != name and _has_rows(other)), None)
 second = right.selectbox(
     "Together with",
     [_NONE, *others],
@@ -109,7 +116,7 @@ second = right.selectbox(
     # Another variable has another partner.
     **linked("second"),
     help="A second variable: the gap on every combination of the two. Suggested is the one with "
-    "the strongest evidence.",
+    "the strongest evidence and enough rows.",
 )
 
 found = compute.along(view, name, parts)
@@ -138,7 +145,7 @@ with side:
     else:
         _show_ranking(ranking)
 if second != _NONE:
-    grid = compute.on_grid(view, name, second, min(parts, _GRID_PARTS), _MIN_CELL)
+    grid = compute.on_grid(view, name, second, cut, _MIN_CELL)
     show_chart(
         variable_grid_figure(
             grid,

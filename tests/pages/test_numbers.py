@@ -234,7 +234,7 @@ def test_before_and_after_have_one_colour_scale(open_page, dataset):
 def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeypatch):
     _, line = open_page("bandwidth", dataset).figure("curve")["data"]
     # What takes long is not there yet, and the reader leaves meanwhile.
-    monkeypatch.setattr(tasks, "is_ready", lambda request, seconds: False)
+    monkeypatch.setattr(tasks, "is_ready", lambda request, *seconds: False)
     monkeypatch.setattr(compute, "await_result", lambda request, subgroup: st.stop())
     waiting = open_page("bandwidth", dataset)
     assert "Simulating what a calibrated model would show" in waiting.text
