@@ -1,8 +1,4 @@
-"""What the browser asks for by itself: files, and answers while a page rests.
-
-Streamlit's own files, 120 a page, are answered from memory: from the disk each waits for the
-interpreter.
-"""
+"""What the browser asks for by itself: files, and answers while a page rests."""
 
 import os
 import secrets
@@ -73,10 +69,7 @@ ROUTES = [Route("/lore/ask/{name}", _ask, methods=["POST"]), Route("/lore/{name}
 
 
 class Assets:
-    """Answer for Streamlit's own files, which are named by their content, from memory.
-
-    Inside of its own middleware each would be packed anew for each reader.
-    """
+    """Answer for Streamlit's own files, 120 a page, from memory, and pack none of them anew."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
