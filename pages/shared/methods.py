@@ -126,7 +126,9 @@ def compared(view: View, measured_on: Embedding | None, container: DeltaGenerato
         st.stop()
     if measured_on is None and view.is_local:
         measured_on = view.embedding
-    return await_result(compute.fits(view, tuple(methods), grouping(view.dataset), measured_on))
+    # (In a place of its own: controls that move when it goes would forget that links name them.)
+    request = compute.fits(view, tuple(methods), grouping(view.dataset), measured_on)
+    return await_result(request, st.empty())
 
 
 def drawn_first(result: Comparison) -> list[str]:

@@ -63,5 +63,6 @@ def test_a_handle_parts_two_methods_for_mouse_and_keys_or_they_stand_side_by_sid
     for name in names:
         expect(hover).to_contain_text(f"{name}: local error")
     app.page.get_by_test_id("stMain").get_by_role("radio", name="two").click()
+    app.until_query("maps", None)
     app.drawn("landscape_before")
     app.drawn("landscape_after")
