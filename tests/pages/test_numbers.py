@@ -10,7 +10,7 @@ from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
 from lore_core.view import View
 from lore_core.view.methods import summary_of
-from pages.shared import compute, tasks
+from pages.shared import tasks
 
 METHODS = ("No recalibration", "Temperature scaling", "LoRe")
 
@@ -213,7 +213,7 @@ def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeyp
     _, line = open_page("bandwidth", dataset).figure("curve")["data"]
     # What takes long is not there yet, and the reader leaves meanwhile.
     monkeypatch.setattr(tasks, "is_ready", lambda request, *seconds: False)
-    monkeypatch.setattr(compute, "await_result", lambda request, subgroup: st.stop())
+    monkeypatch.setattr(tasks, "await_result", lambda request, into: st.stop())
     waiting = open_page("bandwidth", dataset)
     assert "Simulating what a calibrated model would show" in waiting.text
     (alone,) = waiting.figure("curve")["data"]
