@@ -67,12 +67,8 @@ from .recalibration.base import (
 )
 from .recalibration.classifier import LoReClassifier as LoReClassifier
 from .recalibration.group_wise import GroupWise as GroupWise
-from .recalibration.logistic_curves import (
-    BetaCalibration as BetaCalibration,
-    PlattScaling as PlattScaling,
-)
+from .recalibration.logistic import BetaCalibration as BetaCalibration, PlattScaling as PlattScaling
 from .recalibration.lore import LoRe as LoRe
-from .recalibration.mcgrad_boosting import MCGrad as MCGrad
 from .recalibration.registry import standard_recalibrators as standard_recalibrators
 from .recalibration.smooth_lore import SmoothLoRe as SmoothLoRe
 from .recalibration.step_functions import (

@@ -30,7 +30,7 @@ def fitted() -> tuple[dict[str, bytes], lore.Dataset]:
         vectors, labels, rng.normal(size=(160, 3)), groups={"site": rng.choice(["a", "b"], 160)}
     )
     maps = lore.embed(rows.features, "pca", 2)
-    made = [item.fit(rows, maps) for item in registry.own_recalibrators()]
+    made = [item.fit(rows, maps) for item in registry.offered_recalibrators()]
     made.append(lore.GroupWise(lore.HistogramBinning(5), "site").fit(rows, maps))
     files = {item.label: item.to_bytes() for item in made}
     files["LoRe without rows"] = lore.LoRe(0.2, 3).fit(rows, maps).to_bytes(rows=False)

@@ -48,11 +48,6 @@ method_option = click.option(
     help=f"Leave smaller groups out (default: {MIN_GROUP_SIZE}; 1 for a directory of runs).",
 )
 @click.option(
-    "--rivals",
-    is_flag=True,
-    help="Also the recalibrators of other libraries that are installed (mcgrad).",
-)
-@click.option(
     "--against",
     multiple=True,
     metavar="DATA",
@@ -68,7 +63,6 @@ def compare(
     names: tuple[str, ...],
     group: str | None,
     min_group_size: int | None,
-    rivals: bool,
     against: tuple[str, ...],
     all_methods: bool,
     draws: int | None,
@@ -93,14 +87,19 @@ def compare(
             "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
             "Recalibrators are compared on rows that fit into memory."
         )
-    directory, wanted = as_path(given.data[0]), {"rivals": rivals, "all_methods": all_methods}
+    directory = as_path(given.data[0])
     if len(given.data) == 1 and given.data != ("demo",) and directory.is_dir():
         local = given.maps != ("none",)
-        methods = methods_of(given, names, local=local, gamma=RUNS_GAMMA, **wanted)
+        methods = methods_of(given, names, local=local, gamma=RUNS_GAMMA, all_methods=all_methods)
         return _runs(given, directory, methods, group, min_group_size or 1, progress)
     view = source.open_view(given, progress)
-    weighted = view.dataset.weights is not None
-    methods = methods_of(given, names, local=view.is_local, weighted=weighted, **wanted)
+    methods = methods_of(
+        given,
+        names,
+        local=view.is_local,
+        all_methods=all_methods,
+        weighted=view.dataset.weights is not None,
+    )
     result = compare_one(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )
@@ -160,24 +159,16 @@ def methods_of(
     *,
     local: bool,
     gamma: float = GAMMA,
-    rivals: bool = False,
     all_methods: bool = False,
     weighted: bool = False,
 ) -> list[lore.Recalibrator]:
     """Return the recalibrators asked for that fit the data, and note the others."""
-    others = recalibration.installed_rivals()
-    if rivals and not others:
-        raise InputError(
-            "'--rivals' needs another library; none is installed. Install one with: "
-            f"{recalibration.MCGrad.installation}."
-        )
     settings = given.gamma or gamma, given.n_bins, given.binning
     usual = {item.label for item in recalibration.standard_recalibrators()}
-    of_others = {item.label for item in others}
     methods = [
         item
         for item in recalibration.offered_recalibrators(*settings)
-        if names or item.label in usual or (rivals if item.label in of_others else all_methods)
+        if names or all_methods or item.label in usual
     ]
     known = {method.label: method for method in methods if local or method.is_global}
     local_methods = [method.label for method in methods if method.label not in known]
@@ -274,10 +265,9 @@ _SCORES = ("NLL", "Brier")
     several_maps=True,
 )
 @method_option
-@click.option("--rivals", is_flag=True, help="Also installed recalibrators of other libraries.")
 @results("every value, rank and difference")
 def bench(
-    given: ViewOptions, *, names: tuple[str, ...], rivals: bool, progress: Progress
+    given: ViewOptions, *, names: tuple[str, ...], progress: Progress
 ) -> Output:
     """Rank every recalibrator over the datasets of a directory.
 
@@ -294,7 +284,7 @@ def bench(
             f"{' '.join(given.data)!r}."
         )
     local = given.maps != ("none",)
-    methods = methods_of(given, names, local=local, rivals=rivals, all_methods=True)
+    methods = methods_of(given, names, local=local, all_methods=True)
     if len(methods) < 2:
         raise InputError("'--method' must name two methods or more to rank them; got one.")
     result = benchmark(

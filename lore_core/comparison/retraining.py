@@ -10,7 +10,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError
 from lore_core.metrics.gains import LossParts, RewardParts, are_enough, loss_parts, reward_parts
-from lore_core.recalibration.logistic_curves import BetaCalibration
+from lore_core.recalibration.logistic import BetaCalibration
 
 #: At most so many calibration rows for the trees, and features in each split.
 _MOST_ROWS, _MOST_FEATURES = 20_000, 64

@@ -1,7 +1,6 @@
 """Demo data: real classifiers with a known fault, and rows with a planted error."""
 
-from lore_core.demo.planted_change import batches
-from lore_core.demo.planted_error import Synthetic, synthetic
+from lore_core.demo.planted import Synthetic, batches, synthetic
 from lore_core.demo.scanned_digits import digits
 from lore_core.demo.sentences import sentences
 

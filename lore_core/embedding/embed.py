@@ -12,24 +12,12 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, as_coordinates, check_integer
-from lore_core.embedding import learned_maps
-from lore_core.embedding.names import METHOD_NAMES, METHODS, MapName, is_method
-from lore_core.embedding.result import (
-    SCALES,
-    Embedding,
-    IdentityMap,
-    LinearMap,
-    Map,
-    NeighbourMap,
-    Scale,
-    fit_pca,
-    scale_factors,
-)
+from lore_core.embedding import learned_maps, result
 
 if TYPE_CHECKING:  # it needs pandas, which a process that applies a saved map may not have
     from lore_core.data.dataset import Dataset
 
-_DEFAULT_SCALE: dict[str, Scale] = {
+_DEFAULT_SCALE: dict[str, result.Scale] = {
     "pca": "isotropic",
     "identity": "isotropic",
     "tsne": "unit",
@@ -52,7 +40,7 @@ def embed(
     random_state: int = 0,
     progress: Progress | None = None,
     **options: Any,
-) -> Embedding:
+) -> result.Embedding:
     """Map features to the few coordinates on which local calibration is measured.
 
     Parameters
@@ -95,10 +83,10 @@ def embed(
         raise InputError("'features' must be given: these data have none, so there is no map.")
     table = _as_table(features, method)
     n, p = table.shape
-    if not is_method(method):
+    if not result.is_method(method):
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
-    chosen_scale = _DEFAULT_SCALE[method] if scale is None else cast(Scale, scale)
-    if chosen_scale not in SCALES:
+    chosen_scale = _DEFAULT_SCALE[method] if scale is None else cast(result.Scale, scale)
+    if chosen_scale not in result.SCALES:
         raise InputError(f"'scale' must be 'unit', 'isotropic' or 'none'; got {scale!r}.")
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     if method in ("tsne", "umap"):
@@ -110,13 +98,13 @@ def embed(
         if method == "pca":
             tell(progress, 0.0, "finding the principal components")
             n_components = check_integer(n_components, "n_components")
-            made = fit_pca(table, n_components, random_state=random_state)
+            made = result.fit_pca(table, n_components, random_state=random_state)
         else:
-            made = IdentityMap()
+            made = result.IdentityMap()
         coordinates, fitted = made.place(table), n
-    factors = scale_factors(coordinates, chosen_scale)
+    factors = result.scale_factors(coordinates, chosen_scale)
     tell(progress, 1.0, "done")
-    return Embedding(
+    return result.Embedding(
         coordinates=coordinates / factors,
         method=method,
         n_components=coordinates.shape[1],
@@ -145,8 +133,12 @@ def _as_table(features: ArrayLike, method: str) -> Floats:
 
 
 def make_map(
-    dataset: Dataset, name: MapName, *, random_state: int = 0, progress: Progress | None = None
-) -> Embedding:
+    dataset: Dataset,
+    name: result.MapName,
+    *,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> result.Embedding:
     """Make the map of a name, with the default scale and options of its method.
 
     Of calibration and evaluation rows together; in two dimensions where the name says none.
@@ -169,9 +161,9 @@ def _fit_neighbour_map(
     random_state: int,
     progress: Progress | None,
     options: dict[str, Any],
-) -> tuple[Map, Floats, int]:
+) -> tuple[result.Map, Floats, int]:
     """Fit t-SNE or UMAP; return the map, all rows on it, and how many rows it was fitted on."""
-    name = METHOD_NAMES[method]
+    name = result.METHOD_NAMES[method]
     known = learned_maps.TSNE_OPTIONS if method == "tsne" else learned_maps.UMAP_OPTIONS
     _check_options(method, options, (*known, "max_fit_rows"))
     if n_components not in (2, 3):
@@ -183,7 +175,7 @@ def _fit_neighbour_map(
     limit = n if limit is None else check_integer(limit, "max_fit_rows", minimum=_MIN_ROWS)
     if (table == table[0]).all():
         # No row has a nearer neighbour than another: there is nothing to arrange.
-        flat = LinearMap(table[0].copy(), np.zeros((n_components, table.shape[1])))
+        flat = result.LinearMap(table[0].copy(), np.zeros((n_components, table.shape[1])))
         return flat, np.zeros((n, n_components)), n
     fit_on = np.ones(n, dtype=bool)
     if n > limit:
@@ -192,7 +184,9 @@ def _fit_neighbour_map(
     share = 1.0 if n <= limit else 0.6
     reduction, points = None, table
     if min(fit_on.sum(), table.shape[1]) > MAX_NEIGHBOUR_DIMENSIONS:
-        reduction = fit_pca(table[fit_on], MAX_NEIGHBOUR_DIMENSIONS, random_state=random_state)
+        reduction = result.fit_pca(
+            table[fit_on], MAX_NEIGHBOUR_DIMENSIONS, random_state=random_state
+        )
         points = reduction.place(table)
     fit = learned_maps.fit_tsne if method == "tsne" else learned_maps.fit_umap
     arranged = points if method == "tsne" else table
@@ -210,7 +204,7 @@ def _fit_neighbour_map(
     notes: tuple[str, ...] = (note,)
     if method == "tsne" and reduction is not None:
         notes += (f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components",)
-    return NeighbourMap(points, coordinates, reduction, notes), coordinates, min(n, limit)
+    return result.NeighbourMap(points, coordinates, reduction, notes), coordinates, min(n, limit)
 
 
 def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> float:
@@ -220,7 +214,7 @@ def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> floa
     right to a factor of about two. UMAP's first map in a process takes some 10 to 30 seconds more,
     for compilation. Raises InputError if the method is unknown or a number is below 1.
     """
-    if method not in METHODS:
+    if method not in result.METHODS:
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
     n = check_integer(n, "n")
     p = check_integer(p, "p")

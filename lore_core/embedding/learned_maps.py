@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.errors import require
@@ -140,8 +139,9 @@ def _place_by_umap(model: Any, features: Floats, progress: Progress | None = Non
     """Place rows (m, p) on the fitted map."""
     if len(features) == 0:
         return np.empty((0, model.n_components))
+    table = np.ascontiguousarray(features, dtype=np.float32)
     with _exclusive(progress, "placing the remaining rows: epoch"):
-        return np.array(model.transform(_as_float32(features)), dtype=np.float64)
+        return np.array(model.transform(table), dtype=np.float64)
 
 
 def fit_umap(
@@ -190,13 +190,9 @@ def fit_umap(
         n_jobs=1,
     )
     with _exclusive(progress, "epoch"):
-        model.fit(_as_float32(features))
+        model.fit(np.ascontiguousarray(features, np.float32))
     fitted = np.array(model.embedding_, dtype=np.float64)
     return fitted, partial(_place_by_umap, model), f"{n_neighbors} neighbours"
-
-
-def _as_float32(features: Floats) -> NDArray[np.float32]:
-    return np.ascontiguousarray(features, dtype=np.float32)
 
 
 @contextmanager

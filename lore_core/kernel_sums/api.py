@@ -70,8 +70,8 @@ def laplacian_sums(
         numbers, twice as fast, where it is certain that no kernel value changes by more than
         this share. 0: never.
     n_jobs : int, optional
-        Number of threads; None: one a processor, or fewer where ``threadpoolctl`` or the
-        environment limits OpenMP to fewer. The result does not depend on it.
+        Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
+        fewer (``OMP_NUM_THREADS``). The result does not depend on it.
     progress : callable, optional
         Called with the share done, in [0, 1]. It may raise, or return False, to stop.
 
@@ -94,7 +94,7 @@ def laplacian_sums(
     Rounding, relative to :math:`\sum_j |w_j| k_{ij}`, is about 1e-14 for a million random rows in
     the plane; a million equally spaced rows, whose rounding errors all have the same sign, come to
     1e-11. Terms below 1e-299 of the largest weight count as 0. The time is O(n log n) for d = 1 and
-    2, O(n log² n) for d = 3 and O(n² d) beyond, where d does not count constant dimensions.
+    2, O(n log² n) for d = 3 and O(n² d) beyond.
     """
     problem = as_problem(
         targets,
@@ -228,9 +228,9 @@ def means_by_bandwidth(
     """Yield what :func:`laplacian_means` returns, bandwidth by bandwidth, in a third of the memory.
 
     ``values`` (n_s, m), ``bandwidth`` (g,), ``groups``: ``target_groups, source_groups,
-    exclude_self``; the rest as there. ``first`` (g,): the first column averaged at each bandwidth;
-    those before it cost nothing there. Yielded are the number of a bandwidth, each once and in no
-    order, and its means, of shape (n_t, m − first).
+    exclude_self``; the rest as there. ``first`` (g,), without weights: the first column averaged at
+    each bandwidth; those before it cost nothing there. Yielded are the number of a bandwidth, each
+    once and in no order, and its means, of shape (n_t, m − first).
     """
     if weights is not None:
         of_all = laplacian_means(
@@ -243,9 +243,8 @@ def means_by_bandwidth(
             progress=progress,
             **groups,
         )
-        for b, begin in enumerate(first or [0] * len(bandwidth)):
-            size = of_all.effective_size[b]
-            yield b, KernelMeans(of_all.mean[b][:, begin:], of_all.mass[b], size)
+        columns = zip(of_all.mean, of_all.mass, of_all.effective_size, strict=True)
+        yield from ((b, KernelMeans(*of)) for b, of in enumerate(columns))
         return
     problem = as_problem(targets, sources, values, "values", bandwidth=bandwidth, **groups)
     workers = Workers(None, progress)
@@ -264,5 +263,3 @@ def warmup() -> None:
         # Several bandwidths, so that there are parts small enough to be joined.
         many = np.geomspace(1.0, 2.0, 72 if d in (2, 3) else 2)
         laplacian_sums(points[:rows], None, points[:rows, 0], bandwidth=many)
-        # Far sources, so that the fallback for underflow is called too.
-        laplacian_means(points[:9], points[:40] + 1e3, np.ones(40), bandwidth=1e-3)

@@ -21,37 +21,8 @@ _SOURCES = 16
 def distances(points, first, count, columns, lo, n, out):
     """Write the L1 distances of a few points to rows lo … lo + n − 1 of ``columns`` (d, N).
 
-    That of ``points[first + s]`` to row lo + i goes to ``out[s * n + i]``.
+    That of ``points[first + s]`` to row lo + i goes to ``out[s * n + i]``; of int32 it is exact.
     """
-    d = len(columns)
-    for i in range(count * n):
-        out[i] = 0.0
-    for j in range(0, d - 3, 4):
-        c0 = columns[j, lo : lo + n]
-        c1 = columns[j + 1, lo : lo + n]
-        c2 = columns[j + 2, lo : lo + n]
-        c3 = columns[j + 3, lo : lo + n]
-        for s in range(count):
-            p0 = points[first + s, j]
-            p1 = points[first + s, j + 1]
-            p2 = points[first + s, j + 2]
-            p3 = points[first + s, j + 3]
-            row = out[s * n : s * n + n]
-            for i in range(n):
-                near = abs(c0[i] - p0) + abs(c1[i] - p1)
-                row[i] += near + (abs(c2[i] - p2) + abs(c3[i] - p3))
-    for j in range(d - d % 4, d):
-        c0 = columns[j, lo : lo + n]
-        for s in range(count):
-            p0 = points[first + s, j]
-            row = out[s * n : s * n + n]
-            for i in range(n):
-                row[i] += abs(c0[i] - p0)
-
-
-@compiled
-def whole_distances(points, first, count, columns, lo, n, out):
-    """Like :func:`distances` for int32, exactly."""
     d = len(columns)
     for i in range(count * n):
         out[i] = 0
@@ -89,7 +60,7 @@ def _distances(first, count, lo, n, rows, scratch):
     columns, points, whole_columns, whole_points, unit, _, _ = rows
     distance, _, whole = scratch
     if unit > 0.0:
-        whole_distances(whole_points, first, count, whole_columns, lo, n, whole)
+        distances(whole_points, first, count, whole_columns, lo, n, whole)
         for i in range(count * n):
             distance[i] = whole[i] * unit
     else:

@@ -9,7 +9,6 @@ import hashlib
 import importlib.metadata
 import os
 import platform
-import shutil
 import tempfile
 import warnings
 import zlib
@@ -86,10 +85,9 @@ def write_sealed(path: Path, content: bytes) -> None:
 
 
 def read_sealed(path: Path) -> bytes | None:
-    """Return what was written; None where nothing is, or what is damaged, which is removed."""
+    """Return what was written; None where nothing is, or what is damaged."""
     try:
-        # (A pipe would be waited for.)
-        found = path.read_bytes() if path.is_file() or not path.exists() else b""
+        found = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:  # what may not be read
@@ -97,11 +95,6 @@ def read_sealed(path: Path) -> bytes | None:
     content = found[:-_CHECKSUM]
     if found and _sealed(content, path.name) == found:
         return content
-    with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
     _warn_of_damage(path.parent)
     return None
 

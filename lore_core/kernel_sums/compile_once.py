@@ -6,7 +6,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from lore_core.kernel_sums.cache_files import (
     COMPLETE,
@@ -36,7 +35,12 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
 
     warmup()
     if folder is not None:
-        _list_kernels(folder)
+        names = sorted(path.name for path in folder.glob(f"*{KERNEL}"))
+        write_sealed(folder / COMPLETE, "\n".join(names).encode())
+        # Those of other versions of this installation are not needed any more.
+        for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
     notify(f"Compiled in {time.monotonic() - started:.0f} s.")
     if folder is None:
         notify(
@@ -44,12 +48,3 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
             "be written. Name a folder that can be in NUMBA_CACHE_DIR."
         )
     return True
-
-
-def _list_kernels(folder: Path) -> None:
-    """List the kernels of a folder, and remove those of other versions of this installation."""
-    names = sorted(path.name for path in folder.glob(f"*{KERNEL}"))
-    write_sealed(folder / COMPLETE, "\n".join(names).encode())
-    for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
-        if other != folder:
-            shutil.rmtree(other, ignore_errors=True)

@@ -1,17 +1,23 @@
 """Sums and means of a checked problem: choose the plan, run it pass by pass, gather the results."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lore_core.data.arrays import Floats, Mask
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.kernel_sums.compiled import HAS_NUMBA
 from lore_core.kernel_sums.grid import as_passes
-from lore_core.kernel_sums.plain import plan_plain
+from lore_core.kernel_sums.plain import plain_means, plan_plain
 from lore_core.kernel_sums.plans import plan_blocks, plan_line, plan_plane, plan_space
 from lore_core.kernel_sums.prepare import Problem, arrange
 from lore_core.kernel_sums.schedule import Plan, Step, Workers
-from lore_core.kernel_sums.underflow import GroupSources
+
+try:
+    from scipy.spatial import cKDTree
+except ImportError:  # then every source is looked at, which is slower and as exact
+    cKDTree = None  # noqa: N816 - scipy's name
 
 #: How sums in one, two and three dimensions are cut into steps; in more they go over all pairs.
 _PLANS = {1: plan_line, 2: plan_plane, 3: plan_space}
@@ -137,3 +143,75 @@ def _repair(
             part = rows[start : start + count]
             phase.append(Step(len(part) * n, near[group].repair, part, h, mean, size))
     return [phase], sum(step.cost for step in phase)
+
+
+#: What the neighbours beyond the last one asked for may add to a mean, relative to it.
+_TAIL = 1e-13
+_FIRST_NEIGHBOURS = 16
+_LAST_NEIGHBOURS = 512
+_SEARCHABLE = 1e150
+
+
+class GroupSources:
+    """The sources of one group, for targets so far from them that kernel sums underflow.
+
+    A mean does not change when every weight is multiplied by exp(d_min/h). Then the nearest source
+    weighs 1, nothing is lost, and for h → 0 the mean becomes that of the nearest source (ties:
+    their average), as it must.
+    """
+
+    def __init__(self, problem: Problem, group: int) -> None:
+        self._problem = problem
+        self.members = np.flatnonzero(problem.source_groups == group)
+        self._sources = problem.sources[self.members]
+        self._values = np.ascontiguousarray(problem.weights[self.members].T)
+        # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
+        self._tree: cKDTree | None = None
+        few = self._sources.shape[1] <= 3
+        if cKDTree is not None and few and np.abs(self._sources).max() < _SEARCHABLE:
+            # Sliding midpoints cope with many duplicates; medians do not.
+            self._tree = cKDTree(self._sources, balanced_tree=False, compact_nodes=False)
+
+    def repair(self, rows: Ints, bandwidth: float, mean: Floats, size: Floats | None) -> None:
+        """Replace the means (m, n_t), of the last m values, and effective sizes of some targets."""
+        points = self._problem.targets[rows]
+        # The position of the source that is the target itself and is left out, or −1.
+        own = np.full(len(rows), -1, dtype=np.int64)
+        if self._problem.exclude_self:
+            own = np.searchsorted(self.members, rows).astype(np.int64)
+        count = _FIRST_NEIGHBOURS
+        if self._tree is not None and np.abs(points).max() < _SEARCHABLE:
+            while len(rows) and count <= _LAST_NEIGHBOURS:
+                found = _nearest_means(self._tree, self._values, points, own, count, bandwidth)
+                settled = found[0]
+                _write(rows[settled], found[1][:, settled], found[2][settled], mean, size)
+                rows, points, own = rows[~settled], points[~settled], own[~settled]
+                count *= 4
+        if len(rows):
+            all_pairs = plain_means(points, own, self._sources, self._values, bandwidth)
+            _write(rows, *all_pairs, mean, size)
+
+
+def _write(rows: Ints, means: Floats, effective: Floats, mean: Floats, size: Floats | None) -> None:
+    mean[:, rows] = means[len(means) - len(mean) :]
+    if size is not None:
+        size[rows] = effective
+
+
+def _nearest_means(
+    tree: cKDTree, values: Floats, points: Floats, own: Ints, count: int, bandwidth: float
+) -> tuple[Mask, Floats, Floats]:
+    """Return which targets their ``count`` nearest sources settle, their means and sizes."""
+    n = tree.n
+    distance, neighbour = tree.query(points, k=np.arange(1, min(count, n) + 1), p=1)
+    last = distance[:, -1].copy()
+    distance[neighbour == own[:, None]] = np.inf
+    nearest = distance.min(axis=1)
+    with np.errstate(over="ignore", under="ignore"):
+        k = np.exp((nearest[:, None] - distance) / bandwidth)
+        tail = n * np.exp((nearest - last) / bandwidth)
+        mass = k.sum(axis=1)
+        effective = mass**2 / (k**2).sum(axis=1)
+        means = (k * values[:, neighbour]).sum(axis=2) / mass
+    settled = (tail < _TAIL) | (count >= n)
+    return settled, means, effective

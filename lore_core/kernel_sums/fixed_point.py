@@ -72,15 +72,19 @@ def as_fixed_point(
 
 @intrinsic
 def add_gap(_context, total, a, b):  # noqa: ARG001 - numba reads the names
-    """Return total + |a − b| for int32, in int32: numba itself would widen each to int64."""
+    """Return total + |a − b| of float64, or of int32, which numba itself would widen to int64."""
 
-    def generate(_context, builder, _signature, arguments):
-        whole, flag = ir.IntType(32), ir.IntType(1)
+    def generate(_context, builder, signature, arguments):
         total, a, b = arguments
+        if signature.return_type == types.float64:
+            gap = builder.fsub(a, b)
+            absolute = builder.module.declare_intrinsic("llvm.fabs", [gap.type])
+            return builder.fadd(total, builder.call(absolute, [gap]))
+        whole, flag = ir.IntType(32), ir.IntType(1)
         absolute = builder.module.declare_intrinsic(
             "llvm.abs", [whole], ir.FunctionType(whole, [whole, flag])
         )
         gap = builder.call(absolute, [builder.sub(a, b), ir.Constant(flag, 0)])
         return builder.add(total, gap)
 
-    return types.int32(types.int32, types.int32, types.int32), generate
+    return total(total, total, total), generate

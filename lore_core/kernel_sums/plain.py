@@ -1,6 +1,6 @@
 """The same sums with numpy alone, over all pairs: O(n²), for processes that have no numba.
 
-Applying a shipped recalibrator to some thousand rows needs no more.
+Applying a shipped recalibrator to some thousand rows needs no more, nor do rows far from others.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints
 from lore_core.kernel_sums.grid import Pass
 from lore_core.kernel_sums.prepare import Layout, Problem
-from lore_core.kernel_sums.schedule import Plan, Step
+from lore_core.kernel_sums.schedule import Phase, Plan, Step
 
 #: Pairs of a block: 8 MB a matrix.
 _BLOCK_PAIRS = 2**20
@@ -18,56 +18,45 @@ _OVERFLOW_SCALE = 2.0**-64
 
 def plan_plain(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sum over all pairs of each group, block by block of targets."""
-    phase = []
+
+    def add(a: int, b: int, c: int, e: int) -> None:
+        """Add to targets [a, b) the terms of sources [c, e)."""
+        distance = _distances(layout.coordinates[:, a:b].T, layout.coordinates[:, c:e].T)
+        if problem.exclude_self:
+            distance[np.arange(b - a), np.arange(a, b) - c] = np.inf
+        upto = 0
+        for h, first in now.wanted.items():
+            with np.errstate(under="ignore", over="ignore"):
+                k = np.exp(distance / -h)
+            found = layout.weights[first:, c:e] @ k.T
+            sums[upto : upto + len(found), a:b] = found
+            upto += len(found)
+
+    phase: Phase = []
     for lo, cut, hi in layout.segments:
         last, first = (hi, lo) if problem.is_self else (cut, cut)
         size = max(1, _BLOCK_PAIRS // (hi - first))
-        for a in range(lo, last, size):
-            block = a, min(a + size, last), first, hi
-            phase.append(Step(size, _add_block, layout, now.wanted, sums, block, problem))
+        starts = range(lo, last, size)
+        phase += [Step(size, add, a, min(a + size, last), first, hi) for a in starts]
     return [phase], sum(step.cost for step in phase)
 
 
-def _add_block(
-    layout: Layout,
-    wanted: dict[float, int],
-    sums: Floats,
-    block: tuple[int, int, int, int],
-    problem: Problem,
-) -> None:
-    """Add to targets [a, b) the terms of sources [c, e)."""
-    a, b, c, e = block
-    distance = _distances(layout.coordinates[:, a:b].T, layout.coordinates[:, c:e].T)
-    if problem.exclude_self:
-        distance[np.arange(b - a), np.arange(a, b) - c] = np.inf
-    upto = 0
-    for h, first in wanted.items():
-        with np.errstate(under="ignore", over="ignore"):
-            k = np.exp(distance / -h)
-        found = layout.weights[first:, c:e] @ k.T
-        sums[upto : upto + len(found), a:b] = found
-        upto += len(found)
-
-
 def _distances(points: Floats, sources: Floats) -> Floats:
-    total = np.abs(points[:, 0, None] - sources[None, :, 0])
+    total = np.zeros((len(points), len(sources)))
     with np.errstate(over="ignore"):
-        for k in range(1, points.shape[1]):
+        for k in range(points.shape[1]):
             total += np.abs(points[:, k, None] - sources[None, :, k])
     return total
 
 
 def plain_means(
-    points: Floats,
-    own: Ints,
-    columns: Floats,
-    values: Floats,
-    bandwidth: float,
-    means: Floats,
-    effective: Floats,
-) -> None:
-    """Fill in means whose weights underflow, like :func:`~.underflow.direct_means`."""
-    sources = columns.T
+    points: Floats, own: Ints, sources: Floats, values: Floats, bandwidth: float
+) -> tuple[Floats, Floats]:
+    """Return means (m, t) of values (m, s) whose weights underflow, and effective sizes (t,).
+
+    ``own`` (t,): position of the source to leave out, or −1; at least one is left.
+    """
+    means, effective = np.empty((len(values), len(points))), np.empty(len(points))
     count = max(1, _BLOCK_PAIRS // len(sources))
     for start in range(0, len(points), count):
         rows = slice(start, start + count)
@@ -84,3 +73,4 @@ def plain_means(
             mass = k.sum(axis=1)
             means[:, rows] = (k @ values.T / mass[:, None]).T
             effective[rows] = mass**2 / (k**2).sum(axis=1)
+    return means, effective

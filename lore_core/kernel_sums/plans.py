@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.blocked import block_across, block_within
-from lore_core.kernel_sums.fixed_point import FixedPoint, as_fixed_point
+from lore_core.kernel_sums.fixed_point import as_fixed_point
 from lore_core.kernel_sums.grid import Grid, Pass, bandwidth_ranges, sub_grid
 from lore_core.kernel_sums.prepare import Layout, Problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step
@@ -56,12 +56,9 @@ class _Tree:
             yield self.bounds[k], self.bounds[middle], self.bounds[k + width], self.edges[middle]
 
 
-def _levels(n: int, part: int) -> int:
-    return max(0, ceil(log2(n / part)))
-
-
 def _as_tree(lo: int, hi: int, part: int, x: NDArray[np.generic]) -> _Tree:
-    n, levels = hi - lo, _levels(hi - lo, part)
+    n = hi - lo
+    levels = max(0, ceil(log2(n / part)))
     bounds = [lo + (n * k >> levels) for k in range((1 << levels) + 1)]
     return _Tree(levels, bounds, x[bounds[:-1]].tolist())
 
@@ -211,16 +208,6 @@ def _blocks(lo: int, hi: int, d: int) -> list[Block]:
     return list(pairwise(bounds))
 
 
-def _as_rows(layout: Layout, fixed: FixedPoint | None, sums: Floats) -> Rows:
-    """Return what :func:`~.blocked.block_within` reads: coordinates in one form or the other."""
-    coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
-    if fixed is not None:
-        coordinates, (columns, unit) = np.empty((0, 0)), fixed
-    points = np.ascontiguousarray(coordinates.T)
-    whole = np.ascontiguousarray(columns.T)
-    return coordinates, points, columns, whole, unit, layout.weights, sums
-
-
 def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sum over all pairs of each group."""
     d = len(layout.coordinates)
@@ -235,7 +222,12 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pl
         exact = [h for h, first in now.wanted.items() if first == 0]
         smallest = min(exact or now.wanted)
         fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
-    rows = _as_rows(layout, fixed, sums)
+    # What :func:`~.blocked.block_within` reads: coordinates in one form or the other.
+    coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
+    if fixed is not None:
+        coordinates, (columns, unit) = np.empty((0, 0)), fixed
+    points, whole = np.ascontiguousarray(coordinates.T), np.ascontiguousarray(columns.T)
+    rows = (coordinates, points, columns, whole, unit, layout.weights, sums)
     if problem.is_self:
         return _within_phases(layout, now.grid, rows, problem.exclude_self), cost
     return _between_phases(layout, now.grid, rows), cost

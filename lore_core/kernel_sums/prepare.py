@@ -30,7 +30,7 @@ _RADIX_LIMIT = 2**15
 class Problem:
     """Checked arguments."""
 
-    targets: Floats  #: (n_t, d); d is what is left without constant dimensions, at least 1
+    targets: Floats  #: (n_t, d)
     sources: Floats  #: (n_s, d); the same object as ``targets`` if ``is_self``
     weights: Floats  #: (n_s, m)
     divisor: Floats  #: (m,); what the weights given were divided by
@@ -93,8 +93,9 @@ def as_problem(
     w = _as_weights(weights, weights_name)
     check_lengths(**{"targets" if is_self else "sources": s, weights_name: w})
     h, has_grid = _as_bandwidths(bandwidth)
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
+        raise InputError(f"'tolerance' must be a number in [0, 1]; got {tolerance!r}.")
     codes = _as_group_codes(target_groups, source_groups, len(t), None if is_self else len(s))
-    t, s = _drop_constant_dimensions(t, s)
     moderate, divisor = _moderate(w if w.ndim == 2 else w[:, None])
     return Problem(
         targets=t,
@@ -109,7 +110,7 @@ def as_problem(
         n_groups=codes[2],
         is_self=is_self,
         exclude_self=bool(exclude_self),
-        tolerance=_as_tolerance(tolerance),
+        tolerance=float(tolerance),
     )
 
 
@@ -157,12 +158,6 @@ def _as_bandwidths(bandwidth: ArrayLike) -> tuple[Floats, bool]:
         )
     values = np.array([check_positive(h, "bandwidth") for h in np.atleast_1d(array)])
     return values, array.ndim == 1
-
-
-def _as_tolerance(tolerance: float) -> float:
-    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
-        raise InputError(f"'tolerance' must be a number in [0, 1]; got {tolerance!r}.")
-    return float(tolerance)
 
 
 def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> Ints:
@@ -226,23 +221,6 @@ def _compact(groups: Ints) -> tuple[Ints, int]:
     codes = np.full(len(groups), -1, dtype=np.int64)
     codes[taking_part] = inverse
     return codes, len(unique)
-
-
-def _drop_constant_dimensions(t: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Drop dimensions in which all points agree: they add exactly 0 to every distance."""
-    d = t.shape[1]
-    if d == 1 or len(t) == 0 or len(s) == 0:
-        return t, s
-    varies = [
-        bool((t[:, k] != t[0, k]).any() or (s is not t and (s[:, k] != t[0, k]).any()))
-        for k in range(d)
-    ]
-    if all(varies):
-        return t, s
-    if not any(varies):
-        varies[0] = True
-    kept = np.ascontiguousarray(t[:, varies])
-    return kept, kept if s is t else np.ascontiguousarray(s[:, varies])
 
 
 def arrange(problem: Problem, *, apart: bool, ones: bool = False) -> Layout:

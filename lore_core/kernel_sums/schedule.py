@@ -1,11 +1,10 @@
 """Run steps of work on a thread pool, report progress between them, stop on request."""
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from lore_core.data.progress import Cancelled
@@ -18,7 +17,6 @@ except ImportError:  # comes with scikit-learn; without it only the processors c
 
 #: Work (in row-steps) below which starting threads costs more than it saves.
 _WORTH_THREADS = 100_000
-_PATIENCE = 0.05
 
 
 class Step:
@@ -41,17 +39,15 @@ _limits: list[int] = []
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``.
 
-    None: one a processor of this process, or fewer by OMP_NUM_THREADS, ``threadpoolctl`` (for
-    OpenMP) or :func:`fewer_threads`.
+    None: one a processor of this process, or fewer by OMP_NUM_THREADS or :func:`fewer_threads`.
     """
-    available = _processors()
+    available = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        available = len(os.sched_getaffinity(0))
     if n_jobs is not None:
         return min(check_integer(n_jobs, "n_jobs"), 2 * available)
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     limits = [available, *_limits, *([int(asked)] if asked.isdecimal() else [])]
-    if ThreadpoolController is not None:
-        pools = [pool for pool in _libraries().info() if pool["user_api"] == "openmp"]
-        limits.append(max((pool["num_threads"] for pool in pools), default=available))
     return max(1, min(limits))
 
 
@@ -83,18 +79,6 @@ def one_thread_a_product() -> None:
     """
     if ThreadpoolController is not None:
         ThreadpoolController().limit(limits=1, user_api="blas")
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-@lru_cache(maxsize=1)
-def _libraries() -> ThreadpoolController:
-    # Finding the libraries takes a millisecond, asking them for their limits does not.
-    return ThreadpoolController()
 
 
 class Workers:
@@ -143,33 +127,21 @@ class Workers:
                 del phase
 
     def _run_together(self, phase: Phase, pool: ThreadPoolExecutor) -> None:
-        stop = threading.Event()
-        finished: list[float] = []
-
-        def follow(task: Phase) -> None:
-            for step in task:
-                if stop.is_set():
-                    return
-                step.work()
-                finished.append(step.cost)
-
-        pending: set[Future[None]] = {
-            pool.submit(follow, task) for task in _packed(phase, self._threads)
-        }
-        reported = 0
+        tasks = {pool.submit(_follow, task): task for task in _packed(phase, self._threads)}
         try:
-            while pending:
-                done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                upto = len(finished)
-                if upto > reported:
-                    self._add(sum(finished[reported:upto]))
-                    reported = upto
+            for done in as_completed(tasks):
+                done.result()
+                self._add(sum(step.cost for step in tasks[done]))
         finally:
             # When the progress raised: the steps under way still end before this returns.
-            stop.set()
-            wait(pending)
+            for task in tasks:
+                task.cancel()
+            wait(tasks)
+
+
+def _follow(task: Phase) -> None:
+    for step in task:
+        step.work()
 
 
 def _packed(phase: Phase, threads: int) -> list[Phase]:

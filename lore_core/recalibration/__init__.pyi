@@ -12,12 +12,13 @@ from .base import (
 )
 from .boosting import BoostingRecalibration as BoostingRecalibration
 from .group_wise import GroupWise as GroupWise
-from .logistic_curves import BetaCalibration as BetaCalibration, PlattScaling as PlattScaling
-from .logistic_regression import LogisticRecalibration as LogisticRecalibration
-from .lore import LocalAccuracy as LocalAccuracy, LoRe as LoRe
-from .mcgrad_boosting import MCGrad as MCGrad
+from .logistic import (
+    BetaCalibration as BetaCalibration,
+    LogisticRecalibration as LogisticRecalibration,
+    PlattScaling as PlattScaling,
+)
+from .lore import LoRe as LoRe
 from .registry import (
-    installed_rivals as installed_rivals,
     offered_recalibrators as offered_recalibrators,
     standard_recalibrators as standard_recalibrators,
 )

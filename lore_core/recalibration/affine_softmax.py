@@ -39,12 +39,12 @@ class AffineSoftmax(Recalibrator):
 
     _: KW_ONLY
     keep_class: bool = False
+    strength: float | None = None
 
     def _check_params(self) -> None:
         check_flag(self.keep_class, "keep_class")
-
-    def _tried(self) -> Sequence[float]:
-        return self.strengths
+        if self.strength is not None:
+            check_positive(self.strength, "strength")
 
     @abstractmethod
     def _penalties(self, strength: float, n: int, k: int) -> Penalties: ...
@@ -53,7 +53,7 @@ class AffineSoftmax(Recalibrator):
         n, k = calibration.probabilities.shape
         return fit_affine(
             calibration,
-            self._tried(),
+            self.strengths if self.strength is None else (float(self.strength),),
             lambda strength: self._penalties(strength, n, k),
             centred=self.centred,
             keep_class=self.keep_class,
@@ -77,7 +77,7 @@ class AffineSoftmax(Recalibrator):
 class VectorScaling(AffineSoftmax):
     """p' = softmax(w ∘ x + b), x = log (p + ε) less its row's mean: temperatures of single classes.
 
-    ``keep_class``, ``strength_``: see :class:`~lore_core.recalibration.MatrixScaling`.
+    ``keep_class``, ``strength``: see :class:`~lore_core.recalibration.MatrixScaling`.
 
     Attributes
     ----------
@@ -106,7 +106,6 @@ class VectorScaling(AffineSoftmax):
         return Penalties(strength, strength)
 
 
-@dataclass(eq=False, repr=False)
 class MatrixScaling(AffineSoftmax):
     """p' = softmax(w ∘ x + M x + b), x = log (p + ε) less its row's mean, M penalised most.
 
@@ -151,17 +150,6 @@ class MatrixScaling(AffineSoftmax):
     color = 8
     strengths = (1e6, 1e4, 1e3, 1e2)
 
-    _: KW_ONLY
-    strength: float | None = None
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        if self.strength is not None:
-            check_positive(self.strength, "strength")
-
-    def _tried(self) -> Sequence[float]:
-        return self.strengths if self.strength is None else (float(self.strength),)
-
     def _penalties(self, strength: float, n: int, k: int) -> Penalties:
         return Penalties(strength / 10, strength / 10, strength)
 
@@ -169,7 +157,7 @@ class MatrixScaling(AffineSoftmax):
 class DirichletCalibration(AffineSoftmax):
     """p' = softmax(W log p + b): right where the p of each class are of a Dirichlet distribution.
 
-    ``keep_class``, ``strength_`` (λ): see :class:`~lore_core.recalibration.MatrixScaling`.
+    ``keep_class``, ``strength`` (λ): see :class:`~lore_core.recalibration.MatrixScaling`.
 
     Attributes
     ----------

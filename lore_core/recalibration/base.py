@@ -20,7 +20,7 @@ from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.result import FORMS, Embedding
 from lore_core.recalibration import registry
 from lore_core.recalibration.cells import CELL_SIZE
-from lore_core.recalibration.dataset_rows import FittedOn, Maps, rows_of
+from lore_core.recalibration.dataset_rows import FittedOn, rows_of
 
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
@@ -129,9 +129,6 @@ class Recalibrator(ABC):
                 return state[name[:-1]]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(f"{name}_" for name in self._state or {})]
-
     @staticmethod
     @abstractmethod
     def apply(state: Any, rows: Rows) -> Rows:
@@ -161,11 +158,6 @@ class Recalibrator(ABC):
     def remark(self) -> str:
         """A remark on the fit after the method's name; empty where there is none."""
         return ""
-
-    @classmethod
-    def installed(cls) -> bool:
-        """Whether all that ``fit`` needs is there; nothing is imported to find out."""
-        return True
 
     @classmethod
     def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
@@ -309,9 +301,8 @@ class Recalibrator(ABC):
         for part in self.parts(state):
             part.check_restored(n_classes, n_features)
 
-    def to_bytes(self, *, maps: Maps = True, rows: bool = True, key: bytes | None = None) -> bytes:
+    def to_bytes(self, *, maps: bool = True, rows: bool = True, key: bytes | None = None) -> bytes:
         """Return the content of the file that :meth:`save` writes; see there for the arguments."""
-        self._check_savable()
         if not rows:
             return self.without_rows().to_bytes(maps=maps, key=key)
         state, on = self._fitted("it can be saved"), self.fitted_on_
@@ -328,16 +319,8 @@ class Recalibrator(ABC):
         }
         return KIND.to_bytes(content, key)
 
-    def _check_savable(self) -> None:
-        if not registry.can_be_saved(type(self)):
-            raise InputError(
-                f"{type(self).__name__} cannot be saved: what it fitted belongs to another "
-                "library, or to code that a file does not hold. These can be: "
-                f"{', '.join(registry.saved_names())}."
-            )
-
     def save(
-        self, path: str | Path, *, maps: Maps = True, rows: bool = True, key: bytes | None = None
+        self, path: str | Path, *, maps: bool = True, rows: bool = True, key: bytes | None = None
     ) -> None:
         """Write the fitted method to one file, without pickle.
 
@@ -348,9 +331,9 @@ class Recalibrator(ABC):
         ----------
         path : str or Path
             Replaced atomically where it exists.
-        maps : bool, Embedding or dict of those by name
-            Also save the feature maps, so that new rows need only features, not coordinates. The
-            maps themselves, where ``fit`` got only their coordinates.
+        maps : bool
+            Also save the feature maps ``fit`` got, so that new rows need only features, not
+            coordinates.
         rows : bool
             False: without single calibration rows, see :meth:`without_rows`.
         key : bytes, optional
@@ -360,7 +343,7 @@ class Recalibrator(ABC):
         Raises
         ------
         InputError
-            If the method is not fitted, belongs to another library, has a map that no file can
+            If the method is not fitted, is no class of this library, has a map that no file can
             hold, or the file cannot be written.
 
         See Also
@@ -400,9 +383,14 @@ def _recalibrators_in(value: Any) -> Iterator[Recalibrator]:
 
 
 def _parts_of(method: Recalibrator) -> dict[str, Any]:
-    method._check_savable()
+    name = type(method).__name__
+    if name not in registry.SAVED or _class_named(name) is not type(method):
+        raise InputError(
+            f"{name} cannot be saved: a file does not hold its code. These can be: "
+            f"{', '.join(sorted(registry.SAVED))}."
+        )
     return {
-        "class": type(method).__name__,
+        "class": name,
         "label": method.label,
         "calibration_rows": method.n_rows_,
         "settings": method.get_params(deep=False),
@@ -410,8 +398,15 @@ def _parts_of(method: Recalibrator) -> dict[str, Any]:
     }
 
 
+def _class_named(name: str) -> type[Recalibrator]:
+    if name not in registry.SAVED:
+        known = ", ".join(sorted(registry.SAVED))
+        raise InputError(f"the file of a recalibrator must hold one of {known}; got {name!r}.")
+    return registry.class_at(registry.SAVED[name])
+
+
 def _built(parts: dict[str, Any]) -> Recalibrator:
-    kind = registry.saved_class(parts["class"])
+    kind = _class_named(parts["class"])
     usual = inspect.signature(kind).parameters
     for name, value in parts["settings"].items():
         default = type(usual[name].default) if name in usual else None

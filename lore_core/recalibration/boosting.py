@@ -18,13 +18,13 @@ from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import rows_of, sample
-from lore_core.recalibration.logistic_curves import smoothed_targets
-from lore_core.recalibration.logistic_regression import (
+from lore_core.recalibration.logistic import (
     LogisticRecalibration,
     Regression,
     feature_table,
     fitted_regression,
     regression_log_odds,
+    smoothed_targets,
 )
 from lore_core.recalibration.temperature_scaling import OtherClasses
 
@@ -116,20 +116,6 @@ def as_codes(values: Floats, cuts: Sequence[Floats]) -> NDArray[np.float32]:
     for j, known in enumerate(cuts):
         codes[:, j] = np.searchsorted(known, values[:, j])
     return codes
-
-
-def grown(
-    codes: NDArray[np.float32], target: Floats, weights: Floats, seed: int
-) -> DecisionTreeRegressor:
-    """Fit a tree of eight leaves at most, of 20 rows each at least, by weighted least squares."""
-    from sklearn.tree import DecisionTreeRegressor
-
-    return DecisionTreeRegressor(
-        max_leaf_nodes=_LEAVES,
-        min_samples_leaf=LEAF_ROWS,
-        max_features=min(_COLUMNS_A_CUT, codes.shape[1]),
-        random_state=seed,
-    ).fit(codes, target, sample_weight=weights)
 
 
 def joined(
@@ -333,6 +319,8 @@ class GrowingTrees:
 
     def add(self) -> tuple[DecisionTreeRegressor, Floats]:
         """Fit one more tree; return it, and what its nodes add."""
+        from sklearn.tree import DecisionTreeRegressor
+
         p = expit(self.odds)
         spread = np.maximum(p * (1.0 - p), _LEAST_SPREAD)
         off = self.targets - p
@@ -340,7 +328,12 @@ class GrowingTrees:
         if len(p) > _GROWN_ON:
             some = np.random.default_rng(number).choice(len(p), _GROWN_ON, replace=False)
         counts = weighed(spread, self.weights)
-        tree = grown(self.codes[some], (off / spread)[some], counts[some], number)
+        tree = DecisionTreeRegressor(
+            max_leaf_nodes=_LEAVES,
+            min_samples_leaf=LEAF_ROWS,
+            max_features=min(_COLUMNS_A_CUT, self.codes.shape[1]),
+            random_state=number,
+        ).fit(self.codes[some], (off / spread)[some], sample_weight=counts[some])
         node = tree.apply(self.codes)
         size = tree.tree_.node_count
         newton = np.bincount(node, weighed(off, self.weights), size) / (

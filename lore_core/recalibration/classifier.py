@@ -1,17 +1,15 @@
 """Local recalibration as a scikit-learn classifier: any classifier in, calibrated one out."""
 
 import warnings
-from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_method_params,
@@ -89,9 +87,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     ``predict`` gives the class that is most probable *after* recalibration, which can differ from
     the class that the recalibrator keeps as predicted.
 
-    With scikit-learn's metadata routing, ``fit`` passes parameters to ``estimator`` as that
-    requests (``set_fit_request``), and to the splitter ``cv``: ``groups`` to ``GroupKFold``.
-    Without it, pass ``cv=list(GroupKFold().split(X, y, groups))``.
+    A splitter that needs groups is given as its splits: ``cv=list(GroupKFold().split(X, y,
+    groups))``.
 
     A row of weight 2 is two rows in the same part of every split where it is for the classifier and
     for the recalibrator, and there is no map. For the default recalibrator it is not: copies of a
@@ -176,9 +173,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 )
             weights = _row_weights(sample_weight, y)
             positive = np.flatnonzero(weights > 0)
-        estimator = self._unfitted()
-        fit_params, split_params = self._routed(estimator, weights, fit_params)
-        splits = None if self._is_prefit else self._splits(X, y, positive, split_params)
+        estimator = self.estimator
+        if estimator is None:
+            estimator = LogisticRegression(max_iter=1000)
+        fit_params = self._passed_on(estimator, weights, fit_params)
+        splits = None if self._is_prefit else self._splits(X, y, positive)
         if weights is not None and len(positive) < len(y):
             fit_params = _check_method_params(X, fit_params, positive)
             X, y, weights = _safe_indexing(X, positive), y[positive], weights[positive]
@@ -211,63 +210,36 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.recalibrator_ = method.clone().fit(calibration, self.embedding_)
         return self
 
-    def _unfitted(self) -> Any:
-        if self.estimator is not None:
-            return self.estimator
-        from sklearn.linear_model import LogisticRegression
-
-        estimator = LogisticRegression(max_iter=1000)
-        if get_config()["enable_metadata_routing"]:
-            estimator.set_fit_request(sample_weight=True)
-        return estimator
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which parameters of ``fit`` go where, for scikit-learn's metadata routing."""
-        return (
-            MetadataRouter(owner=type(self).__name__)
-            .add_self_request(self)
-            .add(
-                estimator=self._unfitted(),
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
-        )
-
     @property
     def _is_prefit(self) -> bool:
         return isinstance(self.estimator, FrozenEstimator) or (
             isinstance(self.cv, str) and self.cv == "prefit"
         )
 
-    def _routed(
+    def _passed_on(
         self, estimator: Any, weights: Floats | None, fit_params: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what the classifier's ``fit`` and the splitter's ``split`` get beside X and y."""
+    ) -> dict[str, Any]:
+        """Return what the classifier's ``fit`` gets beside X and y."""
         if self._is_prefit:
             if fit_params:
                 raise InputError(
                     "the classifier is fitted already and is not fitted again, so "
                     f"{', '.join(sorted(fit_params))} would go nowhere. Leave that out."
                 )
-            return {}, {}
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", sample_weight=weights, **fit_params)
-            return dict(routed.estimator.fit), dict(routed.splitter.split)
+            return {}
         if weights is None:
-            return fit_params, {}
+            return fit_params
         if has_fit_parameter(estimator, "sample_weight"):
-            return {**fit_params, "sample_weight": weights}, {}
+            return {**fit_params, "sample_weight": weights}
         warnings.warn(
             f"{type(estimator).__name__}.fit takes no 'sample_weight': all rows count alike for "
             "the classifier; only its recalibration goes by the weights.",
             UserWarning,
             stacklevel=3,
         )
-        return fit_params, {}
+        return fit_params
 
-    def _splits(
-        self, X: Any, y: NDArray[Any], positive: Ints, split_params: dict[str, Any]
-    ) -> list[Split]:
+    def _splits(self, X: Any, y: NDArray[Any], positive: Ints) -> list[Split]:
         """Return splits of the rows of positive weight, as positions among these."""
         cv, n = self.cv, len(positive)
         if isinstance(cv, (float, np.floating)):
@@ -280,17 +252,17 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                     "more rows or a larger share."
                 )
             return [(np.setdiff1d(np.arange(n), held_out), held_out)]
-        is_count = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2
-        is_splitter = not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable))
-        if not (cv is None or is_count or is_splitter):
+        try:
+            splitter = check_cv(cv, y, classifier=True)
+        except ValueError as error:
             raise InputError(
                 "'cv' must be a share in (0, 1), a number of folds from 2, None, a splitter, an "
                 f"iterable of (train, test) indices or 'prefit'; got {cv!r}."
-            )
+            ) from error
         number = np.full(len(y), -1)
         number[positive] = np.arange(n)
         splits = []
-        for split in check_cv(cv, y, classifier=True).split(X, y, **split_params):
+        for split in splitter.split(X, y):
             train, test = (number[np.asarray(rows)] for rows in split)
             splits.append((train[train >= 0], test[test >= 0]))
         splits = [split for split in splits if len(split[1])]

@@ -26,9 +26,6 @@ from lore_core.recalibration.cells import means_of, sizes_of
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
-#: Whether a file gets the feature maps, or which.
-Maps = bool | Embedding | Mapping[str, Embedding]
-
 
 @dataclass(frozen=True)
 class FittedOn:
@@ -75,9 +72,9 @@ class FittedOn:
         meant = {name if name is not None and name in given else first for name in used}
         return {name: item for name, item in given.items() if name in meant}
 
-    def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
-        """Return ``name`` and ``map`` of a method's maps; ``maps``: whether wanted, or given."""
-        found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
+    def stored_maps(self, used: Sequence[str | None], maps: bool) -> list[dict[str, Any]]:
+        """Return ``name`` and ``map`` of a method's maps; ``maps``: whether they are wanted."""
+        found = {name: item if maps else None for name, item in self.used_maps(used).items()}
         kinds = [type(item.projection) for item in found.values() if item is not None]
         other = [kind.__name__ for kind in kinds if not issubclass(kind, MAPS)]
         if other:
@@ -87,25 +84,6 @@ class FittedOn:
                 "coordinates=embedding.transform(features) when you predict."
             )
         return [{"name": name, "map": item} for name, item in found.items()]
-
-    def _map_to_keep(self, name: str | None, maps: Maps) -> Embedding | None:
-        if isinstance(maps, bool):
-            return self.feature_maps[name] if maps else None
-        if isinstance(maps, Mapping) and name is not None and name not in maps:
-            raise InputError(f"'maps' must hold the map {name!r}; got {list(maps)}.")
-        chosen = chosen_map(maps, name)
-        if not isinstance(chosen, Embedding):
-            raise InputError(
-                "'maps' must be True, False, an Embedding or a dict of those; got "
-                f"{type(chosen).__name__}."
-            )
-        if chosen.known_rows not in (0, self.known_rows):
-            raise InputError(
-                f"the {chosen.name.title} map must hold the {self.known_rows:,} calibration rows "
-                f"(or cells) alone; it holds {chosen.known_rows:,}. Pass "
-                "embedding.rows(calibration)."
-            )
-        return chosen.without_coordinates()
 
 
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:

@@ -24,8 +24,6 @@ from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import group_names
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lore_core.data.dataset import Dataset
     from lore_core.data.progress import Progress
 
@@ -53,7 +51,7 @@ class GroupWise(Recalibrator):
     """Fits a copy of a recalibrator on each group's calibration rows.
 
     Needs the group of every row in ``fit`` and after. Groups that are new, or too small to fit on,
-    get the method fitted on all rows; see :meth:`fallback`.
+    get the method fitted on all rows.
 
     Parameters
     ----------
@@ -141,21 +139,6 @@ class GroupWise(Recalibrator):
                 )
             groups.append({"name": str(name), "calibration_rows": size, "recalibrator": fitted})
         return {"columns": self.columns, "everyone": everyone, "groups": groups}
-
-    def fallback(self, evaluation: Dataset) -> pd.DataFrame:
-        """Which groups get the method fitted on all rows: ``group, rows, calibration_rows``."""
-        import pandas as pd
-
-        fitted, sizes = self.by_group_, self.sizes_
-        count = pd.Series(group_names(evaluation, self.columns)).value_counts()
-        count = count[[name not in fitted for name in count.index]]
-        return pd.DataFrame(
-            {
-                "group": count.index.astype(str),
-                "rows": count.to_numpy(),
-                "calibration_rows": [sizes.get(str(name), 0) for name in count.index],
-            }
-        )
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:

@@ -28,12 +28,12 @@ from lore_core.data.validation import (
     check_positive,
 )
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration import cells
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import Counts, Outcomes, RowWeights
-from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
+from lore_core.recalibration.dataset_rows import coordinates_of
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -61,20 +61,6 @@ class State(TypedDict):
         "outcomes of {who}, less what a global method says of them",
     ]
     base: Recalibrator | None  #: fitted
-
-
-@dataclass(frozen=True)
-class LocalAccuracy:
-    """What LoRe found around each row."""
-
-    #: (n,); kernel-weighted calibration accuracy in the row's bin; NaN where the bin is empty.
-    accuracy: Floats
-    effective_size: Floats  #: (n,); n_eff of the calibration rows behind it
-
-    @property
-    def empty(self) -> Mask:
-        """Rows whose bin holds no calibration row: they keep their confidence."""
-        return np.isnan(self.accuracy)
 
 
 @dataclass(eq=False, repr=False)
@@ -188,12 +174,19 @@ class LoRe(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Replace each confidence by the accuracy of the calibration rows around it."""
-        means = _around(state, rows, state["leftover"])
-        bins = _bins(state)
-        index, outcome = (
-            cells.each_row(state[n], state["count"]) for n in ("bin_index", "outcome")
+        d, count, bins = state["points"].shape[1], state["count"], _bins(state)
+        means = laplacian_means(
+            rows.place(state["feature_map"], d),
+            cells.each_row(state["points"], count),
+            cells.each_row(state["leftover"], count),
+            cells.each_row(state["row_weights"], count),
+            bandwidth=scaled_bandwidth(state["gamma"], d),
+            target_groups=bins.assign(rows.confidence),
+            source_groups=cells.each_row(state["bin_index"], count),
+            effective_size=False,
         )
-        weights = cells.each_row(state["row_weights"], state["count"])
+        index, outcome = (cells.each_row(state[n], count) for n in ("bin_index", "outcome"))
+        weights = cells.each_row(state["row_weights"], count)
         accuracy = accuracy_by_bin(index, outcome, bins.n_bins, weights)
         here = accuracy[bins.assign(rows.confidence)]
         base = state["base"]
@@ -237,12 +230,6 @@ class LoRe(Recalibrator):
         }
         return means, cell
 
-    def local_accuracy(self, evaluation: Dataset, embedding: OnMaps) -> LocalAccuracy:
-        """Return the calibration accuracy around each row, and how many rows it rests on."""
-        state: Any = self.state()
-        means = _around(state, rows_of(evaluation, embedding, type(self).label), state["outcome"])
-        return LocalAccuracy(means.mean, means.effective_size)
-
     def without_neighbours(self, evaluation: Dataset) -> Mask:
         """Return the rows whose bin holds no calibration row: they keep their confidence, (n,)."""
         state: Any = self.state()
@@ -252,19 +239,6 @@ class LoRe(Recalibrator):
 
 def _bins(state: State) -> ConfidenceBins:
     return ConfidenceBins(state["edges"], state["binning"])
-
-
-def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
-    d, count = state["points"].shape[1], state["count"]
-    return laplacian_means(
-        rows.place(state["feature_map"], d),
-        cells.each_row(state["points"], count),
-        cells.each_row(values, count),
-        cells.each_row(state["row_weights"], count),
-        bandwidth=scaled_bandwidth(state["gamma"], d),
-        target_groups=_bins(state).assign(rows.confidence),
-        source_groups=cells.each_row(state["bin_index"], count),
-    )
 
 
 def corrected(

@@ -55,12 +55,10 @@ METHODS = {
         standard=False,
     ),
     "platt": Method(
-        "logistic_curves:PlattScaling",
-        _TOP,
-        "Two classes, or few rows and only the confidence counts.",
+        "logistic:PlattScaling", _TOP, "Two classes, or few rows and only the confidence counts."
     ),
     "beta": Method(
-        "logistic_curves:BetaCalibration",
+        "logistic:BetaCalibration",
         _TOP,
         "Two classes: like Platt scaling, and a curve that may bend otherwise at each end.",
     ),
@@ -84,7 +82,7 @@ METHODS = {
         "temperature_scaling:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
     ),
     "logistic": Method(
-        "logistic_regression:LogisticRecalibration",
+        "logistic:LogisticRecalibration",
         _FEATURES,
         "The confidence is wrong along a feature, or with a predicted class, everywhere alike.",
         standard=False,
@@ -108,14 +106,9 @@ METHODS = {
         standard=False,
     ),
 }
-#: Made of another recalibrator.
-COMPOSED = ("group_wise:GroupWise",)
-#: Of other libraries: offered where installed, saved in no file.
-RIVALS = ("mcgrad_boosting:MCGrad",)
-
-_ADDRESSES = (*(method.address for method in METHODS.values()), *COMPOSED)
+_ADDRESSES = (*(method.address for method in METHODS.values()), "group_wise:GroupWise")
 #: Address of each class that a file can hold, by its name.
-_SAVED = {address.partition(":")[2]: address for address in _ADDRESSES}
+SAVED = {address.partition(":")[2]: address for address in _ADDRESSES}
 
 
 def class_at(address: str) -> type[Recalibrator]:
@@ -123,28 +116,6 @@ def class_at(address: str) -> type[Recalibrator]:
     module, _, name = address.partition(":")
     found: type[Recalibrator] = getattr(import_module(f"lore_core.recalibration.{module}"), name)
     return found
-
-
-def saved_names() -> list[str]:
-    """Return the names of all classes that a file can hold."""
-    return sorted(_SAVED)
-
-
-def can_be_saved(kind: type[Recalibrator]) -> bool:
-    """Whether a file can hold what this class fitted; subclasses do not inherit it."""
-    address = _SAVED.get(kind.__name__)
-    return address is not None and class_at(address) is kind
-
-
-def saved_class(name: str) -> type[Recalibrator]:
-    """Return the class of a name in a file."""
-    from lore_core.data.validation import InputError
-
-    if name not in _SAVED:
-        raise InputError(
-            f"the file of a recalibrator must hold one of {', '.join(saved_names())}; got {name!r}."
-        )
-    return class_at(_SAVED[name])
 
 
 def named_recalibrator(
@@ -182,20 +153,8 @@ def standard_recalibrators(
     return [named_recalibrator(name, gamma, n_bins, binning) for name in standard]
 
 
-def own_recalibrators(
-    gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
-) -> list[Recalibrator]:
-    """Return one of every method that needs no other library, not yet fitted."""
-    return [named_recalibrator(name, gamma, n_bins, binning) for name in METHODS]
-
-
-def installed_rivals() -> list[Recalibrator]:
-    """Return one of each method of another library that is installed, not yet fitted."""
-    return [kind() for kind in map(class_at, RIVALS) if kind.installed()]
-
-
 def offered_recalibrators(
     gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
-    """Return the standard recalibrators, then those of other libraries that are installed."""
-    return [*own_recalibrators(gamma, n_bins, binning), *installed_rivals()]
+    """Return one of every method, not yet fitted."""
+    return [named_recalibrator(name, gamma, n_bins, binning) for name in METHODS]

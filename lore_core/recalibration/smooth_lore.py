@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -27,7 +27,7 @@ from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration import cells, smooth_tuning as tuning
 from lore_core.recalibration.affine_softmax import kept_on_top
-from lore_core.recalibration.base import NoRecalibration, Recalibrator
+from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import Counts, Outcomes, RowWeights
 from lore_core.recalibration.dataset_rows import coordinates_of
 from lore_core.recalibration.temperature_scaling import OtherClasses
@@ -96,7 +96,7 @@ class State(TypedDict):
     ]
     maps: list[KeptMap]
     partitions: list[Partition]
-    members: list[Member]  #: none where nothing could be compared
+    members: list[Member]
     line: tuple[float, float]  #: slope and intercept
     level_edges: Annotated[
         Floats | None,
@@ -201,7 +201,7 @@ class SmoothLoRe(Recalibrator):
                 f"{type(self).label} must be given an embedding of the rows; got none."
             )
         if len(calibration) < 2:
-            return _unchanging(calibration, maps)
+            raise InputError(f"{type(self).label} must have two calibration rows or more; got one.")
         first, more, changed, starts = tuning.fitted_bases(calibration)
         ways = tuning.ways_to_part(changed, self.n_bins)
         chosen = np.arange(len(calibration))
@@ -228,7 +228,6 @@ class SmoothLoRe(Recalibrator):
             levels, level_confidence = tuning.fewest_levels(tuning.on_line(left_out, *line), _PRICE)
             level_edges = levels.edges
         members, names, used_ways = _members(trial.candidates, weights)
-        known = tuning.Neighbours.of(changed.outcome, starts)
         called = {
             "within": [_in_words(way) for way in ways],
             "base": [first.label, *(item.label for item in more)],
@@ -238,9 +237,9 @@ class SmoothLoRe(Recalibrator):
             "row_weights": counts,
             "first": first,
             "more": more,
-            "outcome": known.outcome,
-            "leftover": known.residual,
-            "spread": known.spread,
+            "outcome": changed.outcome,
+            "leftover": changed.outcome[:, None] - starts,
+            "spread": starts * (1.0 - starts),
             # Copies, as the calibration rows may be recalibrated too, when they change bins.
             "maps": [{"name": name, "points": maps[name].copy()} for name in names],
             "partitions": [
@@ -267,40 +266,36 @@ class SmoothLoRe(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Average the candidates at each row, and put the average on the line and its level."""
-        if not state["members"]:
-            return rows
         changed = state["first"].applied_to(rows)
         own = [changed, *(item.applied_to(changed) for item in state["more"])]
         starts = tuning.confidence_within(np.column_stack([item.confidence for item in own]))
         count = state["count"]
-        known = tuning.Neighbours(
-            *(cells.each_row(state[name], count) for name in ("outcome", "leftover", "spread"))
-        )
+        values = np.column_stack([state[name] for name in ("leftover", "spread", "outcome")])
+        values = cells.each_row(values, count)
         counts = cells.each_row(state["row_weights"], count)
         averaged = np.zeros(len(rows))
         for (map_, partition), chosen in _by_partition(state["members"]).items():
             on_map, parted = state["maps"][map_], state["partitions"][partition]
-            way = _way(parted["edges"])
+            edges = parted["edges"]
+            way = None if edges is None else ConfidenceBins(edges, "equal-mass")
             part = tuning.part_of(way, changed.confidence, rows.predicted)
             known_part = cells.each_row(parted["bin_index"], count)
             grid = sorted({member["gamma"] for member in chosen})
-            at = [[member for member in chosen if member["gamma"] == gamma] for gamma in grid]
             d = on_map["points"].shape[1]
             accuracy = tuning.accuracy_of_parts(
-                part, known_part, known.outcome, starts[:, 0], counts
+                part, known_part, values[:, -1], starts[:, 0], counts
             )
             for g, means in means_by_bandwidth(
                 rows.place(on_map["name"], d),
                 cells.each_row(on_map["points"], count),
-                known.values,
+                values,
                 counts,
                 bandwidth=scaled_bandwidth(np.array(grid), d),
                 target_groups=part,
                 source_groups=known_part,
                 effective_size=False,
-                first=[known.first_value(member["base"] for member in some) for some in at],
             ):
-                for member in at[g]:
+                for member in (member for member in chosen if member["gamma"] == grid[g]):
                     averaged += member["weight"] * tuning.corrected_confidence(
                         means.mean, means.mass, member["base"], member["strength"], starts, accuracy
                     )
@@ -338,7 +333,7 @@ class SmoothLoRe(Recalibrator):
             largest = max((item[which] or 0 for item in members), default=-1)
             if largest >= n:
                 raise refuse(f"{name}: {which}", f"one of {n} places", largest)
-        if members and state["leftover"].shape[1] != len(bases):
+        if state["leftover"].shape[1] != len(bases):
             raise refuse(f"{name}: leftover", f"{len(bases)} columns", state["leftover"].shape)
         total = sum(member["weight"] for member in members)
         if total > 1 + 1e-9:
@@ -347,7 +342,7 @@ class SmoothLoRe(Recalibrator):
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
         """Return means over cells of rows that are near on all maps and share all partitions."""
-        if state["count"] is not None or not state["members"]:
+        if state["count"] is not None:
             return state, None
         # One cut for everything: of two, the difference of two cells could be a row.
         index = np.column_stack([part["bin_index"] for part in state["partitions"]])
@@ -377,47 +372,14 @@ class SmoothLoRe(Recalibrator):
         return made, cell
 
 
+@dataclass(eq=False, repr=False)
 class LevelLoRe(SmoothLoRe):
     """LoRe smooth with its confidences pooled to levels: ``SmoothLoRe(levels=True)``, by a name."""
 
     label = "LoRe levels"
     color = 14
 
-    def __init__(
-        self,
-        *,
-        gammas: Sequence[float] | None = None,
-        n_bins: Sequence[int] = (1, 5),
-        max_rows: int = 10_000,
-        keep_class: bool = False,
-    ) -> None:
-        super().__init__(
-            gammas=gammas, n_bins=n_bins, max_rows=max_rows, levels=True, keep_class=keep_class
-        )
-
-
-def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> State:
-    """Return a state that changes nothing: one row cannot be left out."""
-    name, points = next(iter(maps.items()))
-    nothing = np.empty((len(calibration), 0))
-    return {
-        "count": None,
-        "row_weights": None,
-        "first": NoRecalibration().fit(calibration),
-        "more": [],
-        "outcome": calibration.outcome,
-        "leftover": nothing,
-        "spread": nothing,
-        "maps": [{"name": name, "points": points}],
-        "partitions": [],
-        "members": [],
-        "line": (1.0, 0.0),
-        "level_edges": None,
-        "level_confidence": np.empty(0),
-        "other_classes": dataclasses.asdict(OtherClasses()),
-        "keep_class": False,
-        "candidates": {},
-    }
+    levels: bool = True
 
 
 def _members(
@@ -454,7 +416,3 @@ def _in_words(way: ConfidenceBins | None) -> str:
     if way is None:
         return "predicted class"
     return "all rows" if way.n_bins == 1 else f"{way.n_bins} bins"
-
-
-def _way(edges: Floats | None) -> ConfidenceBins | None:
-    return None if edges is None else ConfidenceBins(edges, "equal-mass")

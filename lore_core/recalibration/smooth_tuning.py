@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,7 @@ from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import sample
-from lore_core.recalibration.logistic_curves import fitted_curve
-from lore_core.recalibration.logistic_regression import LogisticRecalibration
+from lore_core.recalibration.logistic import LogisticRecalibration, fitted_curve
 from lore_core.recalibration.lore import corrected
 
 if TYPE_CHECKING:
@@ -54,35 +53,12 @@ class Candidate:
     strength: float  #: of the pull; infinity: the base as it is
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """Calibration rows, or cells of them: what local corrections are made of."""
-
-    outcome: Floats  #: (n,) 1 where the prediction was right, else 0
-    residual: Floats  #: (n, n_bases) a − b, the outcomes less each base's confidences
-    spread: Floats  #: (n, n_bases) b(1 − b)
-
-    @classmethod
-    def of(cls, outcome: Floats, starts: Floats) -> Neighbours:
-        """Return the rows; ``starts`` (n, n_bases): confidences of the bases."""
-        return cls(outcome, outcome[:, None] - starts, starts * (1.0 - starts))
-
-    @property
-    def values(self) -> Floats:
-        """All of it, a column each, shape (n, 2 n_bases + 1)."""
-        return np.column_stack([self.residual, self.spread, self.outcome])
-
-    def first_value(self, bases: Iterable[int | None]) -> int:
-        """Return the first of the :attr:`values` that corrections of some bases need."""
-        return 0 if any(base is not None for base in bases) else 2 * self.residual.shape[1]
-
-
 def corrected_confidence(
     mean: Floats, mass: Floats, base: int | None, strength: float, starts: Floats, accuracy: Floats
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
-    ``mean``: of :attr:`Neighbours.values`, from :meth:`Neighbours.first_value` on at least.
+    ``mean`` (n, 2 n_bases + 1): of outcome − base, of base · (1 − base) and of the outcome.
     ``starts`` (n, n_bases): confidences of the bases. For δ see
     :class:`~lore_core.recalibration.SmoothLoRe`.
     """
@@ -95,8 +71,8 @@ def corrected_confidence(
     if not np.isfinite(strength):
         return start
     # Without neighbours the mean is NaN and the mass 0: nothing is corrected.
-    residual, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))
-    off, against = (np.nan_to_num(mean[:, column]) * mass for column in (residual, spread))
+    columns = base, base + starts.shape[1]
+    off, against = (np.nan_to_num(mean[:, column]) * mass for column in columns)
     return expit(logit(start) + off / (against + strength))
 
 
@@ -202,7 +178,7 @@ def leave_one_out_smooth(
 ) -> SmoothTrial:
     """Correct every row by the others, in every way; see :func:`fitted_bases`, `ways_to_part`."""
     outcome, weights = changed.outcome, as_weights(changed.weights)
-    values = Neighbours.of(outcome, starts).values
+    values = np.column_stack([outcome[:, None] - starts, starts * (1.0 - starts), outcome])
     bases = range(starts.shape[1])
     candidates: list[Candidate] = []
     found: list[Floats] = []

@@ -8,7 +8,7 @@ from lore_core.inference.intervals import calibration_intervals
 from lore_core.inference.simulation import null_errors
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import share_interval
-from lore_core.recalibration.registry import own_recalibrators
+from lore_core.recalibration.registry import offered_recalibrators
 from lore_core.regions.subgroups.overall import Average, overall_gap
 
 
@@ -80,7 +80,7 @@ def test_equal_weights_are_none():
 @pytest.mark.parametrize(
     "method",
     [
-        *(method for method in own_recalibrators() if method.takes_weights),
+        *(method for method in offered_recalibrators() if method.takes_weights),
         lore.LoRe(base=lore.TemperatureScaling()),
     ],
     ids=repr,
@@ -111,7 +111,7 @@ def test_every_recalibrator_takes_weights_or_refuses():
     z, w = rng.normal(size=(n, 2)), np.where(heavy, 1e4, 1.0)
     rows = of_two_classes(c, right, features=z, weights=w)
     refused = []
-    for method in own_recalibrators():
+    for method in offered_recalibrators():
         points = rows.features if method.needs_embedding else None
         if not method.takes_weights:
             refused.append(method.label)

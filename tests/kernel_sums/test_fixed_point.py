@@ -4,7 +4,7 @@ import pytest
 
 from lore_core.data.validation import InputError
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
-from lore_core.kernel_sums.blocked import whole_distances
+from lore_core.kernel_sums.blocked import distances
 from lore_core.kernel_sums.compiled import compiled
 from lore_core.kernel_sums.exponential import half_power, square
 from lore_core.kernel_sums.fixed_point import as_fixed_point
@@ -56,16 +56,16 @@ def test_the_bound_is_nearly_reached():
     columns, again = as_fixed_point(points.T.copy(), 1.0, 1.0e-4)
     assert again == unit
     whole = np.empty(6 * 6, dtype=np.int32)
-    whole_distances(columns.T.copy(), 0, 6, columns, 0, 6, whole)
+    distances(columns.T.copy(), 0, 6, columns, 0, 6, whole)
     exact = np.abs(points[:, None] - points[None]).sum(axis=2)
     error = np.abs(whole.reshape(6, 6) * unit - exact).max()
     assert 0.9 * d * unit < error <= d * unit
 
 
-def test_whole_distances_are_exact(rng):
+def test_distances_are_exact(rng):
     columns = rng.integers(-(2**25), 2**25, size=(19, 40)).astype(np.int32)
     out = np.empty(3 * 40, dtype=np.int32)
-    whole_distances(columns.T.copy(), 5, 3, columns, 0, 40, out)
+    distances(columns.T.copy(), 5, 3, columns, 0, 40, out)
     wide = columns.astype(np.int64)
     expected = np.abs(wide[:, 5:8, None] - wide[:, None, :]).sum(axis=0)
     np.testing.assert_array_equal(out.reshape(3, 40), expected)

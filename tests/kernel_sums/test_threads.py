@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import brute
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from lore_core.data.progress import Cancelled
 from lore_core.kernel_sums import laplacian_means, laplacian_sums, schedule
@@ -103,8 +102,6 @@ def test_threads_are_as_many_as_the_libraries_may_use(monkeypatch):
     with schedule.limited_threads(1):
         assert schedule.thread_count(None) == 1
         assert schedule.thread_count(2) == 2
-    with threadpool_limits(limits=1, user_api="blas"):
-        assert schedule.thread_count(None) == processors
     monkeypatch.setenv("OMP_NUM_THREADS", "1,2")
     assert schedule.thread_count(None) == 1
     monkeypatch.undo()

@@ -30,7 +30,7 @@ class CoreOnly(PathFinder):
 
 sys.meta_path[:] = [CoreOnly if finder is PathFinder else finder for finder in sys.meta_path]
 """
-HIDDEN = {*EXTRA_OF, "IPython", "betacal", "kaleido", "mcgrad", "pynndescent"}
+HIDDEN = {*EXTRA_OF, "IPython", "betacal", "kaleido", "pynndescent"}
 
 WORK = """
 import warnings

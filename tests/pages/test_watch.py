@@ -8,7 +8,6 @@ from lore_core import demo
 from lore_core.comparison import conclude_batches
 from lore_core.mergeable import Batches, make_plan, partitions_of
 from pages.shared.header import plain
-from pages.watch import looking
 from pages.watch.looking import LEVEL
 
 

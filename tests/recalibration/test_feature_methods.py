@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 from lore_core import Dataset, InputError, PlattScaling, negative_log_likelihood
 from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration, boosting
 from lore_core.recalibration.boosting import as_codes, cuts_of, fewest_as_good, joined, sum_of_trees
-from lore_core.recalibration.logistic_regression import LogisticProblem
+from lore_core.recalibration.logistic import LogisticProblem
 
 
 def rows_with(n, seed, scale, odds_of):

@@ -15,8 +15,8 @@ from lore_core import (
     expected_calibration_error,
 )
 from lore_core.recalibration import VennAbers, maximum_mean_calibration_error
-from lore_core.recalibration.logistic_curves import soft_loss
-from lore_core.recalibration.registry import own_recalibrators
+from lore_core.recalibration.logistic import soft_loss
+from lore_core.recalibration.registry import offered_recalibrators
 
 
 def binary(confidence, right):
@@ -103,7 +103,7 @@ def test_every_method_keeps_the_class_and_the_sum(k):
     calibration, cal_z = overconfident(400, k=k, seed=1)
     evaluation, z = overconfident(300, k=k, seed=2)
     before = expected_calibration_error(evaluation.confidence, evaluation.outcome)
-    methods = own_recalibrators(0.4, 5)
+    methods = offered_recalibrators(0.4, 5)
     assert len({method.label for method in methods}) == len(methods)
     for method in methods:
         local = method.needs_embedding

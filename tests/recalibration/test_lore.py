@@ -83,8 +83,6 @@ def test_lore_at_small_bandwidth_is_the_nearest_calibration_row():
     calibration = Dataset([[0.95, 0.05]] * 2, [0, 1])
     evaluation = Dataset([[0.6, 0.4], [0.95, 0.05]], [0, 0])
     method = LoRe(n_bins=10).fit(calibration, [[0.0], [1.0]])
-    found = method.local_accuracy(evaluation, [[0.0], [0.0]])
-    assert found.empty.tolist() == [True, False]
     assert method.without_neighbours(evaluation).tolist() == [True, False]
     assert method.recalibrate(evaluation, [[0.0], [0.0]]).confidence[0] == 0.6
 

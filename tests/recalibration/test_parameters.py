@@ -19,20 +19,17 @@ from lore_core.recalibration import (
     LogisticRecalibration,
     LoRe,
     MatrixScaling,
-    MCGrad,
     MMCEOptimization,
     PlattScaling,
     SmoothLoRe,
     TemperatureScaling,
     VectorScaling,
-    registry,
 )
-from lore_core.recalibration.registry import own_recalibrators
+from lore_core.recalibration.registry import offered_recalibrators
 
-OWN = own_recalibrators(gamma=0.7, n_bins=4)
+OWN = offered_recalibrators(gamma=0.7, n_bins=4)
 METHODS = [
     *OWN,
-    MCGrad(),
     LoRe(base=TemperatureScaling((0.5, 2.0))),
     GroupWise(LoRe(0.3, base=PlattScaling()), "site"),
 ]
@@ -40,7 +37,7 @@ METHODS = [
 
 def test_every_method_has_a_colour_and_a_label_of_its_own():
     assert len({method.color for method in OWN}) == len({method.label for method in OWN})
-    assert len({method.label for method in own_recalibrators()}) == len(OWN)
+    assert len({method.label for method in offered_recalibrators()}) == len(OWN)
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
@@ -100,6 +97,7 @@ NO_COUNT = [-1, 0, 1.5, np.nan, "5", True, None, [5], *NOTHING]
 NO_FLAG = [0, 1, "yes", None, np.nan]
 NO_BINS = [*NO_COUNT, 10_001]
 NO_LIST = [0.2, "0.2", b"1", {1: 2}, None, [], [0.2, "0.3"], iter([0.2])]
+NO_STRENGTH = [item for item in NO_NUMBER if item is not None]
 WRONG = {
     LoRe: {
         "gamma": NO_NUMBER,
@@ -121,16 +119,12 @@ WRONG = {
         "bounds": [1.0, None, "12", (2.0,), (2.0, 1.0), (0.0, 1.0), (1.0, np.inf)]
     },
     MMCEOptimization: {"bounds": [(-1.0, 1.0)]},
-    VectorScaling: {"keep_class": NO_FLAG},
-    MatrixScaling: {
-        "keep_class": NO_FLAG,
-        "strength": [item for item in NO_NUMBER if item is not None],
-    },
-    DirichletCalibration: {"keep_class": NO_FLAG},
+    VectorScaling: {"keep_class": NO_FLAG, "strength": NO_STRENGTH},
+    MatrixScaling: {"keep_class": NO_FLAG, "strength": NO_STRENGTH},
+    DirichletCalibration: {"keep_class": NO_FLAG, "strength": NO_STRENGTH},
     HistogramBinning: {"n_bins": NO_BINS, "binning": ["equal"]},
-    LogisticRecalibration: {"strength": [item for item in NO_NUMBER if item is not None]},
+    LogisticRecalibration: {"strength": NO_STRENGTH},
     BoostingRecalibration: {"n_trees": [-1, 1.5, "5", True, [5]]},
-    MCGrad: {"random_state": [-1, 1.5, None, 2**32]},
     GroupWise: {"column": [1, [], [1]], "min_group_size": NO_COUNT},
 }
 
@@ -178,7 +172,7 @@ def test_what_was_fitted_is_an_attribute_a_part_of_a_file_and_its_progress_rises
     assert method.temperature_ == method.state()["temperature"]
     assert not hasattr(method, "temperatur_")
     method = GroupWise(TemperatureScaling()).fit(calibration)
-    again = registry.saved_class("GroupWise").restored(
+    again = GroupWise.restored(
         method.get_params(deep=False), method.state(), label="mine", n_rows=200
     )
     assert (again.label, again.n_rows_, again.sizes_) == ("mine", 200, method.sizes_)
@@ -201,8 +195,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from lore_core.recalibration import registry
 light = sorted({"numpy"} & set(sys.modules))
-own = [method.address for method in registry.METHODS.values()]
-for place in (*own, *registry.COMPOSED, *registry.RIVALS):
+for place in registry.SAVED.values():
     registry.class_at(place)
 print(json.dumps(light))
 """

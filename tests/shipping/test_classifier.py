@@ -3,19 +3,15 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import expit, softmax
-from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
-from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
     KFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
@@ -230,16 +226,6 @@ def test_a_class_that_was_not_seen_has_probability_0(digits):
         LoReClassifier(base, cv="prefit").fit(X, y)
 
 
-def test_groups_of_a_splitter_are_routed(frame):
-    X, y = frame
-    groups = np.arange(600) // 40
-    parts = [*GroupKFold(3).split(X, y, groups)]
-    by_list = LoReClassifier(recalibrator=TemperatureScaling(), cv=parts).fit(X, y)
-    with config_context(enable_metadata_routing=True):
-        routed = clone(by_list).set_params(cv=GroupKFold(3)).fit(X, y, groups=groups)
-    np.testing.assert_array_equal(routed.predict_proba(X), by_list.predict_proba(X))
-
-
 def test_a_frozen_classifier_stays_fitted(digits):
     X, X_test, y, _ = digits
     bare = GaussianNB().fit(X[:300], y[:300])
@@ -380,22 +366,3 @@ def test_a_classifier_without_weights_is_told_of():
         LoReClassifier().fit(X, y, sample_weight=times - 1 - times[0])
     with pytest.raises(InputError, match="would go nowhere"):
         LoReClassifier(GaussianNB().fit(X, y), cv="prefit").fit(X, y, priors=[0.5, 0.5])
-
-
-def test_metadata_is_routed():
-    X, y, times = weighted_rows()
-    with config_context(enable_metadata_routing=True):
-        asked = make_pipeline(
-            StandardScaler().set_fit_request(sample_weight=False),
-            GaussianNB().set_fit_request(sample_weight=True),
-        )
-        model = LoReClassifier(asked, recalibrator=TemperatureScaling())
-        model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        search = GridSearchCV(model, {"cv": [0.25, 0.5]}).fit(X, y, sample_weight=times)
-        routed = model.fit(X, y, sample_weight=times).estimator_[-1]
-        unasked = LoReClassifier(make_pipeline(StandardScaler(), GaussianNB()))
-        with pytest.raises(UnsetMetadataPassedError):
-            unasked.fit(X, y, sample_weight=times)
-    plain = LoReClassifier(asked, recalibrator=TemperatureScaling()).fit(X, y)
-    assert np.abs(routed.theta_ - plain.estimator_[-1].theta_).max() > 1e-3
-    assert search.best_estimator_.recalibrator_.n_rows_ < 300

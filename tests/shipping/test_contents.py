@@ -11,12 +11,12 @@ import lore_core as lore
 from lore_core.embedding import learned_maps
 from lore_core.embedding.result import NeighbourMap
 from lore_core.recalibration import BoostingRecalibration
-from lore_core.recalibration.registry import own_recalibrators
+from lore_core.recalibration.registry import offered_recalibrators
 from lore_core.shipping import describe
 from lore_core.view import View
 from lore_core.view.methods import comparison_of
 
-METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
+METHODS = {method.label: method for method in offered_recalibrators(0.3, 5)} | {
     "histogram, equal mass": lore.HistogramBinning(6, "equal-mass"),
     "lore, equal mass": lore.LoRe(0.2, 7, "equal-mass", base=lore.PlattScaling()),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
@@ -122,7 +122,7 @@ MAPS = {
     "UMAP": ("umap", {"n_epochs": 20}),
 }
 COMPARED = [
-    *own_recalibrators(0.3, 5),
+    *offered_recalibrators(0.3, 5),
     lore.GroupWise(lore.SmoothLoRe(gammas=[0.2, 0.8]), "region"),
     BoostingRecalibration(n_trees=5),
 ]

@@ -15,7 +15,7 @@ from lore_core.recalibration.base import KIND
 @pytest.fixture(scope="module")
 def fitted(calibration):
     points = lore.embed(calibration.features)
-    made = [item.fit(calibration, points) for item in registry.own_recalibrators()]
+    made = [item.fit(calibration, points) for item in registry.offered_recalibrators()]
     made.append(BoostingRecalibration(n_trees=3).fit(calibration))
     made.append(lore.GroupWise(lore.HistogramBinning(5), "region").fit(calibration, points))
     return {type(item).__name__: item for item in made}
@@ -31,7 +31,7 @@ def state_of(header):
     return header["method"]["recalibrator"]["state"]["object"]
 
 
-@pytest.mark.parametrize("name", registry.saved_names())
+@pytest.mark.parametrize("name", sorted(registry.SAVED))
 def test_a_part_less_or_of_another_kind_is_refused(fitted, name):
     content = fitted[name].to_bytes()
     parts = list(state_of(KIND.unpack(content)[0]))

@@ -85,12 +85,6 @@ class LocalDistribution:
         ends = zip(self.error, self.effective_size, strict=True)
         return Bounded(*(_largest(error, size >= min_effective_size) for error, size in ends))
 
-    def share_below(self, error: ArrayLike) -> Bounded[Floats]:
-        """Share of the rows whose LCE is at most ``error`` (t,): the CDF."""
-        asked = np.asarray(error, dtype=np.float64)
-        share = self.error.each(lambda end: _share_below(end, self.rows, asked))
-        return Bounded(share.value, share.high, share.low)
-
     def quantile(self, share: float) -> Bounded[float]:
         """Return the LCE that this share of the rows, in (0, 1], do not exceed."""
         return self.error.each(lambda end: _quantile(end, self.rows, share))
@@ -242,12 +236,6 @@ def null_errors_of_sums(
         tell(progress, (start + count) / n_draws, "simulating calibrated rows")
     joined = {name: np.concatenate([of[name] for of in drawn]) for name in drawn[0]}
     return NullErrors(gamma=gamma, share=_SHARES, n_cells=len(cells), **joined)
-
-
-def _share_below(error: Floats, rows: Ints, asked: Floats) -> Floats:
-    order = np.argsort(error)
-    below = np.concatenate([[0], np.cumsum(rows[order])])
-    return np.asarray(below[np.searchsorted(error[order], asked, side="right")] / rows.sum())
 
 
 def _at_ranks(values: Floats, rows: Ints, ranks: Floats) -> Floats:

@@ -22,8 +22,7 @@ from lore_core.data.defaults import N_BINS
 from lore_core.data.errors import InputError, as_path
 from lore_core.data.progress import Progress, tell
 from lore_core.embedding.embed import embed
-from lore_core.embedding.names import MapName
-from lore_core.embedding.result import FORMS as EMBEDDING_FORMS, Embedding
+from lore_core.embedding.result import FORMS as EMBEDDING_FORMS, Embedding, MapName
 from lore_core.mergeable.cell_sums.sums import MAX_CELLS, LocalErrorSums
 from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.reading.arrow_tables import (
@@ -147,14 +146,9 @@ def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
     return columns_of_table(name, join_tables(extracts), locate=row_locator(extracts))
 
 
-def dataset_of(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
-    """Return the rows of columns whose roles are known."""
-    return assemble([read_rows(columns, roles)], name=name)[0]
-
-
 def checked_rows(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
     """Return rows of which nothing is in doubt that was not accepted; else an InputError."""
-    rows = dataset_of(columns, roles, name)
+    rows, *_ = assemble([read_rows(columns, roles)], name=name)
     check_data(rows, roles.accept or (), kind=roles.probability_kind)
     return rows
 
@@ -203,23 +197,14 @@ def partitions_of(paths: Sequence[Path]) -> list[Partition]:
     wanted = int(np.clip(total // _PARTS, _FEWEST_ROWS, _MOST_ROWS))
     found: list[Partition] = []
     for path, name, groups in zip(paths, called, sizes, strict=True):
-        about = path.stat()
-        start, before, rows = 0, 0, 0
-        for k, size in enumerate(groups):
-            rows += size
-            if rows >= wanted or k == len(groups) - 1:
-                if rows:
-                    found.append(
-                        Partition(
-                            str(path),
-                            name,
-                            tuple(range(start, k + 1)),
-                            tuple(groups[start : k + 1]),
-                            before,
-                            (about.st_size, about.st_mtime_ns),
-                        )
-                    )
-                start, before, rows = k + 1, before + rows, 0
+        about, ends = path.stat(), [0, *itertools.accumulate(groups)]
+        stamp, start = (about.st_size, about.st_mtime_ns), 0
+        for stop in range(1, len(ends)):
+            rows = ends[stop] - ends[start]
+            if rows >= wanted or (rows and stop == len(groups)):
+                own = tuple(range(start, stop)), tuple(groups[start:stop]), ends[start]
+                found.append(Partition(str(path), name, *own, stamp))
+                start = stop
     return found
 
 
@@ -246,7 +231,8 @@ class Plan:
     def dataset(self, extract: Extract) -> Dataset | None:
         """Return rows of a file, without calibration rows; None where there are no others."""
         columns = columns_of_extracts([extract])
-        read = dataset_of(columns, guess(columns, self.mapping), extract.file)
+        roles = guess(columns, self.mapping)
+        read, *_ = assemble([read_rows(columns, roles)], name=extract.file)
         if read.split is None:
             return read
         evaluated = read.split != CALIBRATION
@@ -259,12 +245,12 @@ class Plan:
 
     def sums(self, part: Partition) -> LocalErrorSums:
         """Sum the rows of a part; InputError, which names the file, if a value breaks a rule."""
-        nothing = LocalErrorSums.nothing(
-            self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
-        )
-        return LocalErrorSums.joined(itertools.chain([nothing], self._batches(part)))
+        return LocalErrorSums.joined(self._batches(part))
 
     def _batches(self, part: Partition) -> Iterator[LocalErrorSums]:
+        yield LocalErrorSums.nothing(
+            self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
+        )
         level = 0
         for extract in part.extracts(_BATCH_ROWS, self.columns):
             rows = self.dataset(extract)
@@ -325,7 +311,8 @@ def make_plan(
     Raises InputError if the rows have no features, a column is missing or a value breaks a rule.
     """
     tell(progress, 0.0, "reading a sample of the rows")
-    columns = columns_of_extracts(_sample(parts))
+    extracts = _sample(parts)
+    columns = columns_of_extracts(extracts)
     name = parts[0].name
     given = dataclasses.replace(
         mapping or ColumnMapping(), groups=(), metadata=(), images="", row_id=""
@@ -338,10 +325,8 @@ def make_plan(
             "fit into memory together."
         )
     sample = checked_rows(columns, guessed, name)
-    n_places = min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
-    return plan_of_rows(
-        sample, guessed, progress=progress, whence=f" from {n_places} places", **settings
-    )
+    whence = f" from {len(extracts)} places"
+    return plan_of_rows(sample, guessed, progress=progress, whence=whence, **settings)
 
 
 def plan_of_rows(
@@ -398,21 +383,3 @@ def _sample(parts: Sequence[Partition]) -> list[Extract]:
     rows = -(-SAMPLE_ROWS // len(chosen))
     taken = (groups[place] for place in chosen.tolist())
     return [next(part.row_group(index).extracts(rows)) for part, index in taken]
-
-
-def saved_sums(path: Path | None) -> LocalErrorSums | None:
-    """Return the sums of a part that a former run kept; None where there are none, or damaged."""
-    try:
-        return None if path is None else LocalErrorSums.load(path)
-    except InputError:
-        return None
-
-
-def sum_and_save(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
-    """Sum a part, or read what was kept of it; ``path``: where it is kept, if anywhere."""
-    sums = saved_sums(path)
-    if sums is None:
-        sums = plan.sums(part)
-        if path is not None:
-            sums.save(path)
-    return sums

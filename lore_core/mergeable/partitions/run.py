@@ -3,12 +3,9 @@
 import asyncio
 import hashlib
 import logging
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
@@ -29,100 +26,15 @@ from lore_core.mergeable.partitions.plan import (
     Plan,
     checked_rows,
     columns_of_extracts,
-    saved_sums,
-    sum_and_save,
 )
 from lore_core.reading.arrow_tables import Extract, join_tables
 from lore_core.reading.file_rows import splits_in
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
-#: Sums that one task joins.
-_JOINED = 4
 #: Seconds in which a scheduler must answer.
 _ANSWERS = 15
-
-
-@contextmanager
-def _without_log() -> Iterator[None]:
-    """Keep a client from writing tracebacks about a scheduler that is lost, which an error says."""
-
-    def is_shown(record: logging.LogRecord) -> bool:
-        return record.levelno < logging.ERROR
-
-    log = logging.getLogger("distributed.client")
-    log.addFilter(is_shown)
-    try:
-        yield
-    finally:
-        log.removeFilter(is_shown)
-
-
-@_without_log()
-def sum_on_cluster(
-    plan: Plan,
-    paths: Mapping[Partition, Path | None],
-    address: str,
-    *,
-    progress: Progress | None = None,
-) -> LocalErrorSums:
-    """Sum parts on the workers of a cluster, each again by another where a worker is lost."""
-    require("A cluster", "distributed")
-    import distributed
-
-    try:
-        client = distributed.Client(address, timeout=_ANSWERS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"no scheduler answers at '{address}'. Start one (dask scheduler), or correct "
-            "'--cluster'."
-        ) from error
-    try:
-        with client.as_current():
-            return _reduced(client, plan, paths, progress)
-    except distributed.KilledWorker as error:
-        raise MemoryError(
-            "workers of the cluster were ended from outside again and again, most likely for want "
-            "of memory; give them more, or take fewer cells."
-        ) from error
-    except (distributed.client.FutureCancelledError, asyncio.CancelledError, OSError) as error:
-        raise InputError(f"the scheduler at '{address}' was lost.") from error
-    finally:
-        client.close(timeout=1)
-
-
-def _reduced(
-    client: Any, plan: Plan, paths: Mapping[Partition, Path | None], progress: Progress | None
-) -> LocalErrorSums:
-    from distributed import as_completed
-
-    total, done = sum(part.n_rows for part in paths), 0
-    leaves = {
-        client.submit(sum_and_save, plan, part, path, pure=False): part
-        for part, path in paths.items()
-    }
-    level = list(leaves)
-    while len(level) > 1:
-        level = [
-            client.submit(LocalErrorSums.joined, level[start : start + _JOINED], pure=False)
-            for start in range(0, len(level), _JOINED)
-        ]
-    result = level[0]
-    # Frees what is joined: only the tree asks for it.
-    for leaf in as_completed(list(leaves)):
-        if leaf.status == "error":
-            raise leaf.exception()
-        if leaf.status == "cancelled":
-            raise OSError("the scheduler is gone")
-        done += leaves.pop(leaf).n_rows
-        tell(progress, done / total, f"{done:,} of {total:,} rows summed")
-    found: LocalErrorSums = result.result()
-    return found
-
-
 PLAN = "plan.npz"
-#: Share of the progress that joining takes.
-_JOINING = 0.1
 #: How often parts are given to new processes where one was ended from outside.
 _ATTEMPTS = 3
 
@@ -158,90 +70,125 @@ def sum_files(
 
     ``parts, plan``: the rows, and what they become. ``directory``: where plan and sums of each part
     are saved; what is there is not summed again. ``n_workers``: processes. ``cluster``: address of
-    a Dask scheduler, ``tcp://…:8786``, whose workers sum and join instead (package
-    ``distributed``); they see files and ``directory`` under the same paths. ``progress``: called
-    with the share done and a short message; may raise to stop.
+    a Dask scheduler, ``tcp://…:8786``, whose workers sum instead (package ``distributed``); they
+    see files and ``directory`` under the same paths. ``progress``: called with the share done and a
+    short message; may raise to stop.
 
     Raises InputError if a file cannot be read, a value breaks a rule, or the cluster cannot be
     reached or is lost; it says how to go on, and sums of other parts are saved. Raises MemoryError
     if workers were ended from outside again and again.
     """
-    with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
-        # (Workers on other machines do not see a folder of this one.)
-        folder = Path(made) if cluster is None else None
-        if directory is not None:
-            folder = made_directory(directory)
-        if folder is not None and not (folder / PLAN).exists():
+    paths: list[Path | None] = [None] * len(parts)
+    if directory is not None:
+        folder, tag = made_directory(directory), plan.digest
+        if not (folder / PLAN).exists():
             plan.save(folder / PLAN)
-        tag = plan.digest
-        paths = {part: None if folder is None else folder / _name(part, tag) for part in parts}
-        n_open = len(_open(paths))
-        try:
-            sums = _summed(plan, paths, n_workers, cluster, progress)
-        except InputError as error:
-            hint = "(--sums DIR keeps the sums of the parts that were read.)"
-            if directory is not None:
-                hint = f"Sums of other parts are kept in '{directory}': the same again goes on."
-            raise InputError(f"{error} {hint}") from error
-        except BrokenProcessPool as error:
-            hint = "" if directory is None else " Run it again to go on."
-            raise MemoryError(
-                "worker processes were ended from outside, most likely for want of memory; take "
-                f"fewer workers or cells.{hint}"
-            ) from error
-    n_files = len({part.path for part in parts})
-    return Run(sums, plan, n_files, n_open, len(parts) - n_open)
+        paths = [folder / _name(part, tag) for part in parts]
+    n_kept = sum(_saved_sums(path) is not None for path in paths)
+    total, done = sum(part.n_rows for part in parts), 0
+
+    def report(number: int) -> None:
+        nonlocal done
+        done += parts[number].n_rows
+        tell(progress, done / total, f"{done:,} of {total:,} rows summed")
+
+    tasks = list(zip(parts, paths, strict=True))
+    try:
+        if cluster is None:
+            sums = LocalErrorSums.joined(_sums_of_processes(plan, tasks, n_workers, report))
+        else:
+            sums = LocalErrorSums.joined(_sums_of_cluster(plan, tasks, cluster, report))
+    except InputError as error:
+        hint = "(--sums DIR keeps the sums of the parts that were read.)"
+        if directory is not None:
+            hint = f"Sums of other parts are kept in '{directory}': the same again goes on."
+        raise InputError(f"{error} {hint}") from error
+    except BrokenProcessPool as error:
+        hint = "" if directory is None else " Run it again to go on."
+        raise MemoryError(
+            "worker processes were ended from outside, most likely for want of memory; take "
+            f"fewer workers or cells.{hint}"
+        ) from error
+    return Run(sums, plan, len({part.path for part in parts}), len(parts) - n_kept, n_kept)
 
 
-def _summed(
-    plan: Plan,
-    paths: Mapping[Partition, Path | None],
-    n_workers: int,
-    cluster: str | None,
-    progress: Progress | None,
-) -> LocalErrorSums:
-    summing = part_of(progress, 0.0, 1 - _JOINING)
-    if cluster is not None:
-        return sum_on_cluster(plan, paths, cluster, progress=summing)
+#: Parts, and the files that keep their sums, if any.
+_Tasks = Sequence[tuple[Partition, Path | None]]
+
+
+def _sums_of_processes(
+    plan: Plan, tasks: _Tasks, n_workers: int, report: Callable[[int], None]
+) -> Iterator[LocalErrorSums]:
+    n_done = 0
     for attempt in range(_ATTEMPTS):
         try:
-            _sum_here(plan, paths, n_workers, summing)
-            break
-        except BrokenProcessPool:  # what others had finished is not done again
+            with joblib.Parallel(n_jobs=n_workers, return_as="generator") as pool:
+                work = joblib.delayed(_sums_of)
+                for sums in pool(work(plan, *task) for task in tasks[n_done:]):
+                    report(n_done)
+                    n_done += 1
+                    yield sums
+            return
+        except BrokenProcessPool:
             if attempt == _ATTEMPTS - 1:
                 raise
-    return LocalErrorSums.joined(_loaded(paths, part_of(progress, 1 - _JOINING, 1.0)))
 
 
-def _open(paths: Mapping[Partition, Path | None]) -> list[Partition]:
-    return [part for part, path in paths.items() if saved_sums(path) is None]
+def _saved_sums(path: Path | None) -> LocalErrorSums | None:
+    """Return the sums of a part that a former run kept; None where there are none, or damaged."""
+    try:
+        return None if path is None else LocalErrorSums.load(path)
+    except InputError:
+        return None
 
 
-def _sum_here(
-    plan: Plan, paths: Mapping[Partition, Path | None], n_workers: int, progress: Progress | None
-) -> None:
-    open_parts = _open(paths)
-    total = sum(part.n_rows for part in paths)
-    done = total - sum(part.n_rows for part in open_parts)
-    tell(progress, done / total, f"{done:,} of {total:,} rows summed")
-    with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
-        for rows in pool(joblib.delayed(_sum_part)(plan, part, paths[part]) for part in open_parts):
-            done += rows
-            tell(progress, done / total, f"{done:,} of {total:,} rows summed")
+def _sums_of(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
+    """Sum a part, or read what was kept of it; ``path``: where it is kept, if anywhere."""
+    sums = _saved_sums(path)
+    if sums is None:
+        sums = plan.sums(part)
+        if path is not None:
+            sums.save(path)
+    return sums
 
 
-def _sum_part(plan: Plan, part: Partition, path: Path | None) -> int:
-    sum_and_save(plan, part, path)
-    return part.n_rows
-
-
-def _loaded(
-    paths: Mapping[Partition, Path | None], progress: Progress | None
+def _sums_of_cluster(
+    plan: Plan, tasks: _Tasks, address: str, report: Callable[[int], None]
 ) -> Iterator[LocalErrorSums]:
-    for step, path in enumerate(paths.values(), start=1):
-        assert path is not None  # sums of this machine are in files
-        yield LocalErrorSums.load(path)
-        tell(progress, step / len(paths), "joining the sums of all parts")
+    """Sum parts on the workers of a cluster, each again by another where a worker is lost."""
+    require("A cluster", "distributed")
+    import distributed
+
+    try:
+        client = distributed.Client(address, timeout=_ANSWERS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no scheduler answers at '{address}'. Start one (dask scheduler), or correct "
+            "'--cluster'."
+        ) from error
+    # (It writes tracebacks about a scheduler that is lost, which an error says.)
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        waiting = {
+            client.submit(_sums_of, plan, *task, pure=False): number
+            for number, task in enumerate(tasks)
+        }
+        for done in distributed.as_completed(list(waiting), loop=client.loop):
+            sums: LocalErrorSums = done.result()
+            report(waiting.pop(done))
+            yield sums
+    except distributed.KilledWorker as error:
+        raise MemoryError(
+            "workers of the cluster were ended from outside again and again, most likely for want "
+            "of memory; give them more, or take fewer cells."
+        ) from error
+    except (distributed.client.FutureCancelledError, asyncio.CancelledError, OSError) as error:
+        raise InputError(f"the scheduler at '{address}' was lost.") from error
+    finally:
+        client.close(timeout=1)
+        log.setLevel(level)
 
 
 def _name(part: Partition, plan_digest: str) -> str:
@@ -273,11 +220,6 @@ class Sample:
     rows: Dataset
     table: pa.Table  #: The same, as the files hold them
     n_total: int  #: Of so many that could have been drawn
-
-    @property
-    def is_all(self) -> bool:
-        """Whether nothing was left out."""
-        return len(self.rows) == self.n_total
 
     @property
     def sentence(self) -> str:
