@@ -335,8 +335,9 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
             continue
         if _key(name) in _LABEL:
             both = (columns.series(of).astype(str) for of in (name, str(mapping.label)))
+            one, other = (pd.factorize(texts)[0] for texts in both)
             # (Class numbers and their names divide the rows alike.)
-            if not np.array_equal(*(pd.factorize(texts)[0] for texts in both)):
+            if not np.array_equal(one, other):
                 notes.append(
                     f"'{name}' of '{columns.file}' is kept beside its rows: the true class is "
                     f"taken from '{mapping.label}'."
