@@ -334,12 +334,10 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         if name in used or columns.shapes[name] != columns.shapes[str(mapping.label)]:
             continue
         if _key(name) in _LABEL:
+            both = (columns.series(of).astype(str) for of in (name, str(mapping.label)))
+            one, other = (pd.factorize(texts)[0] for texts in both)
             # (Class numbers and their names divide the rows alike.)
-            own, other = (
-                pd.factorize(columns.series(of).astype(str))[0]
-                for of in (name, str(mapping.label))
-            )
-            if not np.array_equal(own, other):
+            if not np.array_equal(one, other):
                 notes.append(
                     f"'{name}' of '{columns.file}' is kept beside its rows: the true class is "
                     f"taken from '{mapping.label}'."

@@ -387,7 +387,7 @@ def _numbers(table: pa.Table, name: str) -> Floats:
     """Return a column of finite numbers; InputError naming the row in the chunk."""
     column = table.column(name).to_pandas()
     if pd.api.types.is_numeric_dtype(column):
-        found: Floats = column.to_numpy(dtype=np.float64)
+        found = np.asarray(column.to_numpy(), dtype=np.float64)
     else:
         found = np.array([_number(value, name, row) for row, value in enumerate(column)])
     check_finite(found, name)
