@@ -71,6 +71,7 @@ class PanelPicture(Chart):
     """Panels one above the other, over the same horizontal axis."""
 
     panels: tuple[Panel, ...]  #: From top to bottom
+    gap: float = 0.05  #: Between two panels, as a share of the height
     #: Whether the names of the marks are listed, and whether the lower right corner is free.
     legend: bool = False
     free_corner: bool = False

@@ -3,7 +3,7 @@
 import base64
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,8 +13,21 @@ from PIL import Image
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import decimal, signed_points
 from lore_core.figures.chart import Chart, PanelPicture
-from lore_core.figures.pictures import picture as pic
 from lore_core.figures.pictures.landscape_picture import ColorScale, LandscapePicture, segments
+from lore_core.figures.pictures.picture import (
+    Axis,
+    Band,
+    Bars,
+    Dots,
+    Hover,
+    Line,
+    Mark,
+    Numbers,
+    Panel,
+    Rule,
+    Tint,
+    shortened,
+)
 from lore_core.figures.style import MODES, palette, shades
 
 #: 84 mm, the width of a journal's column, in CSS pixels of 1/96 inch.
@@ -102,11 +115,11 @@ def _rules(colors: Mapping[str, str]) -> str:
     return "\n".join(rules)
 
 
-_LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN = 46.0, 16.0, 8.0, 32.0, 6.0
+_LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN = 38.0, 16.0, 8.0, 32.0, 6.0
 #: Heights of a panel, of one below it, and of a line of names.
 _HIGH, _LOW, _LINE = 180.0, 40.0, 18.0
-#: Width of a letter, and how many of them a name may have.
-_LETTER, _LONGEST = 5.6, 20
+#: Width of a letter and of a digit, and how many letters a name may have.
+_LETTER, _DIGIT, _LONGEST = 5.6, 5.0, 20
 #: Room beyond the outermost values, as a share of what lies between them.
 _PAD = 0.06
 _TICKS = 4.5
@@ -116,8 +129,8 @@ _DASHES = {"solid": "none", "dash": "4 3", "dot": "2 3"}
 def panel_drawing(picture: PanelPicture) -> Drawing:
     """Draw a picture; what is only a detail is left out."""
     panels = [panel.in_units() for panel in picture.panels if not panel.detail]
-    names = [len(pic.shortened(name, _LONGEST)) for _, name in panels[0].y.ticks]
-    left = min(130.0, 14 + _LETTER * max(names)) if names else _LEFT
+    names = [len(shortened(name, _LONGEST)) for _, name in panels[0].y.ticks]
+    left = min(130.0, 14 + _LETTER * max(names)) if names else _room_for_ticks(panels)
     top, bottom = _TOP, _TOP + (_LINE * len(names) or _HIGH)
     below = (len(panels) - 1) * (_BETWEEN + _LOW)
     drawing = Drawing(bottom + below + _BOTTOM, picture.alt)
@@ -131,24 +144,31 @@ def panel_drawing(picture: PanelPicture) -> Drawing:
     return drawing
 
 
+def _room_for_ticks(panels: Sequence[Panel]) -> float:
+    spans = [_spans(panel)[1] for panel in panels]
+    ticks = [_ticks(panel.y, span) for panel, span in zip(panels, spans, strict=True)]
+    longest = max((len(words) for of_panel in ticks for _, words in of_panel), default=0)
+    return max(_LEFT, 18 + _DIGIT * longest)
+
+
 class _Frame:
     """The place of a panel, with its two scales."""
 
     def __init__(
-        self, drawing: Drawing, panel: pic.Panel, left: float, top: float, bottom: float
+        self, drawing: Drawing, panel: Panel, left: float, top: float, bottom: float
     ) -> None:
         self.drawing, self.log = drawing, panel.x.log
         self.left, self.right, self.top, self.bottom = left, WIDTH - _RIGHT, top, bottom
         self.x, self.y = _spans(panel)
 
-    def px(self, x: pic.Numbers | float) -> Floats:
+    def px(self, x: Numbers | float) -> Floats:
         low, high = self.x
         value = np.clip(x, low, high)
         if self.log:
             value, low, high = np.log(value), math.log(low), math.log(high)
         return self.left + (value - low) / ((high - low) or 1) * (self.right - self.left)
 
-    def py(self, y: pic.Numbers | float) -> Floats:
+    def py(self, y: Numbers | float) -> Floats:
         low, high = self.y
         share = (np.clip(y, low, high) - low) / ((high - low) or 1)
         return self.bottom - share * (self.bottom - self.top)
@@ -162,7 +182,7 @@ class _Frame:
             x0 = x1 = float(self.px(at))
         self.drawing.add("line", x1=x0, y1=y0, x2=x1, y2=y1, **options)
 
-    def draw_axes(self, panel: pic.Panel, *, lowest: bool) -> None:
+    def draw_axes(self, panel: Panel, *, lowest: bool) -> None:
         """Draw ticks and titles; those of the horizontal axis below the lowest panel."""
         write = self.drawing.add
         for value, words in _ticks(panel.x, self.x):
@@ -181,20 +201,19 @@ class _Frame:
             turned = f"translate(8 {(self.top + self.bottom) / 2:.0f}) rotate(-90)"
             write("text", text=upwards, kind="mid", transform=turned)
 
-    def draw(self, mark: pic.Mark) -> None:
+    def draw(self, mark: Mark) -> None:
         """Draw a mark over those before it."""
         match mark:
-            case pic.Line():
+            case Line():
                 self._draw_line(mark)
-            case pic.Band():
-                x, y = mark.outline
-                points = _points(self.px(x), self.py(y))
+            case Band():
+                points = _points(*self._placed(*mark.outline))
                 self.drawing.add("polygon", points=points, **_fill(mark.tint))
-            case pic.Bars():
+            case Bars():
                 self._draw_bars(mark)
-            case pic.Dots():
+            case Dots():
                 self._draw_dots(mark)
-            case pic.Rule():
+            case Rule():
                 low, high = self.y if mark.level else self.x
                 if low <= mark.at <= high:
                     self.rule(mark.at, mark.level, **_stroke(mark))
@@ -203,14 +222,17 @@ class _Frame:
             case _:
                 raise TypeError(f"no drawing of a {type(mark).__name__} is known")
 
-    def _write_beside(self, mark: pic.Rule) -> None:
+    def _write_beside(self, mark: Rule) -> None:
         """Write what an upright rule is at its upper end, on the side that has room."""
         x = float(self.px(mark.at))
         kind, x = ("beside", x + 4) if x < (self.left + self.right) / 2 else ("beside end", x - 4)
         self.drawing.add("text", text=mark.text, kind=kind, x=x, y=self.top + 9)
 
-    def _draw_line(self, mark: pic.Line) -> None:
-        x, y = self.px(mark.x), self.py(mark.y)
+    def _placed(self, x: Numbers, y: Numbers) -> tuple[Floats, Floats]:
+        return self.px(x), self.py(y)
+
+    def _draw_line(self, mark: Line) -> None:
+        x, y = self._placed(mark.x, mark.y)
         known = np.isfinite(x) & np.isfinite(y)
         ends = np.flatnonzero(np.diff(known)) + 1
         runs = [run for run in np.split(np.arange(len(x)), ends) if known[run].any()]
@@ -218,7 +240,7 @@ class _Frame:
             path = "".join(f"M{_points(x[run], y[run])}" for run in runs)
             self.drawing.add("path", d=path, fill="none", **_stroke(mark))
 
-    def _draw_bars(self, mark: pic.Bars) -> None:
+    def _draw_bars(self, mark: Bars) -> None:
         half = np.asarray(mark.width) / 2
         corners = np.array([mark.place - half, mark.place + half]), _from_zero(mark.length)
         across, upwards = corners[::-1] if mark.sideways else corners
@@ -227,46 +249,45 @@ class _Frame:
             size = {"width": float(x1[k] - x0[k]), "height": float(y0[k] - y1[k])}
             self.drawing.add("rect", x=float(x0[k]), y=float(y1[k]), **size, **_fill(tint))
 
-    def _draw_dots(self, mark: pic.Dots) -> None:
+    def _draw_dots(self, mark: Dots) -> None:
         n = len(mark.x)
-        tints = [mark.tints] * n if isinstance(mark.tints, pic.Tint) else mark.tints
-        own = () if isinstance(mark.hover, pic.Hover) else mark.hover
+        tints = [mark.tints] * n if isinstance(mark.tints, Tint) else mark.tints
+        own = () if isinstance(mark.hover, Hover) else mark.hover
         text = [hover.text for hover in own] or [""] * n
-        across, up = self.px(mark.x), self.py(mark.y)
-        for x, y, tint, title in zip(across, up, tints, text, strict=True):
+        for x, y, tint, title in zip(*self._placed(mark.x, mark.y), tints, text, strict=True):
             if math.isfinite(x) and math.isfinite(y):
                 place = {"cx": float(x), "cy": float(y), "r": 0.375 * mark.size}
                 self.drawing.add("circle", title=title, **place, **_fill(tint))
 
 
-def _reached(mark: pic.Mark) -> tuple[pic.Numbers, pic.Numbers]:
+def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
     match mark:
-        case pic.Line() | pic.Dots():
+        case Line() | Dots():
             return mark.x, mark.y
-        case pic.Band():
+        case Band():
             return mark.outline
-        case pic.Bars():
+        case Bars():
             half = np.asarray(mark.width) / 2
             place = np.concatenate([mark.place - half, mark.place + half])
             length = _from_zero(mark.length).ravel()
             return (length, place) if mark.sideways else (place, length)
-        case pic.Rule(text=""):
+        case Rule(text=""):
             own, nothing = np.array([mark.at]), np.array([])
             return (nothing, own) if mark.level else (own, nothing)
         case _:  # what a reader has chosen does not widen the picture
             return np.array([]), np.array([])
 
 
-def _from_zero(length: pic.Numbers) -> Floats:
+def _from_zero(length: Numbers) -> Floats:
     return np.array([np.zeros(len(length)), length])
 
 
-def _spans(panel: pic.Panel) -> tuple[tuple[float, float], tuple[float, float]]:
+def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
     across, upwards = zip(*[_reached(mark) for mark in panel.marks if not mark.detail], strict=True)
     return _span(panel.x, list(across)), _span(panel.y, list(upwards))
 
 
-def _span(axis: pic.Axis, values: list[pic.Numbers]) -> tuple[float, float]:
+def _span(axis: Axis, values: list[Numbers]) -> tuple[float, float]:
     """Return the ends of an axis: its own, or what is reached and a little room."""
     if axis.span is not None:
         return axis.span
@@ -277,11 +298,11 @@ def _span(axis: pic.Axis, values: list[pic.Numbers]) -> tuple[float, float]:
     return (0.0 if axis.from_zero else low - pad), high + pad
 
 
-def _ticks(axis: pic.Axis, span: tuple[float, float]) -> list[tuple[float, str]]:
+def _ticks(axis: Axis, span: tuple[float, float]) -> list[tuple[float, str]]:
     """Round numbers between the ends of an axis, or its names."""
     low, high = span
     if axis.ticks or axis.few_ticks:
-        return [(at, pic.shortened(words, _LONGEST)) for at, words in axis.ticks]
+        return [(at, shortened(words, _LONGEST)) for at, words in axis.ticks]
     if axis.log:
         steps = (1,) if high / low > 1e3 else (1, 2, 5)
         every = [step * 10.0**power for power in range(-4, 5) for step in steps]
@@ -294,14 +315,14 @@ def _ticks(axis: pic.Axis, span: tuple[float, float]) -> list[tuple[float, str]]
     return [(k * step, decimal(k * step, digits) + axis.suffix) for k in range(first, last + 1)]
 
 
-def _stroke(mark: pic.Line | pic.Rule) -> dict[str, str | float]:
+def _stroke(mark: Line | Rule) -> dict[str, str | float]:
     options: dict[str, str | float] = {"stroke_dasharray": _DASHES[mark.dash]}
     alpha = 1.0 if mark.tint.alpha is None else mark.tint.alpha
     width = {"stroke_width": mark.width, "stroke_opacity": alpha}
     return {"kind": f"s-{mark.tint.meaning}", **width, **options}
 
 
-def _fill(tint: pic.Tint) -> dict[str, str | float]:
+def _fill(tint: Tint) -> dict[str, str | float]:
     alpha = 1.0 if tint.alpha is None else tint.alpha
     return {"kind": f"f-{tint.meaning}", "fill_opacity": alpha}
 

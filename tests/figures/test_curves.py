@@ -21,8 +21,13 @@ class TestBandwidth:
             np.testing.assert_array_equal(trace.y, getattr(curve, metric) * 100)
             np.testing.assert_array_equal(trace.customdata, curve.median_effective_size)
         assert chart.figure.layout.xaxis.type == "log"
-        assert chart.figure.layout.showlegend
-        assert [trace.name for trace in chart.figure.data] == [escape(name) for name in curves]
+        # Each line is named at its right end, in its colour, none over another.
+        named = {note.text: note for note in chart.figure.layout.annotations}
+        assert {escape(name) for name in curves} <= named.keys()
+        assert not chart.figure.layout.showlegend
+        for trace in chart.figure.data:
+            assert named[trace.name].font.color == trace.line.color
+            assert named[trace.name].y == trace.y[np.isfinite(trace.y)][-1]
 
     def test_limits_and_the_bandwidth_in_use_are_marked(self, curves):
         for metric in ("mlce", "alce"):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lore_core.figures import landscape_3d_figure, landscape_figure, shared_limit, surface_figure
-from lore_core.figures.pictures.landscape import row_colors
+from lore_core.figures.pictures.landscape import row_colors, shifts
 from lore_core.figures.pictures.landscape_picture import segments
 from lore_core.figures.style import (
     METHOD_COLORS,
@@ -255,6 +255,38 @@ def test_lines_around_a_disc():
     assert segments(x, x, np.zeros((3, 3))).shape == (0, 4)
     saddle = np.array([[1.0, 0.0], [0.0, 1.0]])
     assert len(segments(x[:2], x[:2], saddle)) >= 4
+
+
+def _overlaps(places, names, moved):
+    half = [3.4 * len(name) + 4.0 for name in names]
+    return [
+        (a, b)
+        for a in range(len(names))
+        for b in range(a)
+        if abs(places[a][0] - places[b][0]) < half[a] + half[b]
+        and abs(places[a][1] + moved[a] - places[b][1] - moved[b]) < 18
+    ]
+
+
+def test_names_at_one_place_are_stacked():
+    names = ["Shirt", "Pullover", "Coat", "T-shirt/top", "Dress"]
+    moved = shifts(np.zeros((5, 2)), names)
+    assert moved[0] == 0
+    assert _overlaps(np.zeros((5, 2)), names, moved) == []
+    moved = shifts(np.zeros((3, 2)), ["1", "2", "Bag"], n_fixed=2)
+    assert moved.tolist()[:2] == [0, 0]
+    assert abs(moved[2]) == 18
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_crowd(seed):
+    rng = np.random.default_rng(seed)
+    places, names = rng.uniform(0, 330, size=(10, 2)), ["name of it"] * 10
+    before = len(_overlaps(places, names, np.zeros(10)))
+    moved = shifts(places, names)
+    assert len(_overlaps(places, names, moved)) == 0
+    assert before or (moved == 0).all()
+    assert np.abs(moved).max() <= 72
 
 
 class TestColoursByAColumn:

@@ -56,15 +56,15 @@ def plain(table):
 
 
 class TestPlaces:
-    # The frame reaches from x = 46 to 302 and from y = 8 (top) to 188 (bottom).
+    # The frame reaches from x = 38 to 302 and from y = 8 (top) to 188 (bottom).
     def test_lines_have_their_points_and_gaps(self, plain):
         line = Line(x=np.array([0.0, 5.0, 10.0]), y=np.array([0.0, 0.5, 1.0]), tint=Tint("m3"))
         (path,) = elements(plain(line), "path")
-        assert path.get("d") == "M46.00,188.00 174.00,98.00 302.00,8.00"
+        assert path.get("d") == "M38.00,188.00 170.00,98.00 302.00,8.00"
         assert path.get("class") == "s-m3"
         x = np.array([0.0, 5.0, np.nan, 5.0, 10.0, np.nan])
         (path,) = elements(plain(Line(x=x, y=np.zeros(6), tint=Tint("ink"))), "path")
-        assert path.get("d") == "M46.00,188.00 174.00,188.00M174.00,188.00 302.00,188.00"
+        assert path.get("d") == "M38.00,188.00 170.00,188.00M170.00,188.00 302.00,188.00"
         nothing = np.full(3, np.nan)
         picture = plain(
             Line(x=nothing, y=nothing, tint=Tint("ink")),
@@ -77,16 +77,16 @@ class TestPlaces:
         x = Axis(span=(0.01, 100.0), log=True)
         dot = Dots(x=np.array([1.0]), y=np.array([1.0]), tints=Tint("ink"), size=8)
         (circle,) = elements(plain(dot, x=x), "circle")
-        assert (circle.get("cx"), circle.get("cy"), circle.get("r")) == ("174", "8", "3")
+        assert (circle.get("cx"), circle.get("cy"), circle.get("r")) == ("170", "8", "3")
         band = Band(
             at=np.array([0.0, 10.0]), low=np.zeros(2), high=np.full(2, 7.0), tint=Tint("quiet", 0.3)
         )
         (shape,) = elements(plain(band), "polygon")
-        assert shape.get("points") == "46.00,8.00 302.00,8.00 302.00,188.00 46.00,188.00"
+        assert shape.get("points") == "38.00,8.00 302.00,8.00 302.00,188.00 38.00,188.00"
         assert shape.get("fill-opacity") == "0.3"
         rules = [Rule(at=value, tint=Tint("ink")) for value in (5.0, 11.0)]
         drawn = [line for line in elements(plain(*rules), "line") if line.get("class") != "grid"]
-        assert [line.get("x1") for line in drawn] == ["174"]
+        assert [line.get("x1") for line in drawn] == ["170"]
 
     @pytest.mark.parametrize("sideways", [False, True])
     def test_bars_reach_from_zero_to_their_value(self, plain, sideways):
@@ -96,9 +96,9 @@ class TestPlaces:
         along, value = Axis(span=(0.0, 10.0)), Axis(span=(-1.0, 1.0))
         x, y = (value, along) if sideways else (along, value)
         over, under = elements(plain(bars, x=x, y=y), "rect")
-        wanted = [("71.6", "8", "51.2", "90"), ("174", "98", "51.2", "90")]
+        wanted = [("64.4", "8", "52.8", "90"), ("170", "98", "52.8", "90")]
         if sideways:
-            wanted = [("174", "134", "128", "36"), ("46", "62", "128", "36")]
+            wanted = [("170", "134", "132", "36"), ("38", "62", "132", "36")]
         sides = ("x", "y", "width", "height")
         assert [tuple(map(bar.get, sides)) for bar in (over, under)] == wanted
         assert under.get("fill-opacity") == "0.5"
@@ -111,7 +111,7 @@ class TestPlaces:
         dots = Dots(x=np.array([-2.0, 3.0]), y=np.zeros(2), tints=Tint("ink"), size=8)
         picture = plain(dots, Rule(at=8.0, tint=Tint("ink")), x=Axis())
         places = [float(item.get("cx")) for item in elements(picture, "circle")]
-        assert 46 < places[0] < places[1] < 302
+        assert 38 < places[0] < places[1] < 302
         said = [item.text for item in elements(picture, "text")]
         assert "8" in said or "7.5" in said
         assert "−2" in said or "−2.5" in said
@@ -171,7 +171,7 @@ class TestFigures:
         full = np.flatnonzero(table.count)
         circles = elements(pictures["points"], "circle")
         assert len(circles) == len(full)
-        left, right = ends = 46, WIDTH - 16
+        left, right = ends = 43, WIDTH - 16
         assert {float(line.get("x1")) for line in elements(pictures["points"], "line")} >= {*ends}
         for circle, k in zip(circles, full, strict=True):
             assert float(circle.get("cx")) == pytest.approx(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ Curve = BandwidthCurve | BandwidthSpread | VectorCurve
 Null = NullBand | VectorBand
 #: Steps of a distribution drawn at most; the exported table holds as many.
 _MAX_STEPS = 400
+#: Two lines closer to zero than this share of the axis leave no room on their left.
+_ROOM = 0.08
 #: Names of batches that are written, and their letters.
 _MAX_NAMES, _MAX_LETTERS = 10, 14
 #: Metrics of each panel of the movement, from the top, with their colours.
@@ -274,6 +277,12 @@ def cdf_figure(
     if global_error is not None:
         name = f"bin's global error {with_points(global_error, 1)}"
         rules.append(Rule(global_error, Tint("quiet"), name=name, width=1.5, dash="dot"))
+    if len(rules) == 2:
+        # Where they lie close together each is written on its outer side, if there is room.
+        first = 0 if rules[0].at <= rules[1].at else 1
+        widest = max(float(values.max(initial=0.0)) for values in ordered.values())
+        if rules[first].at > _ROOM * widest:
+            rules[first] = replace(rules[first], text_side="left")
     text = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
     x_axis = Axis("local error (LCE)", "points", from_zero=True)
     y_axis = Axis("share of rows", "share", span=(0, 1.02))
@@ -330,6 +339,7 @@ def reward_figure(
         name="reward-vs-cost-ratio",
         table=stacked({label: curve.frame() for label, curve in curves.items()}),
         panels=(Panel(x, y, gains, 0.66), Panel(x, y_answered, answers, 0.34, detail=True)),
+        gap=0.06,
         legend=True,
         height=560,
     )
@@ -372,6 +382,7 @@ def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart
         name="movement",
         table=movement,
         panels=tuple(panels),
+        gap=0.08,
         legend=True,
         height=460,
     )

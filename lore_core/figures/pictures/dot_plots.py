@@ -11,7 +11,20 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
 from lore_core.figures.chart import Chart, PanelPicture
-from lore_core.figures.pictures import picture as pic
+from lore_core.figures.pictures.picture import (
+    Axis,
+    Dots,
+    Hover,
+    Line,
+    Mark,
+    Numbers,
+    Panel,
+    Record,
+    Rule,
+    Tint,
+    Unit as AxisUnit,
+    pieces,
+)
 from lore_core.figures.style import METHOD_COLORS, method_color
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.inference.whole_vector import VectorChance
@@ -48,7 +61,7 @@ def group_figure(
     groups = [str(name) for name in first["group"]]
     n, gap = len(groups), metric == "gap"
     spread = np.linspace(0.28, -0.28, len(reports)) if len(reports) > 1 else np.zeros(1)
-    marks: list[pic.Mark] = []
+    marks: list[Mark] = []
     for position, (label, report) in enumerate(reports.items()):
         place = np.array([n - 1 - groups.index(str(name)) for name in report["group"]])
         colors = [method_color(label, position)] * n
@@ -58,7 +71,7 @@ def group_figure(
                 "over" if low > 0 else "under" if high < 0 else "quiet" for _, low, high in interval
             ]
         tints = [
-            pic.Tint(color, 0.35 if small else 1.0)
+            Tint(color, 0.35 if small else 1.0)
             for color, small in zip(colors, report["small"], strict=True)
         ]
         hover = [_hover(record, label) for record in report.to_dict("records")]
@@ -69,7 +82,7 @@ def group_figure(
         if gap
         else ABOUT_INTERVALS
     )
-    x = pic.Axis("confidence − accuracy" if gap else metric.upper(), "points")
+    x = Axis("confidence − accuracy" if gap else metric.upper(), "points")
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
     tables = [report.assign(method=label) for label, report in reports.items()]
@@ -83,7 +96,7 @@ def group_figure(
         alt=f"{_TITLES[metric]}, {n} groups, methods {', '.join(reports)}",
         name=f"groups-{metric}",
         table=pd.concat(tables, ignore_index=True),
-        panels=(pic.Panel(x, names, [*marks, pic.Rule(0, pic.Tint("quiet"))]),),
+        panels=(Panel(x, names, [*marks, Rule(0, Tint("quiet"))]),),
         height=150 + max(n * (22 + 11 * len(reports)), 120),
         legend=len(reports) > 1,
     )
@@ -92,7 +105,7 @@ def group_figure(
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
     """Show one metric of methods, the first on top: ``value, low, high``, NaN where unknown."""
     n = len(values)
-    place, tints = np.arange(n)[::-1], [pic.Tint("accent", 1.0)] * n
+    place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
     interval = values[["value", "low", "high"]].to_numpy(np.float64)
     x = metric_axis(metric)
     marks = _with_intervals(metric.name, interval, place, tints, bold=True)
@@ -103,39 +116,39 @@ def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> Panel
         alt=f"{metric.axis} of {n} methods, best first, with 95 % intervals",
         name="ranking",
         table=values.rename_axis("method").reset_index(),
-        panels=(pic.Panel(x, _named([str(name) for name in values.index]), marks),),
+        panels=(Panel(x, _named([str(name) for name in values.index]), marks),),
         height=150 + max(33 * n, 120),
     )
 
 
-def metric_axis(metric: Metric) -> pic.Axis:
+def metric_axis(metric: Metric) -> Axis:
     """Return the axis of a metric."""
-    units: dict[Unit, pic.Unit] = {PERCENT: "share", POINTS: "points"}
+    units: dict[Unit, AxisUnit] = {PERCENT: "share", POINTS: "points"}
     unit = units.get(metric.unit, "number")
-    return pic.Axis(metric.heading if unit == "number" else metric.words, unit)
+    return Axis(metric.heading if unit == "number" else metric.words, unit)
 
 
-def _named(names: list[str]) -> pic.Axis:
-    return pic.Axis(ticks=tuple(enumerate(names[::-1])), span=(-0.6, len(names) - 0.4))
+def _named(names: list[str]) -> Axis:
+    return Axis(ticks=tuple(enumerate(names[::-1])), span=(-0.6, len(names) - 0.4))
 
 
 def _with_intervals(
     label: str,
     interval: Floats,
-    place: pic.Numbers,
-    tints: Sequence[pic.Tint],
-    hover: Sequence[pic.Hover] = (),
+    place: Numbers,
+    tints: Sequence[Tint],
+    hover: Sequence[Hover] = (),
     *,
     bold: bool = False,
-) -> list[pic.Mark]:
+) -> list[Mark]:
     value, low, high = interval.T
     colors = np.array([tint.meaning for tint in tints])
     # Lines of their own, not error bars: an ECE may lie above its interval.
     lines = [
-        pic.Line(
-            pic.pieces(low[colors == color], high[colors == color]),
+        Line(
+            pieces(low[colors == color], high[colors == color]),
             np.repeat(place[colors == color], 3),
-            pic.Tint(color, 1.0 if bold else 0.6),
+            Tint(color, 1.0 if bold else 0.6),
             name=f"{label}, 95 %",
             group=label,
             listed=False,
@@ -143,13 +156,13 @@ def _with_intervals(
         )
         for color in dict.fromkeys(colors.tolist())
     ]
-    dots = pic.Dots(value, place, tints, 8, name=label, group=label, hover=hover)
+    dots = Dots(value, place, tints, 8, name=label, group=label, hover=hover)
     return [*lines, dots]
 
 
-def _hover(record: pic.Record, method: str) -> pic.Hover:
+def _hover(record: Record, method: str) -> Hover:
     few = " (few: mostly noise)" if record["small"] else ""
-    return pic.Hover(
+    return Hover(
         str(record["group"]),
         f", {method}",
         (
@@ -172,36 +185,36 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool =
     place = np.arange(len(methods))[::-1]
     spread = ((np.arange(len(values)) * _GOLDEN) % 1 - 0.5) * _STRIP
     text = _number_template(metric, "x")
-    marks: list[pic.Mark] = []
+    marks: list[Mark] = []
     if lines:
         gap = np.full((len(values), 1), np.nan)
         x = np.hstack([values.to_numpy(np.float64), gap]).ravel()
         y = np.hstack([place + spread[:, None], gap]).ravel()
-        marks.append(pic.Line(x, y, pic.Tint("quiet", 0.25), name="same run", width=0.8))
+        marks.append(Line(x, y, Tint("quiet", 0.25), name="same run", width=0.8))
     marks += [
-        pic.Dots(
+        Dots(
             values[method].to_numpy(),
             place[position] + spread,
-            pic.Tint(method_color(method, position), 0.55),
+            Tint(method_color(method, position), 0.55),
             6 if len(values) <= _MANY else 4,
             name=method,
             words=runs,
-            hover=pic.Hover(method, lines=("{text}", text)),
+            hover=Hover(method, lines=("{text}", text)),
         )
         for position, method in enumerate(methods)
     ]
-    mean = pic.Dots(
+    mean = Dots(
         result.table[metric][methods].to_numpy(),
         place,
-        pic.Tint("ink"),
+        Tint("ink"),
         10,
         "diamond",
         name="mean ± sd",
         spread=result.sd[metric][methods].to_numpy(),
         words=methods,
-        hover=pic.Hover("{text}", lines=(f"mean {text}",)),
+        hover=Hover("{text}", lines=(f"mean {text}",)),
     )
-    strips = pic.Axis(
+    strips = Axis(
         ticks=tuple(zip(place.tolist(), methods, strict=True)), span=(-0.5, len(methods) - 0.5)
     )
     joined = " Lines join the dots of one run." if lines else ""
@@ -216,7 +229,7 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool =
         alt=f"{words_of(metric)} of {result.n_runs} runs under {', '.join(methods)}",
         name=f"runs-{metric.lower().replace(' ', '-')}",
         table=values.rename_axis("run").reset_index(),
-        panels=(pic.Panel(_axis(metric), strips, [*marks, mean]),),
+        panels=(Panel(_axis(metric), strips, [*marks, mean]),),
         height=130 + max(44 * len(methods), 110),
     )
 
@@ -240,14 +253,14 @@ def run_scatter_figure(
     r = float(result.correlation(of)[metric])
     correlation = f"r = {r:.2f}".replace("-", "−") if np.isfinite(r) else f"{called} does not vary"
     marks = [
-        pic.Dots(
+        Dots(
             across[method].to_numpy(),
             upwards[method].to_numpy(),
-            pic.Tint(method_color(method, position), 0.6),
+            Tint(method_color(method, position), 0.6),
             6,
             name=method,
             words=runs,
-            hover=pic.Hover(method, lines=text),
+            hover=Hover(method, lines=text),
         )
         for position, method in enumerate(result.methods)
     ]
@@ -261,7 +274,7 @@ def run_scatter_figure(
         alt=f"{called} against {other}, {result.n_runs} runs, correlation {r:.2f}",
         name=f"runs-{metric.lower()}-against-worst-group",
         table=result.runs[["run", "method", metric, of]],
-        panels=(pic.Panel(_axis(metric), _axis(of), marks),),
+        panels=(Panel(_axis(metric), _axis(of), marks),),
         legend=True,
         height=480,
     )
@@ -272,8 +285,8 @@ def _number_template(metric: str, direction: str) -> str:
     return f"{{{direction}:.{unit.digits}f}}{unit.word}"
 
 
-def _axis(metric: str) -> pic.Axis:
-    return metric_axis(CATALOGUE[metric]) if metric in CATALOGUE else pic.Axis(metric)
+def _axis(metric: str) -> Axis:
+    return metric_axis(CATALOGUE[metric]) if metric in CATALOGUE else Axis(metric)
 
 
 def class_map_figure(
@@ -297,8 +310,8 @@ def class_map_figure(
     named = [int(k) for k in np.argsort(-count, kind="stable")[:_MAX_CLASSES] if count[k]]
     grey, drawn = _some(np.flatnonzero(~chance.beyond), _MAX_GREY), _some(found, _MAX_COLOURED)
     few = f"{len(grey):,} of {int((~chance.beyond).sum()):,} drawn"
-    marks: list[pic.Mark] = [
-        _dots(coordinates[grey], pic.Tint("quiet", 0.35), 3, "not significant", [few] * len(grey))
+    marks: list[Mark] = [
+        _dots(coordinates[grey], Tint("quiet", 0.35), 3, "not significant", [few] * len(grey))
     ]
     for place, k in enumerate(named, start=1):
         at, name = drawn[wrong[drawn] == k], dataset.class_name(k)
@@ -307,11 +320,11 @@ def class_map_figure(
             f"predicted {dataset.class_name(int(dataset.predictions[row]))}"
             for row, off in zip(at, errors.signed[at, k], strict=True)
         ]
-        tint = pic.Tint(f"m{place % len(METHOD_COLORS['light'])}", 0.85)
+        tint = Tint(f"m{place % len(METHOD_COLORS['light'])}", 0.85)
         marks.append(_dots(coordinates[at], tint, 5, name, words, f"{name} most wrong"))
     rest = drawn[~np.isin(wrong[drawn], named)]
     if len(rest):
-        marks.append(_dots(coordinates[rest], pic.Tint("ink", 0.7), 5, "other classes"))
+        marks.append(_dots(coordinates[rest], Tint("ink", 0.7), 5, "other classes"))
     table = pd.DataFrame(
         {
             "row": np.arange(len(wrong)),
@@ -337,15 +350,15 @@ def class_map_figure(
         table=table,
         height=height,
         legend=True,
-        panels=(pic.Panel(pic.Axis(axes, grid=False), pic.Axis(grid=False), marks),),
+        panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
     )
 
 
 def _dots(
-    at: Floats, tint: pic.Tint, size: int, name: str, words: Sequence[str] = (), title: str = ""
-) -> pic.Dots:
-    hover = pic.Hover(title or name, lines=("{text}",)) if words else ()
-    return pic.Dots(at[:, 0], at[:, 1], tint, size, name=name, words=words, hover=hover)
+    at: Floats, tint: Tint, size: int, name: str, words: Sequence[str] = (), title: str = ""
+) -> Dots:
+    hover = Hover(title or name, lines=("{text}",)) if words else ()
+    return Dots(at[:, 0], at[:, 1], tint, size, name=name, words=words, hover=hover)
 
 
 def _some(rows: Ints, most: int) -> Ints:

@@ -29,6 +29,8 @@ from lore_core.figures.style import MAX_CATEGORIES
 from lore_core.regions.field import Field, Outline, SumsLandscape
 from lore_core.regions.selection import Selection
 
+#: Pixels of a map in a narrow window; where there are more, names lie further apart still.
+_NARROW = 330.0
 #: Room around the rows, as a share of the map's larger side.
 _PAD = 0.06
 #: What height means.
@@ -46,6 +48,10 @@ _PERCENT, _LOG_RATIO = 0.01, 50.0
 _MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
 _WORDED = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
+#: Pixels: half of a letter's width, half of a line's height, margin around a name.
+_LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
+#: Lines a name may be moved up or down before it stays where it is.
+_FURTHEST = 4
 
 
 def landscape_figure(
@@ -84,9 +90,11 @@ def landscape_figure(
     by default the whole. ``pixel``: a sentence on what a pixel of ``field`` is, where it differs
     from that of rows. ``frame``: ends of the axes; by default round the bulk of the rows.
     """
-    extent = frame or _extent(coordinates, counts)
+    extent, widest = _extent(coordinates, counts)
+    if frame is not None:
+        extent, widest = frame, max(high - low for low, high in frame)
     if seen is not None:
-        extent = _part(extent, seen)
+        extent, widest = _part(extent, seen), widest / seen[2]
     inside = [
         (low <= z) & (z <= high) for (low, high), z in zip(extent, coordinates.T, strict=True)
     ]
@@ -95,6 +103,7 @@ def landscape_figure(
     drawn = 0 if points is None else len(points)
     text = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
     text += f", {n_outside:,} outside the frame" if n_outside else ""
+    regions = tuple(outlined_region(name, outline) for name, outline in found)
     what = TITLES[value] if colors is None else colors.title
     return LandscapePicture(
         title=title or what,
@@ -111,8 +120,8 @@ def landscape_figure(
         layers=() if field is None else (Layer(rows, (field,)),),
         points=_map_rows(points, coordinates, colors),
         worst=_map_rows(worst, coordinates),
-        regions=tuple(outlined_region(name, outline) for name, outline in found),
-        labels=_labels(labels),
+        regions=regions,
+        labels=_labels(labels, regions, widest),
         lasso=region or Selection(),
     )
 
@@ -227,11 +236,13 @@ def landscape_3d_figure(
         table=_rows_table(points, coordinates),
         axes=axes,
         view="space",
-        extent=_extent(coordinates),
+        extent=_extent(coordinates)[0],
         scale=colors or ErrorScale(value, limit),
         points=_map_rows(points, coordinates, colors),
         worst=_map_rows(worst, coordinates),
-        labels=_labels(labels),
+        labels=()
+        if labels is None
+        else tuple(MapLabel(_value(name), tuple(at)) for name, *at in labels.to_numpy().tolist()),
         camera=looking,
     )
 
@@ -267,8 +278,10 @@ def surface_figure(
     )
 
 
-def _extent(coordinates: Floats, counts: Ints | None = None) -> tuple[tuple[float, float], ...]:
-    """Return ends of the axes round the bulk of the rows."""
+def _extent(
+    coordinates: Floats, counts: Ints | None = None
+) -> tuple[tuple[tuple[float, float], ...], float]:
+    """Return ends of the axes round the bulk of the rows, and the longer side."""
     ends = [_TAIL, 1 - _TAIL]
     if counts is None:
         low, high = np.quantile(coordinates, ends, axis=0)
@@ -281,8 +294,9 @@ def _extent(coordinates: Floats, counts: Ints | None = None) -> tuple[tuple[floa
     reach = _REACH * (high - low)
     low = np.maximum(coordinates.min(axis=0), low - reach)
     high = np.minimum(coordinates.max(axis=0), high + reach)
-    pad = _PAD * float((high - low).max() or 1.0)
-    return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True))
+    widest = float((high - low).max() or 1.0)
+    pad = _PAD * widest
+    return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)), widest
 
 
 def _part(
@@ -378,9 +392,21 @@ def _value(value: object) -> str:
     return f"{value:.4g}" if number else shortened(value, _MAX_VALUE_LETTERS)
 
 
-def _labels(labels: pd.DataFrame | None) -> tuple[MapLabel, ...]:
-    named = [] if labels is None else labels.to_numpy().tolist()
-    return tuple(MapLabel(_value(name), tuple(at)) for name, *at in named)
+def _labels(
+    labels: pd.DataFrame | None, regions: Sequence[OutlinedRegion], widest: float
+) -> tuple[MapLabel, ...]:
+    """Move names where they would cover each other or a region's number."""
+    if labels is None:
+        return ()
+    names = [_value(name) for name in labels["name"]]
+    own = list(zip(labels["x"], labels["y"], strict=True))
+    points = np.array([*(region.at for region in regions), *own], dtype=np.float64)
+    moved = shifts(
+        points.reshape(-1, 2) * (_NARROW / widest),
+        [*(region.name for region in regions), *names],
+        n_fixed=len(regions),
+    )[len(regions) :]
+    return tuple(MapLabel(name, at, up) for name, at, up in zip(names, own, moved, strict=True))
 
 
 def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:
@@ -430,3 +456,29 @@ def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFram
         return pd.DataFrame()
     z = coordinates[points["row"].to_numpy()]
     return points.assign(**{f"map_{k + 1}": z[:, k] for k in range(z.shape[1])})
+
+
+def shifts(places: Floats, names: Sequence[str], *, n_fixed: int = 0) -> Floats:
+    """Return how many pixels up each name has to move so that it covers none before it, shape (n,).
+
+    ``places`` (n, 2): in pixels, most important first; the first ``n_fixed`` stay. 0 where no place
+    is free near by.
+    """
+    moved = np.zeros(len(names))
+    taken: list[tuple[float, float, float]] = []
+    step = 2 * _LINE
+    tries = [0.0, *(side * lines * step for lines in range(1, _FURTHEST + 1) for side in (1, -1))]
+    for number, (name, (x, y)) in enumerate(zip(names, places.tolist(), strict=True)):
+        half = _LETTER * len(name) + _MARGIN
+        if number >= n_fixed:
+            free = (
+                shift
+                for shift in tries
+                if not any(
+                    abs(x - other) < half + width and abs(y + shift - height) < step
+                    for other, height, width in taken
+                )
+            )
+            moved[number] = next(free, 0.0)
+        taken.append((x, y + moved[number], half))
+    return moved

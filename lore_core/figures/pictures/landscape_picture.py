@@ -169,10 +169,11 @@ class OutlinedRegion:
 
 @dataclass(frozen=True)
 class MapLabel:
-    """A name on the map."""
+    """A name on the map: ``up`` pixels above its place, so that it covers no other."""
 
     name: str
     at: tuple[float, ...]
+    up: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

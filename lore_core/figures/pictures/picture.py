@@ -265,7 +265,9 @@ class Rule(Mark):
     width: float = 1
     dash: Dash = "solid"
     part: tuple[float, float] = (0.0, 1.0)  #: Of the picture, which a level rule crosses
-    text: str = ""  #: Written at its end where there is room
+    #: Written at its end where there is room; the side of the line words stand on.
+    text: str = ""
+    text_side: Literal["left", "right"] = "right"
 
 
 def chosen_value(value: float, text: str) -> Rule:

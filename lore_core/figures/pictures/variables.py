@@ -98,6 +98,7 @@ def variable_figure(
         name="variable",
         table=table.drop(columns="border"),
         panels=panels,
+        gap=0.04,
         height=460 if is_number else 130 + 30 * max(len(table), 3),
         still=True,
     )

@@ -12,10 +12,34 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.subplots import make_subplots
+from scipy.optimize import isotonic_regression
 
 from lore_core.data.arrays import Floats
-from lore_core.figures import style
-from lore_core.figures.pictures import picture as pic
+from lore_core.figures.pictures.picture import (
+    Axis,
+    Band,
+    Bars,
+    Cells,
+    Dots,
+    Hover,
+    Line,
+    Mark,
+    Rule,
+    Tint,
+    shortened,
+)
+from lore_core.figures.style import (
+    ACCENT,
+    GRID,
+    INK,
+    NEUTRAL,
+    PAPER,
+    Mode,
+    diverging,
+    escape,
+    palette,
+    rgba,
+)
 
 if TYPE_CHECKING:
     from lore_core.figures.chart import Chart, PanelPicture
@@ -33,18 +57,15 @@ Options = dict[str, Any]
 def frame(picture: Chart, n_names: int = 0) -> Options:
     """Return the layout of a figure: title, rows shown, the shared look, a legend of some names."""
     mode, height = picture.mode, picture.height
-    ink, quiet = style.INK[mode], style.NEUTRAL[mode]
+    ink, quiet = INK[mode], NEUTRAL[mode]
     # Beside the title names would run into it; at the foot they take the lines they need.
     legend: Options = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}
     if n_names > 0:
         height += _FOOT
     return {
         "title": {
-            "text": f"<b>{style.escape(picture.title)}</b>",
-            "subtitle": {
-                "text": style.escape(picture.subtitle),
-                "font": {"size": 12, "color": quiet},
-            },
+            "text": f"<b>{escape(picture.title)}</b>",
+            "subtitle": {"text": escape(picture.subtitle), "font": {"size": 12, "color": quiet}},
             "font": {"size": 15, "color": ink},
             "pad": {"l": 8, "t": 10},
             "automargin": False,
@@ -54,34 +75,34 @@ def frame(picture: Chart, n_names: int = 0) -> Options:
         },
         "margin": {"l": 8, "r": 8, "t": 62, "b": 8},
         "height": height,
-        "paper_bgcolor": style.PAPER[mode],
-        "plot_bgcolor": style.PAPER[mode],
+        "paper_bgcolor": PAPER[mode],
+        "plot_bgcolor": PAPER[mode],
         "font": {"color": ink, "size": 12, "family": FONT},
         "hoverlabel": {"font": {"size": 12}, "align": "left"},
         "showlegend": n_names > 0,
         "legend": {"orientation": "h", "bgcolor": "rgba(0,0,0,0)", **legend},
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": style.ACCENT[mode]},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ACCENT[mode]},
         "dragmode": "pan",
         "xaxis": axis(mode),
         "yaxis": axis(mode),
     }
 
 
-def axis(mode: style.Mode) -> Options:
+def axis(mode: Mode) -> Options:
     """Return how axes look."""
-    grid = style.GRID[mode]
+    grid = GRID[mode]
     return {"gridcolor": grid, "linecolor": grid, "zeroline": False, "automargin": True}
 
 
 def breaking(text: str) -> str:
     """Write plain text of one or more lines as Plotly reads it."""
-    return style.escape(text).replace("\n", "<br>")
+    return escape(text).replace("\n", "<br>")
 
 
-def hover_text(hover: pic.Hover) -> str:
+def hover_text(hover: Hover) -> str:
     """Write what is said about an item as Plotly reads it."""
-    head = [f"<b>{breaking(hover.head)}</b>{style.escape(hover.beside)}"] if hover.head else []
-    return "<br>".join([*head, *map(style.escape, hover.lines)])
+    head = [f"<b>{breaking(hover.head)}</b>{escape(hover.beside)}"] if hover.head else []
+    return "<br>".join([*head, *map(escape, hover.lines)])
 
 
 def color_bar(
@@ -137,6 +158,10 @@ def _template() -> Options:
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
+#: Lines that are named at their end, letters of a name and pixels of each, and of a line of text.
+_MAX_NAMED, _MAX_LETTERS, _LETTER, _TEXT_LINE = 6, 22, 6.4, 15.0
+#: How near the right end of its panel a line has to end, as a share of the panel.
+_AT_END = 0.03
 _CORNER = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
 
 
@@ -152,14 +177,21 @@ def panels(picture: PanelPicture) -> go.Figure:
         axes = {"xaxis": f"x{end}", "yaxis": f"y{end}"} if len(shown) > 1 else {}
         if (drawn := trace(mark, mode)) is not None:
             traces.append(drawn | axes)
+    named = _names_at_ends(picture, mode)
+    for one in traces:
+        if one["name"] in named:
+            one["showlegend"] = False
     listed = [one for one in traces if one["showlegend"] is not False]
     layout = frame(picture, len(listed) if picture.legend and not picture.free_corner else 0)
+    if named:
+        longest = max(len(text["text"]) for text in named.values())
+        layout["margin"] = layout["margin"] | {"r": round(14 + _LETTER * longest)}
     shares = tuple(panel.share for panel in shown)
-    domains = _domains(shares) if len(shown) > 1 else {}
+    domains = _domains(shares, picture.gap) if len(shown) > 1 else {}
     look = axis(mode) | {"fixedrange": picture.still or None}
     rules = []
     for panel, end in zip(shown, ends, strict=True):
-        marks = [mark for mark in panel.marks if isinstance(mark, pic.Rule)]
+        marks = [mark for mark in panel.marks if isinstance(mark, Rule)]
         rules += [_rule(mark, end, mode, log=panel.x.log) for mark in marks]
         x, y = f"xaxis{end}", f"yaxis{end}"
         layout[x] = domains.get(x, {}) | look | _axis(panel.x, titled=panel is shown[-1])
@@ -169,32 +201,77 @@ def panels(picture: PanelPicture) -> go.Figure:
         layout["showlegend"] = picture.legend
     if picture.still:
         layout["dragmode"] = False
-    is_barred = any(isinstance(mark, pic.Bars) for mark, _ in placed)
-    headings = [style.escape(axis.heading) for panel in shown for axis in (panel.x, panel.y)]
+    is_barred = any(isinstance(mark, Bars) for mark, _ in placed)
+    headings = [escape(axis.heading) for panel in shown for axis in (panel.x, panel.y)]
     layout |= {
         "shapes": [shape for shape, _ in rules if shape] or None,
-        "annotations": [text for _, text in rules if text["text"]] or None,
+        "annotations": [*(text for _, text in rules if text["text"]), *named.values()] or None,
         "bargap": 0 if is_barred else None,
         "uirevision": " ".join([picture.name, *headings]),
     }
     return figure(traces, layout)
 
 
+def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
+    """Write the names of a few lines beside their right ends, none over another."""
+    panel = picture.panels[0].in_units()
+    lines = [mark for mark in panel.marks if isinstance(mark, Line) and mark.listed and mark.name]
+    if not picture.legend or picture.free_corner or not 1 < len(lines) <= _MAX_NAMED:
+        return {}
+    points = [np.column_stack([line.x, line.y])[np.isfinite(line.y)] for line in lines]
+    if not all(map(len, points)):
+        return {}
+    every = np.concatenate(points)
+    across = np.log(every[:, 0]) if panel.x.log else every[:, 0]
+    first, last = float(across.min()), float(across.max())
+    ends = np.array([own[-1] for own in points])
+    stops = np.log(ends[:, 0]) if panel.x.log else ends[:, 0]
+    if last - float(stops.min()) > _AT_END * (last - first):
+        return {}
+    low, high = panel.y.span or (float(every[:, 1].min()), float(every[:, 1].max()))
+    pixels = 0.7 * picture.height * panel.share / sum(one.share for one in picture.panels)
+    wanted = (ends[:, 1] - low) / ((high - low) or 1.0) * pixels
+    order = np.argsort(wanted, kind="stable")
+    moved = spread_apart(wanted[order], _TEXT_LINE) - wanted[order]
+    return {
+        escape(lines[k].name): annotation(
+            escape(shortened(lines[k].name, _MAX_LETTERS)),
+            11,
+            _color(lines[k].tint, mode),
+            x=1.0,
+            xref="x domain",
+            xanchor="left",
+            xshift=5,
+            y=ends[k, 1],
+            yref="y",
+            yshift=float(shift),
+        )
+        for k, shift in zip(order.tolist(), moved, strict=True)
+    }
+
+
+def spread_apart(places: Floats, gap: float) -> Floats:
+    """Move rising places as little as needed (squares) so that neighbours are ``gap`` apart."""
+    steps = gap * np.arange(len(places))
+    return np.asarray(isotonic_regression(places - steps).x + steps)
+
+
 @cache  # it takes Plotly longer than all the rest
-def _domains(shares: tuple[float, ...]) -> Options:
-    shared = {"shared_xaxes": True, "vertical_spacing": 0.06}
-    laid = make_subplots(len(shares), 1, row_heights=list(shares), **shared)
+def _domains(shares: tuple[float, ...], gap: float) -> Options:
+    laid = make_subplots(
+        len(shares), 1, shared_xaxes=True, row_heights=list(shares), vertical_spacing=gap
+    )
     layout: Options = laid.to_plotly_json()["layout"]
     return layout
 
 
-def _axis(of: pic.Axis, *, titled: bool) -> Options:
+def _axis(of: Axis, *, titled: bool) -> Options:
     return {
-        "title": {"text": style.escape(of.heading)} if of.title and titled else None,
+        "title": {"text": escape(of.heading)} if of.title and titled else None,
         "ticksuffix": of.suffix or None,
         "range": of.span,
         "tickvals": [at for at, _ in of.ticks] or None,
-        "ticktext": [style.escape(words) for _, words in of.ticks] or None,
+        "ticktext": [escape(words) for _, words in of.ticks] or None,
         "type": "log" if of.log else None,
         "dtick": 1 if of.log else None,
         "nticks": 3 if of.few_ticks else None,
@@ -203,28 +280,26 @@ def _axis(of: pic.Axis, *, titled: bool) -> Options:
     }
 
 
-def _color(tint: pic.Tint, mode: style.Mode) -> str:
-    color = style.palette(mode)[tint.meaning]
-    return color if tint.alpha is None else style.rgba(color, tint.alpha)
+def _color(tint: Tint, mode: Mode) -> str:
+    color = palette(mode)[tint.meaning]
+    return color if tint.alpha is None else rgba(color, tint.alpha)
 
 
-def _colors(tints: pic.Tint | Sequence[pic.Tint], mode: style.Mode) -> str | list[str]:
-    if isinstance(tints, pic.Tint):
+def _colors(tints: Tint | Sequence[Tint], mode: Mode) -> str | list[str]:
+    if isinstance(tints, Tint):
         return _color(tints, mode)
     return [_color(tint, mode) for tint in tints]
 
 
-def _line(mark: pic.Line | pic.Rule, mode: style.Mode) -> Options:
+def _line(mark: Line | Rule, mode: Mode) -> Options:
     dash = None if mark.dash == "solid" else mark.dash
     return {"color": _color(mark.tint, mode), "width": mark.width, "dash": dash}
 
 
-def _hover(
-    hover: pic.Hover | Sequence[pic.Hover] | None, columns: Sequence[Floats] = ()
-) -> Options:
+def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()) -> Options:
     if not hover:
         return {"hoverinfo": "skip"}
-    if not isinstance(hover, pic.Hover):
+    if not isinstance(hover, Hover):
         return {"hovertext": [hover_text(item) for item in hover], "hoverinfo": "text"}
 
     def field(named: re.Match[str]) -> str:
@@ -237,11 +312,11 @@ def _hover(
     return {"hovertemplate": f"{template}<extra></extra>", "customdata": together}
 
 
-def trace(mark: pic.Mark, mode: style.Mode) -> Options | None:
+def trace(mark: Mark, mode: Mode) -> Options | None:
     """Return the Plotly trace of a mark; None if it is a shape."""
     drawn: Options
     match mark:
-        case pic.Line():
+        case Line():
             drawn = {
                 "x": mark.x,
                 "y": mark.y,
@@ -250,33 +325,33 @@ def trace(mark: pic.Mark, mode: style.Mode) -> Options | None:
                 "marker": {"size": 5 if mark.dots else None},
                 **_hover(mark.hover, mark.columns),
             }
-        case pic.Band():
+        case Band():
             x, y = mark.outline
             fill = {"fill": "toself", "fillcolor": _color(mark.tint, mode), "line": {"width": 0}}
             drawn = {"x": x, "y": y, "mode": "lines", "hoverinfo": "skip", **fill}
-        case pic.Rule():
+        case Rule():
             if not mark.name:
                 return None
             ends = {"x": [mark.at, mark.at], "y": [0, 1], "mode": "lines", "hoverinfo": "name"}
             drawn = ends | {"line": _line(mark, mode)}
-        case pic.Bars():
+        case Bars():
             drawn = {"type": "bar", **_bars(mark, mode), **_hover(mark.hover)}
-        case pic.Dots():
+        case Dots():
             drawn = _dots(mark, mode) | _hover(mark.hover)
-        case pic.Cells():
+        case Cells():
             drawn = {"type": "heatmap", **_cells(mark, mode)}
         case _:
             raise TypeError(f"no drawing of a {type(mark).__name__} is known")
     return {
         "type": "scatter",
         **drawn,
-        "name": style.escape(mark.name) or None,
-        "legendgroup": style.escape(mark.group) or None,
+        "name": escape(mark.name) or None,
+        "legendgroup": escape(mark.group) or None,
         "showlegend": None if mark.listed else False,
     }
 
 
-def _bars(mark: pic.Bars, mode: style.Mode) -> Options:
+def _bars(mark: Bars, mode: Mode) -> Options:
     whisker = None
     if mark.low is not None and mark.high is not None:
         whisker = {
@@ -286,11 +361,11 @@ def _bars(mark: pic.Bars, mode: style.Mode) -> Options:
             "arrayminus": mark.length - mark.low,
             "thickness": mark.whisker,
             "width": round(2.5 * mark.whisker),
-            "color": style.NEUTRAL[mode],
+            "color": NEUTRAL[mode],
         }
     edge = None
     if mark.chosen is not None and mark.outlined:
-        edge = {"color": np.where(mark.chosen, style.INK[mode], "rgba(0,0,0,0)"), "width": 2}
+        edge = {"color": np.where(mark.chosen, INK[mode], "rgba(0,0,0,0)"), "width": 2}
     along, value = ("y", "x") if mark.sideways else ("x", "y")
     return {
         along: mark.place,
@@ -303,7 +378,7 @@ def _bars(mark: pic.Bars, mode: style.Mode) -> Options:
     }
 
 
-def _dots(mark: pic.Dots, mode: style.Mode) -> Options:
+def _dots(mark: Dots, mode: Mode) -> Options:
     color = _colors(mark.tints, mode)
     spread = {"type": "data", "array": mark.spread, "thickness": 1.6, "width": 5, "color": color}
     return {
@@ -317,11 +392,11 @@ def _dots(mark: pic.Dots, mode: style.Mode) -> Options:
             "line": {"width": 2} if mark.shape in ("ring", "dash") else None,
         },
         "error_x": None if mark.spread is None else spread,
-        "text": [style.escape(word) for word in mark.words] or None,
+        "text": [escape(word) for word in mark.words] or None,
     }
 
 
-def _cells(mark: pic.Cells, mode: style.Mode) -> Options:
+def _cells(mark: Cells, mode: Mode) -> Options:
     n_rows, n_columns = mark.value.shape
     bold = np.char.add(np.char.add("<b>", mark.words), "</b>")
     strong = mark.strong & (mark.words != "")
@@ -331,7 +406,7 @@ def _cells(mark: pic.Cells, mode: style.Mode) -> Options:
         "z": mark.value.astype(np.float32),
         "zmin": -mark.limit,
         "zmax": mark.limit,
-        "colorscale": style.diverging(mode),
+        "colorscale": diverging(mode),
         "colorbar": color_bar(mark.scale_title, mark.scale, length=0.86),
         "xgap": 2,
         "ygap": 2,
@@ -344,20 +419,19 @@ def _cells(mark: pic.Cells, mode: style.Mode) -> Options:
     }
 
 
-def _rule(
-    mark: pic.Rule, end: str, mode: style.Mode, *, log: bool
-) -> tuple[Options | None, Options]:
+def _rule(mark: Rule, end: str, mode: Mode, *, log: bool) -> tuple[Options | None, Options]:
     line, (start, stop), at = _line(mark, mode), mark.part, mark.at
     shape: Options = {"type": "line", "x0": at, "x1": at, "y0": at, "y1": at, "line": line}
     where: dict[str, Any]
     if mark.name:
         # Along the line, so that it fits a narrow chart too.
-        where = {"x": at, "y": 0.03, "yanchor": "bottom", "xanchor": "left", "textangle": -90}
+        beside = {"xanchor": "right" if mark.text_side == "left" else "left", "textangle": -90}
+        where = {"x": at, "y": 0.03, "yanchor": "bottom", **beside}
         return None, annotation(mark.name, 11, line["color"], **where)
     if (start, stop) != (0.0, 1.0):
         x, anchor = (0.0, "left") if start == 0 else (1.0, "right")
         where = {"x": x, "xref": "paper", "xanchor": anchor, "y": at, "yref": "y"}
-        text = annotation(mark.text, 11, style.NEUTRAL[mode], yanchor="bottom", **where)
+        text = annotation(mark.text, 11, NEUTRAL[mode], yanchor="bottom", **where)
         return shape | {"x0": start, "x1": stop, "xref": "paper", "yref": "y"}, text
     if mark.level:
         across = {"x0": 0, "x1": 1, "xref": f"x{end} domain", "yref": f"y{end}"}
@@ -365,5 +439,5 @@ def _rule(
     # On a logarithmic axis annotations, unlike lines, are placed by exponent.
     x = math.log10(at) if log else at
     where = {"x": x, "xref": "x", "xanchor": "left", "xshift": 4, "y": 1, "yref": "paper"}
-    text = annotation(mark.text, 12, style.INK[mode], yanchor="top", **where)
+    text = annotation(mark.text, 12, INK[mode], yanchor="top", **where)
     return shape | {"y0": 0, "y1": 1, "xref": f"x{end}", "yref": f"y{end} domain"}, text

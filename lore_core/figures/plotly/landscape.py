@@ -142,11 +142,11 @@ def _contour(x: Floats, y: Floats, inside: Floats | Mask, line: Options, name: s
 
 def _names(picture: LandscapePicture) -> list[Options]:
     ink, paper = INK[picture.mode], PAPER[picture.mode]
-    regions = [(item.name, item.at, paper, ink) for item in picture.regions]
-    names = [(item.name, item.at, ink, rgba(paper, 0.7)) for item in picture.labels]
+    regions = [(item.name, item.at, None, paper, ink) for item in picture.regions]
+    names = [(item.name, item.at, item.up, ink, rgba(paper, 0.7)) for item in picture.labels]
     return [
-        annotation(escape(name), 12, color, x=at[0], y=at[1], bgcolor=on, borderpad=2)
-        for name, at, color, on in (*regions, *names)
+        annotation(escape(name), 12, color, x=at[0], y=at[1], yshift=up, bgcolor=on, borderpad=2)
+        for name, at, up, color, on in (*regions, *names)
     ]
 
 
