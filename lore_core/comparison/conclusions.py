@@ -121,6 +121,15 @@ def conclude_runs(result: RunsComparison, metric: str) -> Conclusion:
     over = f"95 % CI {ends}, paired over {result.n_runs:,} runs" if ends else "no interval"
     apart = f"{known.text(mean.iloc[0])} {known.unit.name}".strip()
     tied = [name for name in others if not low[name] > 0]
+    first, alike = result.methods[0], [best, *tied]
+    below = result.difference(first, level=1 - 0.05 / len(others)).high[metric]
+    if tied and (below[alike] < 0).all():
+        return Conclusion(
+            f"{quoted(alike)} have a significantly lower {known.words} than “{first}” "
+            f"({known.text(means[first])} {known.unit.name}) and cannot be told apart: “{best}” has "
+            f"{known.text(means.iloc[0])}, “{others[0]}” is higher by {apart} ({over}).",
+            is_significant=True,
+        )
     more = "; so are all others, significantly" if len(others) > 1 else ""
     if not tied:
         return Conclusion(
@@ -439,8 +448,8 @@ def conclude_retraining(
         )
     else:
         start = "Recalibrate" if helps else "Neither recalibration nor retraining is shown to help"
-        worth = "" if least == 0 else f" to be worth {_points(_SMALL)}"
-        text = f"{start}: {curve}; that {by} gain more is not shown{worth}."
+        small = "" if least == 0 else f" of {_points(_SMALL)} or more"
+        text = f"{start}: {curve}; no significant further gain from {by}{small} was found."
     if rewards is not None:
         text += f" {_of_reward(rewards, unsure_cost, by)}"
     return Conclusion(text, is_significant=finds or helps)

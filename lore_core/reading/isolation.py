@@ -1,11 +1,13 @@
 """Child process that parses untrusted files, with limits on memory, time and answer.
 
-It answers in JSON and plain arrays: nothing is unpickled.
+Forked from :mod:`multiprocessing`'s fork server, which sees no file. It answers in JSON and plain
+arrays: nothing is unpickled.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import multiprocessing
 import os
@@ -42,6 +44,7 @@ from lore_core.reading.reading_report import (
 from lore_core.reading.suggestions import Suggestion
 
 if sys.platform == "linux":
+    import fcntl
     import resource
 
 Kind = TypeVar("Kind")
@@ -93,9 +96,18 @@ class Limits:
     memory: int  #: Bytes beyond Python itself; also of the answer
     seconds: float  #: Of processor time
 
+    @property
+    def wall_seconds(self) -> float:
+        """Wall-clock seconds."""
+        return _WALL_SECONDS_PER_SECOND * self.seconds
+
     @classmethod
     def of(cls, n_bytes: int) -> Limits:
-        """Return the limits for files of so many bytes (docs/decisions.md has what they take)."""
+        """Return the limits for files of so many bytes.
+
+        Ordinary files took up to 10 times their size and 0.3 s/MB, short files of thousands of
+        columns up to 2 ms a column (docs/decisions.md).
+        """
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         try:
             memory = int(float(os.environ.get(MEMORY_VARIABLE, "")) * 2**30)
@@ -112,7 +124,7 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         until = math.ceil(time.process_time() + self.seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (until, until + 1))
-        signal.alarm(math.ceil(_WALL_SECONDS_PER_SECOND * self.seconds))
+        signal.alarm(math.ceil(self.wall_seconds))
 
 
 def start_server() -> None:
@@ -135,9 +147,10 @@ def parse(
     *arguments: Any,
     isolate: bool,
 ) -> Kind:
-    """Return ``function(raws, *arguments)``, of type ``kind``; with ``isolate`` from a child.
+    """Return ``function(raws, *arguments)``; with ``isolate`` computed in a child process.
 
-    InputError as of the function, or if the child exceeds a limit, dies or answers anything else.
+    Not for tables in memory, nor on systems without limits. ``kind``: type of the result. Raises
+    InputError as the function does, or if the child exceeds a limit, dies or answers anything else.
     """
     in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
@@ -154,15 +167,20 @@ def parse(
         answer = _answer_of(function, files, arguments, limits)
     if isinstance(answer, int):
         raise InputError(_end_in_words(raws, answer, limits))
-    content = _ANSWER.put_together(*answer)
-    for name, (error, arguments_of_error) in _ERRORS.items():
-        if name in content:
-            check_value(arguments_of_error, content[name], name)
-            raise error(*content[name])
-    answered: Any = content.get("result")
-    check_value(kind, answered, "result")
-    result: Kind = answered
-    return result
+    try:
+        ((name, value),) = _ANSWER.put_together(*answer).items()
+        error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
+        check_value(arguments_of_error, value, name)
+        if name == "result":
+            result: Kind = value
+            return result
+        raise error(*value)
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"'{raws[0].name}' was read as something that is no data ({error}). Save it again."
+        ) from error
 
 
 def _answer_of(
@@ -176,12 +194,16 @@ def _answer_of(
         target=_run, args=(sender, limits, function, raws, arguments), daemon=True
     )
     # (The child's own alarm could be turned off by what it reads.)
-    deadline = threading.Timer(
-        _WALL_SECONDS_PER_SECOND * limits.seconds + _GRACE_SECONDS, child.kill
-    )
+    deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
     with receiver:
-        with sender, _without_main():
-            child.start()
+        try:
+            with sender, _without_main():
+                child.start()
+        except OSError as error:
+            raise InputError(
+                f"'{raws[0].name}' cannot be read: no process could be started for it "
+                f"({error.strerror or error}). Close other programs."
+            ) from error
         deadline.start()
         try:
             content = bytearray()
@@ -218,7 +240,9 @@ def _run(
 ) -> None:
     """Compute and send the answer, in the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
     warnings.simplefilter("ignore")
+    gc.freeze()  # collecting would copy the server's pages
     # Threads and memory pools reserve address space, which counts as memory.
     pa.set_memory_pool(pa.system_memory_pool())
     pa.set_cpu_count(1)
@@ -232,6 +256,14 @@ def _run(
             answer = _ANSWER.taken_apart(_error_content(error, raws, limits))
         _ANSWER.save(stream, *answer)
     sender.close()
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process with its parent."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, os.O_ASYNC)
 
 
 def _error_content(
@@ -253,9 +285,12 @@ def _error_content(
 def _size(raw: RawFile) -> int:
     if isinstance(raw.content, bytes):
         return len(raw.content)
-    # (A folder is a dataset of Hugging Face.)
-    parts = raw.content.iterdir() if raw.content.is_dir() else [raw.content]
-    return sum(part.stat().st_size for part in parts)
+    try:
+        if raw.content.is_dir():  # a dataset of Hugging Face
+            return sum(part.stat().st_size for part in raw.content.iterdir())
+        return raw.content.stat().st_size
+    except OSError as error:
+        raise InputError(f"'{raw.name}' cannot be opened: {error.strerror}.") from error
 
 
 def _end_in_words(raws: Sequence[RawFile], by: int, limits: Limits) -> str:

@@ -307,9 +307,9 @@ def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = F
     on = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(
-            "These data hold no features, so only global calibration can be shown. Add a "
-            "`features` array (npz) or `f_*` columns (CSV, Parquet) to see **where** the "
-            "confidence is wrong.",
+            "These data hold no features, so only global calibration can be shown. To see "
+            "**where** the confidence is wrong, add a `features` array (npz) or `f_*` columns "
+            "(CSV, Parquet), or choose a column of texts as `text` on Data.",
             icon=":material/info:",
         )
     if not shows_vector:

@@ -292,13 +292,13 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     sentence = conclude_retraining(none, unknown).sentence
     assert sentence.startswith("Recalibrate: a curve of the confidence gains at most 0.42 of 10.1")
-    assert "that class and features gain more is not shown." in sentence
+    assert "no significant further gain from class and features was found." in sentence
     nothing = replace(none, calibration=Gain(0.001, 0.0, 0.003))
     assert conclude_retraining(nothing).sentence.startswith("Neither recalibration nor retraining")
     assert not conclude_retraining(nothing).is_significant
     assert "cannot be tested on these rows." in sentence
     small = replace(LOSSES, grouping=Gain(0.002, 0.0005, 0.004))
-    assert "not shown to be worth 0.10." in conclude_retraining(small).sentence
+    assert "of 0.10 or more was found." in conclude_retraining(small).sentence
     assert "that takes 50 rows" in conclude_retraining(None).sentence
 
 
@@ -331,6 +331,17 @@ def test_the_best_of_runs_is_named_with_its_paired_interval():
     assert conclusion.sentence.startswith("“better” is best by ECE")
     assert f"“as it is” is higher by {gap.mean():.1f} points" in conclusion.sentence
     assert f"95 % CI {low:.1f} to {high:.1f}, paired over 12 runs" in conclusion.sentence
+
+
+def test_methods_that_tie_are_named_where_each_is_better_than_the_first():
+    rng = np.random.default_rng(4)
+    found = runs_of(rng, {"as it is": 0.1, "one": 0.0, "other": 0.0})
+    conclusion = conclude_runs(found, "ECE")
+    best, second = found.table["ECE"].sort_values().index[:2]
+    assert conclusion.is_significant
+    assert conclusion.sentence.startswith(f"“{best}” and “{second}” have a significantly lower ECE")
+    apart = found.difference("as it is", level=1 - 0.05 / 2)
+    assert (apart.high["ECE"][["one", "other"]] < 0).all()
 
 
 def test_no_method_is_called_best_of_runs_that_do_not_differ():

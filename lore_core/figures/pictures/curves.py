@@ -374,8 +374,8 @@ def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart
         title="How the errors move",
         subtitle=rows,
         how_to_read=(
-            "Dotted: changed somewhere since all earlier batches by more than noise does in "
-            f"{percent(level, 0)} of batches. ALCE and MLCE are larger where a batch has few rows. "
+            "Dotted: batches that differ significantly from those before (by chance at most "
+            f"{percent(level, 0)} do). ALCE and MLCE are larger where a batch has few rows. "
             "Bands: guaranteed bounds of the exact number."
         ),
         alt=f"Supported MLCE, ALCE and ECE of {batches_words(len(at))}; marked: {len(changed)}",
