@@ -5,7 +5,7 @@ method can be better than doing nothing, no group is off, no local error is ther
 """
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,12 @@ from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, Trial, percent
 from _worlds import World, blobs, calibrated
+from numpy.typing import NDArray
 
 import lore_core as lore
 from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_recalibration
+from lore_core.comparison.conclusions import counted_groups, group_difference_p
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import local_errors, scaled_bandwidth
@@ -54,11 +57,7 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
     shown = data.rows(test)
     search = lore.find_subgroups(shown, points[test], random_state=seed)
     recalibration = conclude_recalibration(result, search)
-    groups = (
-        shown.groups.iloc[:, 0].to_numpy(str)
-        if shown.groups is not None
-        else np.digitize(points[test][:, 0], np.quantile(points[:, 0], np.arange(1, 6) / _N_GROUPS))
-    )
+    groups = _groups(shown, points, test)
     reports = {
         label: lore.group_report(item.confidence, item.outcome, groups, n_draws=0)
         for label, item in result.datasets.items()
@@ -72,6 +71,42 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
         "fairness": float(conclude_groups(reports, 30).is_significant),
         "bandwidth": float(conclude_bandwidths(curve, band, on="PCA").is_significant),
     }
+
+
+def group_test(seed: int, name: str, n: int | None, gap: float) -> dict[str, float]:
+    """Whether gaps are said to differ between groups: of none, or of one that is overconfident."""
+    given, rng = geometry(name, n), np.random.default_rng(seed + APART)
+    rows = np.sort(rng.permutation(len(given.dataset))[1::2])
+    groups = _groups(given.dataset.rows(rows), given.points, rows)
+    names, counts = np.unique(groups, return_counts=True)
+    confidence = given.dataset.confidence[rows]
+    off = groups == names[np.argsort(counts)[len(names) // 2]]
+    outcome = rng.random(len(rows)) < np.clip(confidence - gap * off, 0, 1)
+    table = lore.group_report(confidence, outcome.astype(int), groups, n_draws=0)
+    p = group_difference_p(table[counted_groups(table["rows"], 30)])
+    return {} if np.isnan(p) else {"differ": float(p <= 0.05)}
+
+
+def _groups(shown: Dataset, points: Floats, rows: Ints) -> NDArray[Any]:
+    """Name the group of each of some rows: the data's own, else a sixth of the map's first axis."""
+    if shown.groups is not None:
+        return shown.groups.iloc[:, 0].to_numpy(str)
+    return np.digitize(points[rows][:, 0], np.quantile(points[:, 0], np.arange(1, 6) / _N_GROUPS))
+
+
+def group_test_part(run: Runs) -> str:
+    """How often gaps are said to differ between groups."""
+    lines = []
+    for name, n in _ROWS:
+        found = [run.run(group_test, 1000, name, n, gap) for gap in (0.0, 0.1)]
+        cells = [name, f"{len(geometry(name, n).dataset) // 2:,}"]
+        lines.append(cells + [percent(f.get("differ", pd.Series(dtype=float))) for f in found])
+    head = ["rows of", "to measure", "no group off: differ, %", "one off by 10 points: differ, %"]
+    return f"""How often gaps are said to differ between the groups (Cochran's Q at 5 %), with every
+confidence right, and with one group of middle size overconfident by 10 points.
+
+{markdown_table(head, lines)}
+"""
 
 
 def supported_interval(seed: int, n: int, gap: float) -> dict[str, float]:
@@ -121,6 +156,7 @@ subgroups). Groups are the data's own, else sixths of the map's first axis.
 
 {markdown_table(head, rows)}
 
+{group_test_part(run)}
 Share of the 95 % intervals of the supported MLCE that cover the truth, in %, and their mean width
 in points; calibrated rows, and 10 % of the rows overconfident.
 
