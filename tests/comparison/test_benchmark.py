@@ -132,7 +132,7 @@ def test_command(sets, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Mean rank over 2 datasets" in printed
     assert "0.5000 is the least" in printed
-    assert re.search(r"Temperature scaling +1.0 +1.000 +2 +2 ", printed)
+    assert re.search(r"Temperature scaling +1.0 +1.000 +2 +2\s", printed)
     values = pd.read_csv(written)
     assert set(values["set"]) == {"s3", "s4"}
     assert set(values["method"]) == {"No recalibration", "Temperature scaling"}
