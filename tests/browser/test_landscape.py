@@ -373,6 +373,8 @@ def test_changes_move_nothing_and_a_link_keeps_all(app):
         with app.settings() as shown:
             shown.get_by_role("slider", name="Confidence bins").focus()
             app.page.keyboard.press(way)
+            # (Streamlit's slider waits a moment; closed before, it would forget.)
+            app.until_query("bins", ("16", None, "16")[k])
             app.settle()
         app.choose("Confidence bin", ("best", "all", "worst")[k])
         color = ("absolute error", "signed error")[k % 2]
