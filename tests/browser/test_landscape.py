@@ -370,6 +370,7 @@ def test_changes_move_nothing_and_a_link_keeps_all(app):
         way = "ArrowLeft" if k == 1 else "ArrowRight"
         app.gamma.focus()
         app.page.keyboard.press(way)
+        app.until_query("gamma", ("0.6", "0.5", "0.6")[k])
         with app.settings() as shown:
             shown.get_by_role("slider", name="Confidence bins").focus()
             app.page.keyboard.press(way)

@@ -34,6 +34,7 @@ def test_a_deep_link_its_settings_on_other_pages_and_the_way_back(open_app, serv
     app.sees("What did I load?")
     # (Who leaves before the page has named its data in the address is led back to it.)
     app.until(lambda: app.query().get("data"), "the address of the data")
+    expect(app.page.get_by_role("link", name=re.compile("^Next: "))).to_be_visible()  # its end
     app.settle()
     app.page.go_back()
     app.sees("Where is the confidence wrong?")
