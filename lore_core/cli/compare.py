@@ -266,9 +266,7 @@ _SCORES = ("NLL", "Brier")
 )
 @method_option
 @results("every value, rank and difference")
-def bench(
-    given: ViewOptions, *, names: tuple[str, ...], progress: Progress
-) -> Output:
+def bench(given: ViewOptions, *, names: tuple[str, ...], progress: Progress) -> Output:
     """Rank every recalibrator over the datasets of a directory.
 
     DATA is a directory of pairs <set>_cal.* and <set>_test.*, unlike datasets or one experiment's.

@@ -126,8 +126,8 @@ def conclude_runs(result: RunsComparison, metric: str) -> Conclusion:
     if tied and (below[alike] < 0).all():
         return Conclusion(
             f"{quoted(alike)} have a significantly lower {known.words} than “{first}” "
-            f"({known.text(means[first])} {known.unit.name}) and cannot be told apart: “{best}” has "
-            f"{known.text(means.iloc[0])}, “{others[0]}” is higher by {apart} ({over}).",
+            f"({known.text(means[first])} {known.unit.name}) and cannot be told apart: “{best}” "
+            f"has {known.text(means.iloc[0])}, “{others[0]}” is higher by {apart} ({over}).",
             is_significant=True,
         )
     more = "; so are all others, significantly" if len(others) > 1 else ""

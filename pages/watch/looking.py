@@ -50,10 +50,10 @@ _SOURCE = "_watch_source"
 _TEXT = (
     "**A model that was right last month may not be now:** give the rows of each day or week "
     "as a file, or open **Sample** to see what comes out. Where rows are too many or must not "
-    "stay, this command saves *sums* of every batch in a directory, here *kept*."
+    "stay, this command saves *sums* of every batch in a directory, here *sums*."
 )
-_EXAMPLE = """lore watch kept 'days/day-*.parquet'
-lore watch kept days/day-11.parquet    # one more, the day after"""
+_EXAMPLE = """lore watch sums 'days/day-*.parquet'
+lore watch sums days/day-11.parquet    # one more, the day after"""
 
 
 def choose(*, explain: bool) -> tuple[SummedBatches, files.State] | None:

@@ -63,7 +63,7 @@ def written(rows, folder):
 
 
 def test_the_sample_is_one_click_and_names_the_planted_change(watch):
-    assert "lore watch kept" in watch.app.get("code")[0].value
+    assert "lore watch sums" in watch.app.get("code")[0].value
     watch.set("watch_from", "Sample")
     assert watch.errors == []
     rows = demo.batches()

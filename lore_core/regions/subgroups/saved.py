@@ -264,23 +264,30 @@ def _loaded(item: Mapping[str, Any]) -> SavedSubgroup:
 
 
 def link_text(subgroups: Iterable[SavedSubgroup], max_letters: int) -> str:
-    """Write ids, names and conditions of subgroups for a link: those for which there is room."""
+    """Write subgroups for a link, those for which there is room, with their notes if it lasts."""
     listed: list[Any] = []
     for item in subgroups:
         conditions = [list(vars(part).values()) for part in item.conditions]
-        longer = [*listed, [item.id, item.name, conditions]]
-        if len(as_json(longer, indent=None)) <= max_letters:
-            listed = longer
+        for note in (item.note, ""):
+            longer = [*listed, [item.id, item.name, conditions, note]]
+            if len(as_json(longer, indent=None)) <= max_letters:
+                listed = longer
+                break
     return as_json(listed, indent=None) if listed else ""
 
 
 def read_link_text(text: str) -> list[SavedSubgroup]:
-    """Read :func:`link_text`; a region has its id and name only. Raises InputError."""
+    """Read :func:`link_text`; a region has no rows. Raises InputError."""
     parts = [item.name for item in fields(Predicate)]
     try:
         listed = [
-            {"id": key, "name": name, "conditions": [dict(zip(parts, c, strict=True)) for c in of]}
-            for key, name, of in json.loads(text)
+            {
+                "id": key,
+                "name": name,
+                "conditions": [dict(zip(parts, condition, strict=True)) for condition in of],
+                "note": note,
+            }
+            for key, name, of, note in json.loads(text)
         ]
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{short(text, 40)!r} must be subgroups of a link.") from error

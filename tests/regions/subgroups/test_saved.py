@@ -68,7 +68,8 @@ def test_a_file_and_a_link_hold_the_definition(parts, name, note):
     assert (read.conditions, read.name, read.note) == (saved.conditions, name, note)
     assert (read.id, read.gap) == (saved.id, saved.gap)
     (linked,) = read_link_text(link_text([saved], 10_000))
-    assert (linked.conditions, linked.name, linked.id) == (saved.conditions, name, saved.id)
+    assert (linked.conditions, linked.name, linked.note) == (saved.conditions, name, note)
+    assert linked.id == saved.id
     assert SavedSubgroup(tuple(reversed(parts))).id == saved.id
 
 
@@ -185,7 +186,7 @@ def test_a_bad_file_gets_a_sentence(content, says):
         regions.load_subgroups(text.encode())
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", "[[1,2,3]]", '[["a","b",[["c"]]]]'])
+@pytest.mark.parametrize("text", ["", "{", "[1]", "[[1,2,3]]", '[["a","b",[["c"]],""]]'])
 def test_a_bad_link_is_refused(text):
     with pytest.raises(lore.InputError):
         read_link_text(text)
