@@ -101,15 +101,6 @@ class TestLandscape:
         assert [name for name, _ in options["found"]][:1] == ["1"]
         assert drawn[1][1]["value"] == "absolute"
 
-    def test_a_static_image(self, run, file, tmp_path):
-        from lore_core.figures.export import why_no_static_images
-
-        if why_no_static_images() is not None:
-            pytest.skip(why_no_static_images())
-        out = tmp_path / "map.svg"
-        run("landscape", file, "-o", out, "--width", "700")
-        assert 'width="700"' in out.read_text()[:500]
-
 
 class TestCurve:
     def test_numbers(self, run_json, file, dataset, points, known):

@@ -156,7 +156,8 @@ def test_it_ends_before_it_answers(tmp_path):
     finally:
         server.process.kill()
         server.process.wait()
-    assert not marked(str(server.outgoing))
+    # (A worker at its imports, or the tracker of resources, sees that the server has gone.)
+    wait_for(lambda: not marked(str(server.outgoing)), 2.0)
 
 
 def test_an_exit_function_that_hangs_does_not_hold_it_up(tmp_path):
