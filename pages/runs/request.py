@@ -299,6 +299,12 @@ def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
 _BEST = "★"
 
 
+def _metric_choice(label: str, names: list[str], preferred: Metric, **where: Any) -> str:
+    first = names.index(preferred.name) if preferred.name in names else 0
+    chosen: str = st.selectbox(label, names, first, format_func=catalogue.words_of, **where)
+    return chosen
+
+
 def show(answer: RunsAnswer) -> None:
     """Show a finished comparison: which method is best, every run, then the table."""
     result = answer.comparison
@@ -306,14 +312,10 @@ def show(answer: RunsAnswer) -> None:
     shown = [metric.name for metric in metrics if catalogue.less_is_better(metric.name)]
     top, picture = st.container(key="main_answer"), st.container(key="main_picture")
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
-    preferred = catalogue.WORST_GROUP_GAP.name
-    metric = left.selectbox(
-        "Best by",
-        shown,
-        index=shown.index(preferred) if preferred in shown else 0,
-        format_func=catalogue.words_of,
-        **linked("runs_metric"),
-    )
+    with left:
+        metric = _metric_choice(
+            "Best by", shown, catalogue.WORST_GROUP_GAP, **linked("runs_metric")
+        )
     lines = right.toggle(
         "Join the dots of each run",
         **in_session("runs_lines"),
@@ -410,14 +412,7 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
     others = [name for name in shown if name != catalogue.MAX_GROUPWISE]
     correlation = result.correlation().reindex(others).sort_values(ascending=False)
     with left:
-        preferred = catalogue.MLCE.name
-        metric = st.selectbox(
-            "Against",
-            others,
-            index=others.index(preferred) if preferred in others else 0,
-            format_func=catalogue.words_of,
-            **in_session("runs_against"),
-        )
+        metric = _metric_choice("Against", others, catalogue.MLCE, **in_session("runs_against"))
         st.dataframe(
             {
                 "metric": [catalogue.words_of(name) for name in correlation.index],

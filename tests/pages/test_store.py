@@ -208,8 +208,8 @@ def test_what_is_no_file_is_neither_waited_for_nor_removed(cache, key):
     pipe = kept.path_of("data", key) if key else kept.folder / "report.kept"
     os.mkfifo(pipe)
     assert kept.get("data", "b") is None
-    code, said = clean(cache)
-    assert (code, said[:18]) == (0, "Removed 1 dataset:")
+    code, printed = clean(cache)
+    assert (code, printed[:18]) == (0, "Removed 1 dataset:")
     assert list(kept.folder.iterdir()) == [pipe]
     if key:  # and what is to be kept by that name takes its place
         kept.put("data", key, "b", "")
@@ -223,9 +223,9 @@ def test_nothing_is_removed_through_a_link(cache, tmp_path_factory):
     names = sorted(path.name for path in folder.iterdir())
     folder.rename(other / "kept")
     folder.symlink_to(other / "kept")
-    code, said = clean(cache)
+    code, printed = clean(cache)
     assert code == 1
-    assert "must be a folder; it is a link to" in said
+    assert "must be a folder; it is a link to" in printed
     assert sorted(path.name for path in (other / "kept").iterdir()) == names
 
 

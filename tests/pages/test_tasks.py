@@ -115,7 +115,7 @@ def test_cancelling_leaves_it_to_others_who_wait(monkeypatch):
     assert not tasks.join_job(function, "a key")
 
 
-def test_how_a_job_ended_is_told_once(monkeypatch):
+def test_how_a_job_ended_is_shown_once(monkeypatch):
     messages = []
     job = ended(begun(work_that(Cancelled())))
     job.cancelled = True
