@@ -439,17 +439,18 @@ def conclude_retraining(
     by = "class and features" if has_features else "class"
     most, least = losses.calibration.high, losses.grouping.low
     of = f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
-    curve = f"a curve of the confidence gains at most {_points(most)} of {of}"
+    removes = f"can remove at most {_points(most)} of {of}"
     finds, helps = least >= _SMALL, losses.calibration.low > 0
     if finds:
         text = (
-            f"Recalibrating the confidence alone is not enough: {curve}; {by} gain at least "
-            f"{_points(least)} more, by matrix scaling, LoRe smooth, a better model or more data."
+            f"Recalibrating the confidence alone is not enough: it {removes}; {by} can remove at "
+            f"least {_points(least)} more (matrix scaling, LoRe smooth, a better model, more data)."
         )
     else:
-        start = "Recalibrate" if helps else "Neither recalibration nor retraining is shown to help"
+        none = "Neither recalibration nor retraining is shown to help: recalibration"
+        start = "Recalibrate: this" if helps else none
         small = "" if least == 0 else f" of {_points(_SMALL)} or more"
-        text = f"{start}: {curve}; no significant further gain from {by}{small} was found."
+        text = f"{start} {removes}; no significant further gain from {by}{small} was found."
     if rewards is not None:
         text += f" {_of_reward(rewards, unsure_cost, by)}"
     return Conclusion(text, is_significant=finds or helps)
@@ -457,14 +458,14 @@ def conclude_retraining(
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
     most, improved = rewards.at_most * u, rewards.improved
-    text = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
+    text = f"At w/u = {rewards.ratio:g} recalibrating the confidence gains at most {most:.3g} a row"
     if math.isnan(improved.low):
         return f"{text}; what trees on {by} gain cannot be tested on these rows."
     if improved.low > 0:
         value, low, high = (x * u for x in (improved.value, improved.low, improved.high))
         return (
-            f"{text}; trees on {by} gain {value:.3g} more than a fitted curve "
-            f"(95 %: {low:.3g} to {high:.3g})."
+            f"{text}; trees on {by} gain {value:.3g} more than beta calibration "
+            f"(95 % CI {low:.3g} to {high:.3g})."
         )
     return f"{text}; trees on {by} gain nothing more that is significant."
 
@@ -475,15 +476,15 @@ def retraining_in_subgroup(losses: LossParts | None) -> str:
         return ""
     most, least = losses.calibration.high, losses.grouping.low
     text = (
-        "A curve of the confidence, for these rows alone, gains at most "
+        "Recalibrating these rows alone can remove at most "
         f"{_points(min(most, losses.score))} of their "
         f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
     )
     if least < _SMALL:
         return f"{text}."
     return (
-        f"{text}; telling them apart by class and features gains at least {_points(least)} "
-        "more, and takes a better model, or more rows like these."
+        f"{text}; to remove at least {_points(least)} more takes class and features: a better "
+        "model, or more rows like these."
     )
 
 

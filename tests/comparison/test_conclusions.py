@@ -282,16 +282,16 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
     conclusion = conclude_retraining(LOSSES, REWARDS, unsure_cost=2.0)
     assert conclusion.is_significant
     for words in (
-        "confidence gains at most 0.42 of 10.1 points of Brier score",
-        "class and features gain at least 1.70 more",
+        "it can remove at most 0.42 of 10.1 points of Brier score",
+        "class and features can remove at least 1.70 more",
         "gains at most 0.12 a row",
-        "gain 1 more than a fitted curve (95 %: 0.8 to 1.2)",
+        "gain 1 more than beta calibration (95 % CI 0.8 to 1.2)",
     ):
         assert words in conclusion.sentence
     none = replace(LOSSES, grouping=Gain(0.001, 0.0, 0.004))
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     sentence = conclude_retraining(none, unknown).sentence
-    assert sentence.startswith("Recalibrate: a curve of the confidence gains at most 0.42 of 10.1")
+    assert "Recalibrate: this can remove at most 0.42 of 10.1" in sentence
     assert "no significant further gain from class and features was found." in sentence
     nothing = replace(none, calibration=Gain(0.001, 0.0, 0.003))
     assert conclude_retraining(nothing).sentence.startswith("Neither recalibration nor retraining")
@@ -305,8 +305,8 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
 @pytest.mark.parametrize(("score", "most"), [(0.101, "0.42"), (0.003, "0.30")])
 def test_at_a_place_no_more_can_be_gained_than_is_lost(score, most):
     sentence = retraining_in_subgroup(replace(LOSSES, score=score))
-    assert f"gains at most {most} of their" in sentence
-    assert "at least 1.70 more, and takes a better model, or more rows like these." in sentence
+    assert f"can remove at most {most} of their" in sentence
+    assert "at least 1.70 more takes class and features: a better model, or" in sentence
     assert retraining_in_subgroup(None) == ""
 
 
