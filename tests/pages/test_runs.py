@@ -103,6 +103,7 @@ def test_the_headline_and_the_table_are_compare_runs(runs_page, folder, open_pag
         n_bins=5,
         group_column="site",
         min_group_size=20,
+        n_jobs=1,
     )
     shown = page.tables[0]
     for method in expected.table.index:
