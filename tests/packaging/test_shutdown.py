@@ -21,7 +21,6 @@ pytestmark = [
 #: Seconds the end may take on a busy machine; without limits of its own it would take minutes.
 SECONDS = 10.0
 WORKER = "lore_core.dashboard.worker"
-PCA = {"features": "PCA 2-D"}  # at once, without a t-SNE in the background
 
 
 def marked(mark):
@@ -95,7 +94,7 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
                     process.resume()
 
         with Reader(server.url) as reader, Reader(server.url) as other:
-            page = reader.open("recalibrate", until=is_at_work, **PCA)
+            page = reader.open("recalibrate", until=is_at_work, features="PCA 2-D")
             with held() as at_first:
                 page = reader.press(page, "stop_fit_methods")
                 assert "Fitting the recalibrators: cancelled; nothing else changed." in page.text
@@ -103,7 +102,7 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
             with held() as again:
                 assert not at_first <= again  # the one that was at work has ended
                 assert "What did I load?" in reader.go("").text
-                waiting = other.open("recalibrate", until=told, **PCA)
+                waiting = other.open("recalibrate", until=told, features="PCA 2-D")
                 page = reader.go("recalibrate", until=told)
                 assert "cancelled" in reader.press(page, "stop_fit_methods").text
                 assert again <= workers()  # it was left, and is another's, too

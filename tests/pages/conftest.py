@@ -139,15 +139,13 @@ class Page:
         return list(self.charts)
 
 
-@pytest.fixture(scope="session")
-def components():
-    """Those of others that are installed, which Streamlit would look for at every start."""
-    return functools.cache(manifest_scanner.scan_component_manifests)
+#: Components of others that are installed: Streamlit looks for them at every start.
+scan_once = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture
-def open_page(monkeypatch, components):
-    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", components)
+def open_page(monkeypatch):
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", scan_once)
     monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", "/"])
 
     def open_(
