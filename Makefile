@@ -44,10 +44,11 @@ app: $(INSTALLED) ## Set everything up and open the dashboard on the demo.
 	case "$(HEADLESS)" in ''|0) ;; *) set -- "$$@" --headless ;; esac; \
 	exec $(PY) -m lore_core.cli app "$$@"
 
-# One run, so that pytest's last line counts every test. Tests of one `xdist_group` share a worker.
+# One run, so that pytest's last line counts every test. Tests of one module, or of one `xdist_group`,
+# share a worker; not reordered, so that the longest (tests/browser) come first.
 # Some hundred processes are started: none compiles all modules anew.
 test: $(DEV_INSTALLED) chromium kernels ## Set everything up and run all tests.
-	@PYTHONDONTWRITEBYTECODE= exec $(PY) -m pytest -n 2 --dist loadgroup $(if $(JUNIT),--junit-xml="$(JUNIT)") $${LORE_MAKE_TESTS:-tests}
+	@PYTHONDONTWRITEBYTECODE= exec $(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(if $(JUNIT),--junit-xml="$(JUNIT)") $${LORE_MAKE_TESTS:-tests}
 
 lint: $(DEV_INSTALLED) ## Check style, formatting and types.
 	@failed=0; \

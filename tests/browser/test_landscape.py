@@ -248,6 +248,17 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
+def test_a_key_counts_though_the_page_is_drawn_anew_before_it_is_told(app):
+    app.page.evaluate("{ const soon = setTimeout; setTimeout = (f, ms) => soon(f, 16 * ms); }")
+    app.seen("!!(window.scene = m.scene)")
+    app.gamma.focus()
+    app.page.keyboard.press("ArrowRight")
+    app.page.emulate_media(color_scheme="dark")
+    app.until(lambda: app.seen("m.scene !== window.scene"), "the dark page")
+    app.until_query("gamma", "0.6")
+    app.page.emulate_media(color_scheme="light")
+
+
 def test_bins_by_their_bars_and_by_name(app, dataset):
     for name, position, axes in (("accuracy", -4, ""), ("rows", -5, "2")):
         bars = app.trace("chooser", name)

@@ -46,7 +46,7 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, refuses):
 
 def test_a_curve_of_sums(run, parts, tmp_path):
     chart, table = tmp_path / "curve.html", tmp_path / "curve.csv"
-    run("curve", parts, "--cells", 1000, "--bins", 2, "-o", chart, "-o", table)
+    run("curve", parts, "--cells", 1000, "--map", "pca-1", "--bins", 2, "-o", chart, "-o", table)
     assert "guaranteed bounds of the exact curve" in chart.read_text()
     numbers = pd.read_csv(table)
     assert (numbers["alce_at_least"] <= numbers["alce_at_most"]).all()
@@ -76,7 +76,7 @@ def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, refuses):
 
 def test_two_sets_of_rows(run, run_json, parts, refuses):
     one = parts.replace("*", "0")
-    options = ("--against", parts, "--bins", 2, "--cells", 1000)
+    options = ("--against", parts, "--bins", 2, "--cells", 1000, "--map", "pca-1")
     text = run_json("compare", one, *options)
     for name in ("ECE", "ALCE"):
         of = text["metrics"][name]

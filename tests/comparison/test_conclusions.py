@@ -205,7 +205,6 @@ def test_alike_methods_are_said_to_be(rows):
     near = np.where(east, 0.501, 0.9)
     result = compared(rows, fix=np.where(east, 0.5, 0.9), near=near)
     assert "may do as well" in conclude_recalibration(result).sentence
-    east = rows.metadata["where"].to_numpy() == "east"
     result = compared(rows, mixed=np.where(east, 0.5, 0.99))
     sentence = conclude_recalibration(result, find_subgroups(rows)).sentence
     lower = result.difference(result.ranked_by).loc["mixed"]

@@ -58,7 +58,7 @@ def test_the_simultaneous_interval_holds_the_planted_change():
     ("last", "start"), [(10, "Since day-07"), (7, "In day-07, but not since,")]
 )
 def test_a_change_that_has_not_stayed_is_not_said_to_have(last, start):
-    rows, fair = demo.batches(overconfidence=0.4), demo.batches(changed=None)
+    rows, fair = demo.batches(10, 800, overconfidence=0.4), demo.batches(10, 800, changed=None)
     changed = rows.metadata["day"].to_numpy() <= f"day-{last:02d}"
     labels = np.where(changed, rows.labels, fair.labels)
     assert np.array_equal(rows.predictions, fair.predictions)

@@ -72,7 +72,6 @@ def test_report_holds_the_metric_of_each_group_alone(grouped):
     assert (report["gap_low"] <= report["gap"]).all()
     assert (report["gap"] <= report["gap_high"]).all()
     assert (report["ece_low"] <= report["ece_high"]).all()
-    c, a, names = grouped
     both = np.column_stack([names, np.where(np.arange(len(c)) % 2, "odd", "even")])
     report = lore.group_report(c, a, both, n_draws=0)
     assert "big × odd" in set(report["group"])

@@ -124,11 +124,11 @@ def test_a_learned_map_is_the_same_and_its_process_ends(pool):
         return False
 
     features = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
-    task = done(pool, embed, lane="long", features=features, method="tsne")
+    task = done(pool, embed, lane="long", features=features, method="tsne", n_iter=20)
     assert task.message
     made = task.result()
     with limited_threads(1):  # several would spin while they wait, for half a minute
-        here = embed(features, "tsne", 2)
+        here = embed(features, "tsne", 2, n_iter=20)
     assert made.coordinates == pytest.approx(here.coordinates, abs=1e-9)
     assert made.description == here.description
     assert made.transform(features[:5]) == pytest.approx(here.transform(features[:5]), abs=1e-9)

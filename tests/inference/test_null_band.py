@@ -44,7 +44,6 @@ def test_each_draw_is_the_definition_on_drawn_outcomes():
     alone = lore.null_band(c, z, [1e-3], n_draws=3)
     assert np.isnan(alone.mlce_supported).all()
     assert np.isnan(lore.null_errors(c, z, gamma=1e-3, n_draws=3).p_value("mlce_supported", 0.1))
-    c, _, z = _rows()
     within = bin_index(c, 5) == 4
     at = lore.null_errors(c, z, gamma=0.4, n_bins=5, n_draws=3, within=within, n_shares=11)
     for draw, outcome in enumerate(_drawn_outcomes(c, 3)):

@@ -156,7 +156,6 @@ def test_too_few_neighbours_are_not_tested(calibrated):
     assert not found.tested.any()
     assert found.masked_share == 1.0
     assert not found.significant(0.5).any()
-    c, a, z = calibrated
     found = lore.local_significance(np.minimum(c + 0.1, 1.0), a, z, gamma=0.5, n_bins=1)
     p = found.p_value[found.tested]
     n = len(p)

@@ -59,12 +59,10 @@ def test_summaries_are_the_maximum_and_the_mean(sample):
     lce = lore.local_calibration_error(c, a, z)
     assert lore.maximum_local_calibration_error(c, a, z) == lce.max()
     assert lore.average_local_calibration_error(c, a, z) == pytest.approx(lce.mean())
-    c, a, z = sample
     embedding = lore.embed(z, "identity", scale="none")
     np.testing.assert_array_equal(
         lore.local_calibration_error(c, a, embedding), lore.local_calibration_error(c, a, z)
     )
-    c, a, z = sample
     with pytest.raises(lore.InputError, match="'confidence' must have as many rows as 'embedding'"):
         lore.local_calibration_error(c, a, z[:-1])
     for gamma in (0, np.inf):

@@ -31,7 +31,6 @@ needs_two_accounts = pytest.mark.skipif(
 )
 of_posix = pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")
 
-
 BROWSER = """#!{python}
 import json, os, pathlib, sys, urllib.parse
 page = pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path))

@@ -94,7 +94,7 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
                     process.resume()
 
         with Reader(server.url) as reader, Reader(server.url) as other:
-            page = reader.open("recalibrate", until=is_at_work)
+            page = reader.open("recalibrate", until=is_at_work, features="PCA 2-D")
             with held() as at_first:
                 page = reader.press(page, "stop_fit_methods")
                 assert "Fitting the recalibrators: cancelled; nothing else changed." in page.text
@@ -102,7 +102,7 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
             with held() as again:
                 assert not at_first <= again  # the one that was at work has ended
                 assert "What did I load?" in reader.go("").text
-                waiting = other.open("recalibrate", until=told)
+                waiting = other.open("recalibrate", until=told, features="PCA 2-D")
                 page = reader.go("recalibrate", until=told)
                 assert "cancelled" in reader.press(page, "stop_fit_methods").text
                 assert again <= workers()  # it was left, and is another's, too

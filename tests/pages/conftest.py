@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from lore_core import Dataset
@@ -137,8 +139,13 @@ class Page:
         return list(self.charts)
 
 
+#: Components of others that are installed: Streamlit looks for them at every start.
+scan_once = functools.cache(manifest_scanner.scan_component_manifests)
+
+
 @pytest.fixture
 def open_page(monkeypatch):
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", scan_once)
     monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", "/"])
 
     def open_(

@@ -28,7 +28,6 @@ FIGURES = {
 }
 GROUP_FIGURES = ["group_chart", "group_before", "group_after", "place_before", "place_after"]
 
-
 SET = ("overview", "landscape", "bandwidth", "recalibrate")
 
 

@@ -80,8 +80,7 @@ SETTINGS = {
 
 
 def test_the_sample_can_be_compared(runs_page):
-    page = runs_page()
-    page.set("runs_from", "Sample")
+    page = runs_page().set("runs_from", "Sample")
     assert "10 runs" in page.text
     assert "1,000 calibration + 1,000 evaluation rows" in page.text
     assert any(button.label == "Compare" for button in page.app.button)
@@ -103,6 +102,7 @@ def test_the_headline_and_the_table_are_compare_runs(runs_page, folder, open_pag
         n_bins=5,
         group_column="site",
         min_group_size=20,
+        n_jobs=1,
     )
     shown = page.tables[0]
     for method in expected.table.index:
@@ -144,12 +144,8 @@ def test_global_methods_only(runs_page, tmp_path, made):
     assert page.figures == ["runs_strip"]
 
 
-def test_uploads(open_page, made):
-    page = open_page("runs")
-    for item in page.app.button_group:
-        if item.key == "runs_from":
-            item.set_value("Upload")
-            page.run()
+def test_uploads(runs_page, made):
+    page = runs_page().set("runs_from", "Upload")
     files = []
     for seed in range(2):
         buffer = io.BytesIO()

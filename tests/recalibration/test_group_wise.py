@@ -60,7 +60,6 @@ def test_it_says_who_got_the_global_fit(rows):
     everyone = TemperatureScaling().fit(calibration).recalibrate(evaluation)
     after = strict.recalibrate(evaluation)
     np.testing.assert_allclose(after.probabilities, everyone.probabilities)
-    calibration, _, _, _ = rows
     both = with_groups(calibration, calibration.groups["region"], np.arange(300) % 3)
     method = GroupWise(TemperatureScaling(), ["region", "sex"]).fit(both)
     assert len(method.by_group_) == 6

@@ -168,7 +168,6 @@ def test_a_name_the_prediction_on_top_and_no_features(rows, fitted, levels):
     assert 0 < moved.sum() < len(data)
     np.testing.assert_allclose(kept[own], kept.max(axis=1))
     np.testing.assert_allclose(kept[~moved], given[~moved])
-    data, z = rows
     method = SmoothLoRe().fit(dataclasses.replace(data, features=None), z)
     assert method.more_ == []
     given = Predictor(method).predict(data.probabilities, coordinates=z)

@@ -26,23 +26,19 @@ def test_what_has_no_support_is_empty(sample):
     assert 0 < field.masked_share <= 1
     corner = field.signed[0, 0]
     assert np.isnan(corner)  # far from every row
-    _, _, z = sample
     values, support = np.full(len(z), 0.25), np.full(len(z), 50.0)
     support[z[:, 0] < 0] = 1.0
     field = smoothed_field(values, support, z, resolution=60)
     left = field.x < -0.5
     assert np.isnan(field.signed[:, left]).all()
     assert np.isfinite(field.signed).any()
-    _, _, z = sample
     field = smoothed_field(np.zeros(len(z)), np.zeros(len(z)), z, resolution=30)
     assert np.isnan(field.signed).all()
     assert field.masked_share == 1.0
-    _, _, z = sample
     field = smoothed_field(np.full(len(z), 0.25), np.full(len(z), 50.0), z, resolution=40)
     assert np.nanmin(field.signed) == pytest.approx(0.25)
     assert np.nanmax(field.signed) == pytest.approx(0.25)
     assert not field.exact
-    c, a, z = sample
     with pytest.raises(InputError, match="a map must have 2 dimensions; got 3"):
         error_field(c, a, np.column_stack([z, z[:, 0]]))
 

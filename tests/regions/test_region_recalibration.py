@@ -71,7 +71,6 @@ def test_only_the_top_confidence_known(halves):
     assert np.isnan(found.table["NLL_low"]).all()
     assert np.isfinite(found.table["gap_low"]).all()
     assert found.sentence
-    cal, ev = halves
     few, all_ev = np.arange(len(cal)) < 49, np.ones(len(ev), bool)
     with pytest.raises(lore.InputError, match="at least 50 calibration rows .* this one holds 49"):
         recalibrate_region(cal, ev, few, all_ev)

@@ -65,7 +65,6 @@ def test_the_ends(halves):
     assert np.isfinite(found.accuracy)
     assert found.neighbours["share"].iloc[0] > 0.4
     assert found.neighbours["distance"].is_monotonic_increasing
-    cal, cal_z, data, z = halves
     row = int(np.argmax(data.confidence))
     low = cal.confidence < data.confidence[row] - 0.2
     found = row_evidence(
@@ -74,12 +73,10 @@ def test_the_ends(halves):
     assert found.n_rows == len(found.neighbours) == 0
     assert np.isnan(found.accuracy)
     assert "to compare with" in found.sentence
-    _, _, data, z = halves
     found = row_evidence(data, z, 4, target=1, n_bins=3)
     assert found.confidence == data.probabilities[4, 1]
     subgroup = found.neighbours["row"].iloc[1]
     assert found.neighbours["right"].iloc[1] == (data.labels[subgroup] == 1)
-    cal, cal_z, data, z = halves
     with pytest.raises(InputError, match="'row' must be a whole number in \\[0, 199\\]"):
         row_evidence(data, z, 200)
     with pytest.raises(InputError, match="'calibration_embedding' must be given"):

@@ -37,7 +37,6 @@ def test_worst_rows_and_their_table(rows):
     assert list(table.columns).count("site") == 1
     assert table["confidence"].tolist() == data.confidence[[5, 2]].tolist()
     assert table["lce"].tolist() == errors.absolute[[5, 2]].tolist()
-    data, errors, _ = rows
     none = row_table(data, np.array([], dtype=int), errors)
     assert len(none) == 0
     assert list(none.columns) == list(row_table(data, np.array([0]), errors).columns)

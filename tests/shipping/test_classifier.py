@@ -220,7 +220,6 @@ def test_a_class_that_was_not_seen_has_probability_0(digits):
     expected = GaussianNB().fit(X[seen], y[seen]).predict_proba(X_test)
     np.testing.assert_allclose(found, np.insert(expected, 4, 0.0, axis=1), atol=1e-12)
     assert model.classes_.tolist() == [*range(10)]
-    X, _, y, _ = digits
     base = GaussianNB().fit(X[y < 9], y[y < 9])
     with pytest.raises(InputError, match="only classes the estimator knows; got .*9.* at row"):
         LoReClassifier(base, cv="prefit").fit(X, y)

@@ -128,7 +128,6 @@ COMPARED = [
 ]
 COMPARED[-1].label = "Boosting, five trees"
 
-
 #: (The first UMAP of a process compiles for seconds: all are made by one.)
 MARKS = {"UMAP": pytest.mark.xdist_group("umap")}
 

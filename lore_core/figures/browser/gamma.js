@@ -48,16 +48,20 @@ function gammaBar(on) {
     set(at);
     on.move(position());
   };
+  /** Let it stay where the hand moved it, whatever comes before that is told and answered. */
+  const hold = () => {
+    pending = { number: Math.round(position()), until: Date.now() + 10_000 };
+  };
   const rest = () => {
-    const number = Math.round(position());
-    set(number);
-    pending = { number, until: Date.now() + 10_000 };
-    on.rest(number);
+    set(Math.round(position()));
+    hold();
+    on.rest(pending.number);
   };
 
   input.addEventListener("input", () => {
     stop();
     move(position());
+    hold();
   });
   input.addEventListener("change", rest);
   input.addEventListener("keydown", (event) => {
@@ -68,6 +72,7 @@ function gammaBar(on) {
     if (!step) return;
     event.preventDefault();
     move(Math.round(position()) + step);
+    hold();
     clearTimeout(timer);
     timer = setTimeout(rest, PAUSE);
   });

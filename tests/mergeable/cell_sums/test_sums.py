@@ -127,7 +127,6 @@ def test_numbers_of_sums_are_near_the_exact_ones():
     bin_index = exact.bin_index
     square = laplacian_sums(z, None, c * (1 - c), bandwidth=0.5, target_groups=bin_index)
     np.testing.assert_allclose(values.standard_error, np.sqrt(square) / exact.mass, rtol=2e-3)
-    c, a, z = _rows(3000)
     sums = LocalErrorSums.of(c, a, z)
     curve = bandwidth_curve_of_sums(sums, [0.1, 0.5, 100.0])
     table = curve.frame()
@@ -161,7 +160,6 @@ def test_chance_is_what_simulated_rows_make_of_it():
     # Rows that are alone are drawn as they are: their gap comes again, but for its rounding.
     observed = float(rows.mlce[0])
     assert drawn.p_value("mlce", observed) == drawn.p_value("mlce", observed + 1e-9)
-    c, a, z = _rows(3000)
     within = confidence_bins(c).assign(c) == 12
     drawn = null_errors_of_sums(LocalErrorSums.of(c, a, z), gamma=0.5, n_draws=150, bin_index=12)
     rows = null_errors(c, z, gamma=0.5, n_draws=150, within=within, n_shares=101)
