@@ -150,24 +150,10 @@ class RegionReport:
     #: Their means; NaN for an empty set.
     confidence: float
     accuracy: float
-    #: 95 % Wilson interval of the accuracy.
-    accuracy_low: float
-    accuracy_high: float
-
-    @property
-    def gap(self) -> float:
-        """Mean confidence − accuracy: positive where overconfident."""
-        return self.confidence - self.accuracy
-
-    @property
-    def gap_low(self) -> float:
-        """Lower end of its 95 % interval."""
-        return self.confidence - self.accuracy_high
-
-    @property
-    def gap_high(self) -> float:
-        """Upper end of its 95 % interval."""
-        return self.confidence - self.accuracy_low
+    #: Mean confidence − accuracy with its 95 % interval (Wilson); positive: overconfident.
+    gap: float
+    gap_low: float
+    gap_high: float
 
     @property
     def sentence(self) -> str:
@@ -198,7 +184,9 @@ def region_report(
     c, a = as_rows(confidence, outcome, inside=inside)
     n = int(inside.sum())
     if n == 0:
-        return RegionReport(0, np.nan, np.nan, np.nan, np.nan)
+        return RegionReport(0, *[np.nan] * 5)
     w = chosen_weights(as_weights(weights, len(c)), inside)
-    promised = float(np.average(c[inside], weights=w))
-    return RegionReport(n, promised, *share_interval(a[inside], w))
+    confidence = float(np.average(c[inside], weights=w))
+    accuracy, low, high = share_interval(a[inside], w)
+    gaps = confidence - accuracy, confidence - high, confidence - low
+    return RegionReport(n, confidence, accuracy, *gaps)

@@ -20,7 +20,7 @@ from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.means import holm
 from lore_core.regions.rows import nearest_rows
-from lore_core.regions.selection import region_report
+from lore_core.regions.selection import RegionReport, region_report
 from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import Attribute
@@ -410,17 +410,9 @@ def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> li
 
 
 @dataclass(frozen=True)
-class Held:
+class Held(RegionReport):
     """What rows say whose outcomes had no part in finding a subgroup."""
 
-    n_rows: int
-    #: Their means.
-    confidence: float
-    accuracy: float
-    #: Mean confidence − accuracy with its 95 % interval (Wilson).
-    gap: float
-    gap_low: float
-    gap_high: float
     #: Gap beyond what the subgroup is compared with, 95 %.
     excess: float
     excess_low: float
@@ -465,10 +457,7 @@ def try_on(
             continue
         report, beyond = region_report(c, a, mask, weights=w), same.of_rows(mask)
         held = Held(
-            report.n_rows,
-            report.confidence,
-            report.accuracy,
-            *(report.gap, report.gap_low, report.gap_high),
+            *vars(report).values(),
             *_with_ends(test.mean, _scatter(c - a, w, mask, against)),
             *_with_ends(beyond.mean, beyond.error),
             p[k],
