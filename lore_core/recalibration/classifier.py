@@ -389,10 +389,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is None:
-            tags.input_tags.sparse = True
-        else:
-            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        given = self.estimator
+        tags.input_tags.sparse = given is None or get_tags(given).input_tags.sparse
         return tags
 
 
