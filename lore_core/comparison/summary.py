@@ -14,13 +14,13 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
-from lore_core.data.weights import chosen_weights
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors, describe_gaps
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
+from lore_core.regions.selection import region_report
 
 _INTERVAL = ("low", "high", "estimate")
 
@@ -146,16 +146,11 @@ def describe_rows(
     ``name``: of the rows, to start the sentence. ``rows`` (n,): mask; the range is that of those
     with 10 effective neighbours or more.
     """
-    n = int(rows.sum())
-    if n == 0:
+    of = dataset.target(target)
+    report = region_report(of.confidence, of.outcome, rows, weights=of.weights)
+    if report.n_rows == 0:
         return f"{name}: no rows."
-    target_rows = dataset.target(target)
-    weights = chosen_weights(target_rows.weights, rows)
-    confidence, accuracy = (
-        float(np.average(v[rows], weights=weights))
-        for v in (target_rows.confidence, target_rows.outcome)
-    )
     usable = rows & local.supported()
-    left_out = 1 - usable.sum() / n
-    signed = local.signed[usable]
-    return describe_gaps(name, n, confidence, accuracy, signed, left_out, gamma=local.gamma)
+    left_out = 1 - usable.sum() / report.n_rows
+    means = report.n_rows, report.confidence, report.accuracy
+    return describe_gaps(name, *means, local.signed[usable], left_out, gamma=local.gamma)
