@@ -17,6 +17,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import neighbours_words, percent, share_words
+from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -234,10 +235,6 @@ def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
     return np.append(fits, False)[codes]
 
 
-#: Rows whose differences are held at once.
-_BLOCK = 65_536
-
-
 @dataclass(frozen=True)
 class RowEvidence:
     """One row, and the rows that answer for it."""
@@ -321,8 +318,7 @@ def row_evidence(
     bins = confidence_bins(target_rows.confidence, n_bins, binning)
     index = int(bins.assign([own])[0])
     members = np.flatnonzero(bins.assign(target_rows.confidence) == index)
-    blocks = np.array_split(members, len(members) // _BLOCK + 1)
-    distance = np.concatenate([np.abs(points[block] - z[row]).sum(axis=1) for block in blocks])
+    distance = by_blocks(lambda some: np.abs(points[some] - z[row]).sum(axis=1), members)
     share = np.exp((distance.min(initial=np.inf) - distance) / scaled_bandwidth(gamma, d))
     share = weighed(share, chosen_weights(as_weights(target_rows.weights), members))
     effective, accuracy, confidence = 0.0, float("nan"), float("nan")

@@ -29,6 +29,9 @@ class Region:
     axes: tuple[Direction, Direction] | None = None
 
     def __post_init__(self) -> None:
+        if self.axes is not None:
+            (a, b, c), (d, e, f) = self.axes
+            object.__setattr__(self, "axes", ((a, b, c), (d, e, f)))
         if len(self.x) != len(self.y) or len(self.x) < 3:
             raise InputError(
                 f"a region must have at least 3 corners; got {len(self.x)} x and {len(self.y)} y."
@@ -96,7 +99,7 @@ class Selection:
             tuple(
                 (
                     1 if part["sign"] > 0 else -1,
-                    Region(tuple(part["x"]), tuple(part["y"]), _axes(part.get("axes"))),
+                    Region(tuple(part["x"]), tuple(part["y"]), part.get("axes")),
                 )
                 for part in parts
             )
@@ -124,7 +127,7 @@ class Selection:
 def _part(text: str) -> tuple[int, Region]:
     axes, _, corners = text[1:].rpartition("~")
     x, y = zip(*_vectors(corners), strict=True)
-    return (-1 if text[0] == "-" else 1), Region(x, y, _axes(_vectors(axes) if axes else None))
+    return (-1 if text[0] == "-" else 1), Region(x, y, _vectors(axes) if axes else None)
 
 
 def _numbers(vectors: Iterable[Sequence[float]]) -> str:
@@ -133,13 +136,6 @@ def _numbers(vectors: Iterable[Sequence[float]]) -> str:
 
 def _vectors(text: str) -> list[list[float]]:
     return [[float(number) for number in vector.split(",")] for vector in text.split("_")]
-
-
-def _axes(axes: Sequence[Sequence[float]] | None) -> tuple[Direction, Direction] | None:
-    if axes is None:
-        return None
-    (a, b, c), (d, e, f) = axes
-    return (a, b, c), (d, e, f)
 
 
 @dataclass(frozen=True)

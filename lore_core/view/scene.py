@@ -111,16 +111,6 @@ RESOLUTION, MAX_ROWS = 128, 100_000
 _MIN_EFFECTIVE_SIZE_OF_SAMPLE = 5.0
 
 
-@dataclass(frozen=True)
-class PreviewField:
-    """Picture of one γ while the slider moves."""
-
-    #: The error over a flat map; in space that of the rows, NaN with too few neighbours.
-    field: Field | Floats
-    #: (64,); quantiles of the LCE at even shares from 0 to 1; None without such rows.
-    lce: Floats | None
-
-
 @dataclass(frozen=True, eq=False)
 class PreviewRows:
     """Rows that the fields of all γ are made of while the slider moves."""
@@ -131,8 +121,12 @@ class PreviewRows:
     rows: Ints | None = None  #: (m,); their numbers; None: all of the view
     min_effective_size: float = MIN_EFFECTIVE_SIZE  #: Nodes with fewer neighbours are hidden
 
-    def at_gamma(self, gamma: float) -> PreviewField:
-        """Compute the picture of a γ."""
+    def at_gamma(self, gamma: float) -> tuple[Field | Floats, Floats | None]:
+        """Compute the picture of a γ, and 64 quantiles of its LCE at even shares from 0 to 1.
+
+        On a flat map as :func:`~lore_core.view.where.field_of`, sooner; in space the errors of the
+        rows, NaN with too few neighbours. The quantiles are None without such rows.
+        """
         view = self.view.with_(gamma=gamma)
         errors = errors_of(view)
         lce = errors.absolute
@@ -141,24 +135,17 @@ class PreviewRows:
         # A sample may have no row of a rare bin.
         quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
         if self.on.n_components == 2:
-            return PreviewField(self._field(view, errors), quantiles)
+            field = field_of(
+                view,
+                errors,
+                bin_index=self.bin_index,
+                on=self.on,
+                resolution=RESOLUTION,
+                min_effective_size=self.min_effective_size,
+            )
+            return field, quantiles
         known = errors.effective_size >= self.min_effective_size
-        return PreviewField(np.where(known, errors.signed, np.nan), quantiles)
-
-    def field(self, gamma: float) -> Field:
-        """Signed local error over a flat map, as :func:`~lore_core.view.where.field_of`, sooner."""
-        view = self.view.with_(gamma=gamma)
-        return self._field(view, errors_of(view))
-
-    def _field(self, view: View, errors: LocalErrors) -> Field:
-        return field_of(
-            view,
-            errors,
-            bin_index=self.bin_index,
-            on=self.on,
-            resolution=RESOLUTION,
-            min_effective_size=self.min_effective_size,
-        )
+        return np.where(known, errors.signed, np.nan), quantiles
 
 
 def preview_rows(

@@ -23,7 +23,7 @@ from lore_core.regions.rows import nearest_rows
 from lore_core.regions.selection import RegionReport, region_report
 from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
 from lore_core.regions.variables.attributes import Predicate
-from lore_core.regions.variables.cutting import Attribute
+from lore_core.regions.variables.cutting import Attribute, range_words
 
 #: Rows of a subgroup, and its gap, at least; what is merely better than the average is none.
 MIN_ROWS, _MIN_GAP = 20, 0.02
@@ -83,12 +83,7 @@ class Condition:
         if first > len(attribute.edges) or not attribute.edges:  # missing, or a name
             return Predicate(name, value)
         borders, edges = ("", *attribute.borders, ""), (-math.inf, *attribute.edges, math.inf)
-        if first == 0:
-            value = f"< {borders[end]}"
-        elif end > len(attribute.edges):
-            value = f"≥ {borders[first]}"
-        else:
-            value = f"{borders[first]} to {borders[end]}"
+        value = range_words(borders[first], borders[end])
         return Predicate(name, value, edges[first], edges[end])
 
 
@@ -425,18 +420,16 @@ class Held(RegionReport):
     p_adjusted: float  #: The same for all candidates tried on either half (Holm)
 
 
-@dataclass(frozen=True, eq=False)
-class Tried:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tried(Candidate):
     """A candidate, its held-out rows, and what they say of it."""
 
-    candidate: Candidate
-    rows: Ints
+    held_out: Ints
     held: Held
 
     def confirmed(self, alpha: float) -> bool:
         """Whether it is significant and itself wrong, not just off the average."""
-        low, high = self.held.gap_low, self.held.gap_high
-        wrong = low > 0 if self.candidate.sign > 0 else high < 0
+        wrong = self.held.gap_low > 0 if self.sign > 0 else self.held.gap_high < 0
         return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= _MIN_GAP
 
 
@@ -463,7 +456,7 @@ def try_on(
             p[k],
             adjusted[k],
         )
-        tried.append(Tried(candidates[k], held_out[mask], held))
+        tried.append(Tried(**vars(candidates[k]), held_out=held_out[mask], held=held))
     return tried
 
 
