@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
@@ -17,10 +17,9 @@ from lore_core.data.validation import Points
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import LocalErrors, describe_gaps
+from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
-from lore_core.regions.selection import region_report
 
 _INTERVAL = ("low", "high", "estimate")
 
@@ -131,26 +130,3 @@ def summarize(
         row_values=row_values,
     )
     return summary if simulated is None else summary.with_simulated(simulated)
-
-
-def describe_rows(
-    name: str,
-    dataset: Dataset,
-    local: LocalErrors,
-    rows: NDArray[np.bool_],
-    *,
-    target: str | int = TOP_LABEL,
-) -> str:
-    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
-
-    ``name``: of the rows, to start the sentence. ``rows`` (n,): mask; the range is that of those
-    with 10 effective neighbours or more.
-    """
-    of = dataset.target(target)
-    report = region_report(of.confidence, of.outcome, rows, weights=of.weights)
-    if report.n_rows == 0:
-        return f"{name}: no rows."
-    usable = rows & local.supported()
-    left_out = 1 - usable.sum() / report.n_rows
-    means = report.n_rows, report.confidence, report.accuracy
-    return describe_gaps(name, *means, local.signed[usable], left_out, gamma=local.gamma)

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
 from lore_core.data.arrays import Floats, Ints, Mask
@@ -163,21 +162,6 @@ def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]
     search = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="manhattan").fit(points)
     distance, neighbour = search.kneighbors(queries)
     return distance, neighbour
-
-
-def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
-    """Return which other rows lie in a set of rows: those whose nearest row does.
-
-    ``embedding`` (n, d), ``inside`` (n,): evaluation rows, and which are in the set. ``others`` (m,
-    d): coordinates of the calibration rows.
-    """
-    z, queries = as_coordinates(embedding), as_coordinates(others, "others")
-    members = np.asarray(inside, dtype=bool)
-    check_lengths(inside=members, embedding=z)
-    if not members.any():
-        return np.zeros(len(queries), dtype=bool)
-    _, closest = nearest_rows(z, queries, 1)
-    return members[closest[:, 0]]
 
 
 def rows_with(dataset: Dataset, words: str) -> Mask:

@@ -6,14 +6,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison.summary import describe_rows
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import EVALUATION
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, describe_gaps
 from lore_core.regions.field import Field
 from lore_core.regions.rows import class_positions, drawn_rows, row_table, worst_rows
+from lore_core.regions.selection import region_report
 from lore_core.view.view import View
 from lore_core.view.where import errors_of, field_of
 
@@ -63,9 +63,12 @@ class Scene:
     @cached_property
     def sentence(self) -> str:
         """Mean confidence and accuracy of the rows, and how far the gap differs across the map."""
-        return describe_rows(
-            self.bin_name, self.view.evaluation, self.errors, self.rows, target=self.view.target
-        )
+        report, errors = region_report(**self.view.scored, inside=self.rows), self.errors
+        if report.n_rows == 0:
+            return f"{self.bin_name}: no rows."
+        left_out = 1 - len(self.supported) / report.n_rows
+        means = report.n_rows, report.confidence, report.accuracy
+        return describe_gaps(self.bin_name, *means, self.supported, left_out, gamma=errors.gamma)
 
     @property
     def in_words(self) -> str:
