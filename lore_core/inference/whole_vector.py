@@ -109,7 +109,8 @@ def vector_chance(
     beyond = np.zeros(len(known), dtype=bool)
     if not known.any():
         of_none = np.full(n_classes, np.nan)
-        return VectorChance(*[float("nan")] * 6, of_none, of_none, beyond, 0, draws)
+        nothing: list[Any] = [*[float("nan")] * 6, of_none, of_none, beyond, 0, draws]
+        return VectorChance(*nothing)
     squared, of_class = np.empty((draws + 1, int(known.sum()))), np.empty((draws + 1, n_classes))
     squared[0], of_class[0] = errors.squared[known], errors.class_squared
     drawing = dict[str, Any](n_draws=draws, random_state=random_state, progress=progress)

@@ -428,7 +428,7 @@ def load_recalibrator(
     lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
     """
     content = dict(KIND.read(source, key))
-    method = content.pop("method", None)
+    method: Recalibrator = content.pop("method", None)
     check_value(Recalibrator, method, "method")
     check_value(str, content.pop("written_by", None), "written_by")
     check_fields(FittedOn, content, "")

@@ -80,7 +80,8 @@ class TemperatureScaling(Recalibrator):
             clipped = np.maximum(true, np.log(PROBABILITY_FLOOR))
             return -float(np.average(clipped, weights=calibration.weights))
 
-        return _lowest(loss, *np.log(self.bounds), 1e-9)
+        low, high = np.log(self.bounds)
+        return _lowest(loss, low, high, 1e-9)
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -162,7 +163,8 @@ class MMCEOptimization(TemperatureScaling):
             vectors = softmax(logs / float(np.exp(log_temperature)))
             return _squared(vectors[own], outcome, weights)
 
-        grid = np.linspace(*np.log(self.bounds), _GRID)
+        low, high = np.log(self.bounds)
+        grid = np.linspace(low, high, _GRID)
         best = int(np.argmin([loss(point) for point in grid]))
         return _lowest(loss, grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)], 1e-7)
 

@@ -127,7 +127,8 @@ class Selection:
 def _part(text: str) -> tuple[int, Region]:
     axes, _, corners = text[1:].rpartition("~")
     x, y = zip(*_vectors(corners), strict=True)
-    return (-1 if text[0] == "-" else 1), Region(x, y, _vectors(axes) if axes else None)
+    directions: Any = _vectors(axes) if axes else None
+    return (-1 if text[0] == "-" else 1), Region(x, y, directions)
 
 
 def _numbers(vectors: Iterable[Sequence[float]]) -> str:

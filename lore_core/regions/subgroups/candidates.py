@@ -449,14 +449,13 @@ def try_on(
         if not mask.any():
             continue
         report, beyond = region_report(c, a, mask, weights=w), same.of_rows(mask)
-        held = Held(
+        numbers: list[Any] = [
             *vars(report).values(),
             *_with_ends(test.mean, _scatter(c - a, w, mask, against)),
             *_with_ends(beyond.mean, beyond.error),
-            p[k],
-            adjusted[k],
-        )
-        tried.append(Tried(**vars(candidates[k]), held_out=held_out[mask], held=held))
+            *(p[k], adjusted[k]),
+        ]
+        tried.append(Tried(**vars(candidates[k]), held_out=held_out[mask], held=Held(*numbers)))
     return tried
 
 

@@ -232,7 +232,7 @@ def overall_gap(
         else _simulated_weighted_errors(c, index, w, random_state)
     )
     return Overall(
-        *vars(report).values(),
+        **vars(report),
         gap_p=mean_gap_p(c, a, w),
         error=error,
         error_p=float((1 + (drawn >= error - 1e-12).sum()) / (len(drawn) + 1)),
