@@ -53,7 +53,6 @@ ACCURACY = itemgetter(
     ["accuracy", "mean_confidence", "NLL", "Brier", "ALCE", "ECE", "MCE", "max group gap"]
 )
 COARSE = {"gamma": 0.5, "resolution": 12, "min_effective_size": 0}
-PREDICTED = lambda r: r.predictions.astype(str)  # noqa: E731
 GAP, SIGNED = itemgetter("gap"), attrgetter("signed")
 #: Of rows with whole weights and of as often repeated ones the same number.
 AS_REPEATED = {
@@ -65,7 +64,9 @@ AS_REPEATED = {
     "error_field": call(lore.error_field, z, get=SIGNED, **COARSE),
     "expected_calibration_error": call(lore.expected_calibration_error),
     "gap_along": call(lore.gap_along, site, get=GAP),
-    "gap_grid": call(regions.gap_grid, site, PREDICTED, get=GAP, min_rows=1),
+    "gap_grid": call(
+        regions.gap_grid, site, lambda r: r.predictions.astype(str), get=GAP, min_rows=1
+    ),
     "group_report": call(lore.group_report, site, get=itemgetter("ece"), n_draws=0),
     "groupwise_calibration_error": call(
         metrics.groupwise_calibration_error, site, get=itemgetter("mce")
