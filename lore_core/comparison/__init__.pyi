@@ -34,4 +34,4 @@ from .retraining import (
 )
 from .runs import compare_runs as compare_runs
 from .runs_result import PairedDifference as PairedDifference, RunsComparison as RunsComparison
-from .summary import Summary as Summary, describe_rows as describe_rows, summarize as summarize
+from .summary import Summary as Summary, summarize as summarize

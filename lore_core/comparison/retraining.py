@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import InputError
 from lore_core.metrics.gains import LossParts, RewardParts, are_enough, loss_parts, reward_parts
 from lore_core.recalibration.logistic import BetaCalibration
 
 #: At most so many calibration rows for the trees, and features in each split.
 _MOST_ROWS, _MOST_FEATURES = 20_000, 64
-#: Rows that the trees predict at a time.
-_BLOCK = 2**15
 #: Steps, in the order of :func:`retraining_frame`.
 STEPS = ("recalibrating the confidence", "class and features beyond that", "both")
 
@@ -92,7 +92,7 @@ def estimate_gains(
     before, after = (
         curve.recalibrate(_two_classes(one)).probabilities[:, 1] for one in (known, new)
     )
-    inputs = _inputs(calibration)
+    inputs = np.column_stack(_inputs(calibration))
     chosen = np.random.default_rng(random_state).permutation(len(inputs))[:_MOST_ROWS]
     trees = HistGradientBoostingRegressor(
         max_iter=50,
@@ -104,12 +104,7 @@ def estimate_gains(
         random_state=random_state,
     ).fit(inputs[chosen], (known.outcome - before)[chosen])
     # (Trees copy rows to their own number type.)
-    explained = np.concatenate(
-        [
-            trees.predict(_inputs(rows, slice(start, start + _BLOCK)))
-            for start in range(0, len(rows), _BLOCK)
-        ]
-    )
+    explained = by_blocks(lambda *part: trees.predict(np.column_stack(part)), *_inputs(rows))
     return GainEstimate(new.confidence, new.outcome, after, explained)
 
 
@@ -118,8 +113,6 @@ def _two_classes(target: Target) -> Dataset:
     return Dataset(np.column_stack([1 - c, c]), target.outcome.astype(np.int64))
 
 
-def _inputs(rows: Dataset, which: slice = slice(None)) -> Floats:
-    predicted = rows.predictions[which, None].astype(np.float32)
-    if rows.features is None:
-        return np.asarray(predicted)
-    return np.column_stack([rows.features[which], predicted])
+def _inputs(rows: Dataset) -> list[NDArray[Any]]:
+    predicted = rows.predictions[:, None].astype(np.float32)
+    return [predicted] if rows.features is None else [rows.features, predicted]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from os import PathLike
 from typing import Any, TypeVar
@@ -82,76 +83,45 @@ def compare_runs(
     MemoryError
         If a worker process was ended for want of memory.
     """
-    prepared = prepare_runs(
+    rows, tables = _each_run(
         runs,
         recalibrators,
         feature_map,
         group_column,
+        attrgetter("table"),
+        n_jobs,
+        progress,
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
         min_group_size=min_group_size,
     )
-    tables = prepared.each(attrgetter("table"), n_jobs, progress)
     labelled = [
         table.rename_axis("method").reset_index().assign(run=name)
-        for name, table in zip(prepared.names, tables, strict=True)
+        for name, table in zip(rows["run"], tables, strict=True)
     ]
     frame = pd.concat(labelled, ignore_index=True)
-    return RunsComparison(frame[["run", *frame.columns.drop("run")]], prepared.rows)
+    return RunsComparison(frame[["run", *frame.columns.drop("run")]], rows)
 
 
-@dataclass(frozen=True)
-class PreparedRuns:
-    """Checked runs, and how each is compared."""
-
-    datasets: list[Dataset]
-    names: list[str]
-    rows: pd.DataFrame  #: One row a run: ``run, calibration_rows, evaluation_rows``
-    methods: list[Recalibrator]
-    maps: dict[str, MapName]
-    by: list[str]  #: group columns
-    options: dict[str, Any]  #: of :func:`~lore_core.comparison.methods.compare`
-    #: Whether datasets differ: PCA then has no more dimensions than features, and groups are those
-    #: of the first column, or the predicted classes.
-    unlike: bool = False
-
-    def each(
-        self, taken: Callable[[Comparison], Taken], n_jobs: int | None, progress: Progress | None
-    ) -> list[Taken]:
-        """Compare on every run, in parallel, and return what ``taken`` takes of each."""
-        # One worker a processor unless the caller or a parallel_config says otherwise.
-        configured = joblib.parallel.get_active_backend()[1]
-        if n_jobs is None and configured in (None, 1):
-            n_jobs = -1
-        found: list[Taken] = []
-        how = dataclasses.replace(self, datasets=[], names=[], rows=pd.DataFrame())
-        with joblib.Parallel(n_jobs=n_jobs) as pool:
-            step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
-            for start in range(0, len(self.datasets), step):
-                part = self.datasets[start : start + step]
-                try:
-                    found += pool(joblib.delayed(_one_run)(how, item, taken) for item in part)
-                except ShutdownExecutorError as error:
-                    # The interpreter is closing and has taken the workers along.
-                    raise Cancelled from error
-                except BrokenProcessPool as error:
-                    raise MemoryError(
-                        "a worker process was ended from outside, most likely for want of memory"
-                    ) from error
-                done, n = len(found), len(self.datasets)
-                tell(progress, done / n, f"run {done} of {n}: {part[-1].name}")
-        return found
-
-
-def prepare_runs(
+def _each_run(
     runs: Sequence[Dataset] | str | PathLike[str],
     recalibrators: Sequence[Recalibrator] | None,
     feature_map: str | Sequence[str] | None,
     group_column: str | Sequence[str] | None,
+    taken: Callable[[Comparison], Taken],
+    n_jobs: int | None,
+    progress: Progress | None,
+    *,
+    unlike: bool = False,
     **options: Any,
-) -> PreparedRuns:
-    """Read and check runs; arguments as of :func:`compare_runs`."""
+) -> tuple[pd.DataFrame, list[Taken]]:
+    """Compare on every run; return ``run, calibration_rows, evaluation_rows``, and what is taken.
+
+    ``taken``: takes of a comparison what is sent between processes. ``unlike``: datasets differ:
+    PCA then has no more dimensions than features, and groups are those of the first column, or the
+    predicted classes. ``options``: of :func:`~lore_core.comparison.methods.compare`.
+    """
     datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
     if not datasets:
         raise InputError("'runs' must hold at least one run; got none.")
@@ -166,64 +136,85 @@ def prepare_runs(
     by = [group_column] if isinstance(group_column, str) else list(group_column or [])
     for dataset in datasets:
         _check_run(dataset, bool(maps), by)
-    names_of_runs = [dataset.name for dataset in datasets]
-    if len(set(names_of_runs)) < len(datasets):
-        names_of_runs = [f"{name} ({k})" for k, name in enumerate(names_of_runs, start=1)]
-    return PreparedRuns(
-        # Not needed by metrics, so not sent to other processes.
-        datasets=[dataclasses.replace(item, images=None, metadata=None) for item in datasets],
-        names=names_of_runs,
-        rows=pd.DataFrame(
-            {
-                "run": names_of_runs,
-                "calibration_rows": [int(item.in_split(CALIBRATION).sum()) for item in datasets],
-                "evaluation_rows": [len(item.evaluation) for item in datasets],
-            }
-        ),
-        methods=list(recalibrators),
-        maps=maps,
-        by=by,
-        options=options,
-    )
+    names = [dataset.name for dataset in datasets]
+    if len(set(names)) < len(datasets):
+        names = [f"{name} ({k})" for k, name in enumerate(names, start=1)]
+    rows = {
+        "run": names,
+        "calibration_rows": [int(item.in_split(CALIBRATION).sum()) for item in datasets],
+        "evaluation_rows": [len(item.evaluation) for item in datasets],
+    }
+    one = partial(_one_run, taken, list(recalibrators), maps, by, unlike, options)
+    return pd.DataFrame(rows), _in_parallel(one, datasets, n_jobs, progress)
 
 
-def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], Taken]) -> Taken:
-    """Compare on one run; only what is ``taken`` is sent between processes."""
-    calibration = dataset.calibration
+def _in_parallel(
+    one: Callable[[Dataset], Taken],
+    datasets: Sequence[Dataset],
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> list[Taken]:
+    # One worker a processor unless the caller or a parallel_config says otherwise.
+    if n_jobs is None and joblib.parallel.get_active_backend()[1] in (None, 1):
+        n_jobs = -1
+    found: list[Taken] = []
+    with joblib.Parallel(n_jobs=n_jobs) as pool:
+        step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
+        for start in range(0, len(datasets), step):
+            part = datasets[start : start + step]
+            # Images and metadata are not needed by metrics, so not sent to other processes.
+            sent = [dataclasses.replace(item, images=None, metadata=None) for item in part]
+            try:
+                found += pool(map(joblib.delayed(one), sent))
+            except ShutdownExecutorError as error:
+                # The interpreter is closing and has taken the workers along.
+                raise Cancelled from error
+            except BrokenProcessPool as error:
+                raise MemoryError(
+                    "a worker process was ended from outside, most likely for want of memory"
+                ) from error
+            done, n = len(found), len(datasets)
+            tell(progress, done / n, f"run {done} of {n}: {part[-1].name}")
+    return found
+
+
+def _one_run(
+    taken: Callable[[Comparison], Taken],
+    methods: Sequence[Recalibrator],
+    maps: Mapping[str, MapName],
+    by: list[str],
+    unlike: bool,
+    options: Mapping[str, Any],
+    dataset: Dataset,
+) -> Taken:
+    """Compare on one run; arguments as of :func:`_each_run`."""
+    calibration, evaluation = dataset.calibration, dataset.evaluation
     assert calibration is not None  # checked before
     known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
-    made = {name: make_map(dataset, _fitting(how, to, dataset)) for name, to in how.maps.items()}
+    made = {}
+    for name, wanted in maps.items():
+        d = wanted.n_components
+        if unlike and wanted.method == "pca" and d is not None and dataset.features is not None:
+            d = min(d, *dataset.features.shape)
+        made[name] = make_map(dataset, MapName(wanted.method, d))
     first = next(iter(made.values()), None)
-    evaluation = dataset.evaluation
-    groups: pd.DataFrame | None = None
-    known_groups = evaluation.groups
-    if how.unlike:
+    groups = evaluation.groups
+    if unlike and (groups is None or groups.columns.empty):
         names = [evaluation.class_name(int(k)) for k in evaluation.predictions]
         groups = pd.DataFrame({"predicted": names})
-        if known_groups is not None and len(known_groups.columns):
-            groups = known_groups.iloc[:, :1]
-    if how.by and known_groups is not None:
-        groups = known_groups[how.by]
+    chosen = by or (list(groups.columns[:1]) if unlike and groups is not None else [])
     result = compare(
         calibration,
         evaluation,
-        [method.clone() for method in how.methods],
+        [method.clone() for method in methods],
         calibration_embedding={name: item.rows(known) for name, item in made.items()} or None,
         # As the fitted methods place rows like them wherever they are shipped.
         evaluation_embedding={n: item.as_new(new, among=known) for n, item in made.items()} or None,
         metric_embedding=None if first is None else first.coordinates[new],
-        groups=groups,
-        **how.options,
+        groups=groups[chosen] if chosen and groups is not None else None,
+        **options,
     )
     return taken(result)
-
-
-def _fitting(how: PreparedRuns, wanted: MapName, dataset: Dataset) -> MapName:
-    """Return a map with no more dimensions than unlike datasets have features."""
-    d = wanted.n_components
-    if not how.unlike or wanted.method != "pca" or d is None or dataset.features is None:
-        return wanted
-    return MapName("pca", min(d, *dataset.features.shape))
 
 
 def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
@@ -343,17 +334,14 @@ def benchmark(
     :func:`~lore_core.comparison.runs.compare_runs`, but PCA has at most a dataset's number of
     features, and groups are the first column's or the predicted classes.
     """
-    prepared = prepare_runs(sets, recalibrators, feature_map, None, **options)
-    found = dataclasses.replace(prepared, unlike=True).each(_taken, n_jobs, progress)
+    rows, found = _each_run(
+        sets, recalibrators, feature_map, None, _taken, n_jobs, progress, unlike=True, **options
+    )
     values, behind = (
-        pd.concat(
-            [pair[k].assign(run=name) for name, pair in zip(prepared.names, found, strict=True)]
-        )
+        pd.concat([pair[k].assign(run=name) for name, pair in zip(rows["run"], found, strict=True)])
         for k in (0, 1)
     )
-    return Benchmark(
-        RunsComparison(values[["run", *values.columns.drop("run")]], prepared.rows), behind
-    )
+    return Benchmark(RunsComparison(values[["run", *values.columns.drop("run")]], rows), behind)
 
 
 def _taken(result: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:

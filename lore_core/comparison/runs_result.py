@@ -23,6 +23,7 @@ class PairedDifference:
     mean: pd.DataFrame
     low: pd.DataFrame
     high: pd.DataFrame
+    p_value: pd.DataFrame  #: Student's t
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,16 @@ class RunsComparison:
             raise InputError(f"'to' must be one of {methods}; got {to!r}.")
         wide = {metric: self.values(metric) for metric in self.metrics}
         gaps = {metric: values.sub(values[to], axis=0) for metric, values in wide.items()}
-        mean = pd.DataFrame({metric: gap.mean() for metric, gap in gaps.items()})
-        half = pd.DataFrame({metric: _half_width(gap, level) for metric, gap in gaps.items()})
-        return PairedDifference(mean, mean - half, mean + half)
+        mean, error, count = (
+            pd.DataFrame({metric: getattr(gap, of)() for metric, gap in gaps.items()})
+            for of in ("mean", "sem", "count")
+        )
+        freedom = np.maximum(count - 1, 1)
+        half = error * stats.t.ppf((1 + level) / 2, freedom)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = (mean / error).abs().where(mean != 0, 0.0)
+        p_value = pd.DataFrame(2 * stats.t.sf(t, freedom), mean.index, mean.columns)
+        return PairedDifference(mean, mean - half, mean + half, p_value)
 
     def best(self) -> dict[str, str]:
         """Name, by error metric, the method that is significantly lower than all others, if any.
@@ -125,19 +133,15 @@ class RunsComparison:
         ``method, metric, unit, runs, mean, sd`` and the paired ``difference`` to the first method
         with ``difference_low, difference_high, p_value`` (Student's t).
         """
-        found, count = self.difference(level=level), self._by_method().count()
-        freedom = np.maximum(count - 1, 1)
-        half = (found.high - found.low) / 2 / stats.t.ppf((1 + level) / 2, freedom)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            t = np.where(found.mean == 0, 0.0, np.abs(found.mean / half))
+        found = self.difference(level=level)
         columns = {
-            "runs": count,
+            "runs": self._by_method().count(),
             "mean": self.table,
             "sd": self.sd,
             "difference": found.mean,
             "difference_low": found.low,
             "difference_high": found.high,
-            "p_value": pd.DataFrame(2 * stats.t.sf(t, freedom), count.index, count.columns),
+            "p_value": found.p_value,
         }
         return long_table(columns, self.methods, self.metrics)
 
@@ -145,11 +149,3 @@ class RunsComparison:
         if name not in self.metrics:
             hint = " Give 'group_column' to measure it." if name == MAX_GROUPWISE else ""
             raise InputError(f"'{argument}' must be one of {self.metrics}; got {name!r}.{hint}")
-
-
-def _half_width(gap: pd.DataFrame, level: float) -> pd.Series[float]:
-    """Half the Student-t interval of the mean of each column; NaN for fewer than two values."""
-    count = gap.count()
-    error = gap.std(ddof=1).to_numpy() / np.sqrt(count.to_numpy())
-    quantile = stats.t.ppf((1 + level) / 2, np.maximum(count - 1, 1))
-    return pd.Series(np.where(count > 1, quantile * error, np.nan), index=gap.columns)

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
-from lore_core.data.weights import chosen_weights
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import LocalErrors, describe_gaps
+from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
 
@@ -131,31 +130,3 @@ def summarize(
         row_values=row_values,
     )
     return summary if simulated is None else summary.with_simulated(simulated)
-
-
-def describe_rows(
-    name: str,
-    dataset: Dataset,
-    local: LocalErrors,
-    rows: NDArray[np.bool_],
-    *,
-    target: str | int = TOP_LABEL,
-) -> str:
-    """Say the mean confidence and accuracy of rows, and how far the gap differs across the map.
-
-    ``name``: of the rows, to start the sentence. ``rows`` (n,): mask; the range is that of those
-    with 10 effective neighbours or more.
-    """
-    n = int(rows.sum())
-    if n == 0:
-        return f"{name}: no rows."
-    target_rows = dataset.target(target)
-    weights = chosen_weights(target_rows.weights, rows)
-    confidence, accuracy = (
-        float(np.average(v[rows], weights=weights))
-        for v in (target_rows.confidence, target_rows.outcome)
-    )
-    usable = rows & local.supported()
-    left_out = 1 - usable.sum() / n
-    signed = local.signed[usable]
-    return describe_gaps(name, n, confidence, accuracy, signed, left_out, gamma=local.gamma)

@@ -202,6 +202,7 @@ def landscape(
     from lore_core.figures.pictures.landscape import landscape_figure
     from lore_core.figures.pictures.landscape_picture import Layer
     from lore_core.figures.pictures.picture import shared_limit
+    from lore_core.regions.field import Field
     from lore_core.regions.rows import row_table
     from lore_core.view import View
     from lore_core.view.scene import Scene, preview_rows
@@ -217,7 +218,8 @@ def landscape(
     scene = Scene(view, errors_of(view), reliability_of(view), None, embedding, view.map_name)
     gammas = tuple(sorted({*STORED_GAMMAS, gamma}))
     moving = preview_rows(view, on=embedding)
-    fields = tuple(moving.field(item) for item in gammas)
+    pictures = [moving.at_gamma(item)[0] for item in gammas]
+    fields = tuple(item for item in pictures if isinstance(item, Field))  # on a flat map all
     start = gammas.index(gamma)
     chart = landscape_figure(
         fields[start],

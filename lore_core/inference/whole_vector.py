@@ -49,7 +49,6 @@ class VectorChance:
     largest_level: float
     largest_p_value: float
     #: (K,); the same of the root mean square of each class, and p-values for all classes together.
-    class_average: Floats
     class_level: Floats
     class_p_value: Floats
     #: (n,); rows whose vector LCE is significant, among all rows.
@@ -109,10 +108,9 @@ def vector_chance(
     check_integer(draws, "n_draws", minimum=_LEAST_DRAWS)
     beyond = np.zeros(len(known), dtype=bool)
     if not known.any():
-        nan, of_none = float("nan"), np.full(n_classes, np.nan)
-        return VectorChance(
-            nan, nan, nan, nan, nan, nan, of_none, of_none, of_none, beyond, 0, draws
-        )
+        of_none = np.full(n_classes, np.nan)
+        nothing: list[Any] = [*[float("nan")] * 6, of_none, of_none, beyond, 0, draws]
+        return VectorChance(*nothing)
     squared, of_class = np.empty((draws + 1, int(known.sum()))), np.empty((draws + 1, n_classes))
     squared[0], of_class[0] = errors.squared[known], errors.class_squared
     drawing = dict[str, Any](n_draws=draws, random_state=random_state, progress=progress)
@@ -132,7 +130,6 @@ def vector_chance(
         largest=errors.supported_maximum(),
         largest_level=float(positive_root(upper_level(largest[1:]))),
         largest_p_value=_rank(largest),
-        class_average=positive_root(errors.class_squared),
         class_level=positive_root(upper_level(of_class[1:])),
         class_p_value=(1 + (furthest[:, None] >= of_classes).sum(axis=0)) / (1 + draws),
         beyond=beyond,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -217,14 +217,9 @@ def _parts(parameters: Floats, k: int) -> tuple[Floats, Floats, Floats]:
 
 
 def fit_affine(
-    calibration: Dataset,
-    strengths: Sequence[float],
-    penalties: Callable[[float], Penalties],
-    *,
-    centred: bool,
-    keep_class: bool,
+    calibration: Dataset, penalties: Mapping[float, Penalties], *, centred: bool, keep_class: bool
 ) -> State:
-    """Fit with the one of ``strengths``, strongest first, that predicts held-out rows best."""
+    """Fit with ``penalties`` of the strength, strongest first, that predicts left-out rows best."""
     offset = _best_offset(calibration) if centred else 0.0
     logs = centred_logs(calibration.probabilities, offset, centred)
     k = logs.shape[1]
@@ -232,7 +227,7 @@ def fit_affine(
     logs /= unit
     candidates = [
         replace(item, diagonal=item.diagonal / unit**2, rest=item.rest / unit**2)
-        for item in map(penalties, strengths)
+        for item in penalties.values()
     ]
     has_rest = np.isfinite(candidates[0].rest)
     problem = AffineProblem(
@@ -259,7 +254,7 @@ def fit_affine(
         "bias": b,
         "rest": rest / unit,
         "directions": problem.directions,
-        "strength": strengths[best],
+        "strength": list(penalties)[best],
         "keep_class": keep_class,
     }
 

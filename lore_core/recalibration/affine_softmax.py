@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,10 +32,6 @@ class AffineSoftmax(Recalibrator):
 
     takes_weights = True
     state_type = State
-    diagonal_: Floats = field(init=False)
-    bias_: Floats = field(init=False)
-    rest_: Floats = field(init=False)
-    strength_: float = field(init=False)
 
     _: KW_ONLY
     keep_class: bool = False
@@ -51,13 +47,9 @@ class AffineSoftmax(Recalibrator):
 
     def _fit_on(self, calibration: Dataset, *_: object) -> State:
         n, k = calibration.probabilities.shape
-        return fit_affine(
-            calibration,
-            self.strengths if self.strength is None else (float(self.strength),),
-            lambda strength: self._penalties(strength, n, k),
-            centred=self.centred,
-            keep_class=self.keep_class,
-        )
+        tried = self.strengths if self.strength is None else (float(self.strength),)
+        penalties = {strength: self._penalties(strength, n, k) for strength in tried}
+        return fit_affine(calibration, penalties, centred=self.centred, keep_class=self.keep_class)
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:

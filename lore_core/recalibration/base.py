@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Self, TypedDict
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from lore_core.data.atomic_files import write_bytes
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, check_fields, check_value, refuse
 from lore_core.data.validation import InputError, OnMaps, check_integer
-from lore_core.embedding.result import FORMS, Embedding
+from lore_core.embedding.result import FORMS
 from lore_core.recalibration import registry
 from lore_core.recalibration.cells import CELL_SIZE
 from lore_core.recalibration.dataset_rows import FittedOn, rows_of
@@ -120,14 +120,12 @@ class Recalibrator(ABC):
             raise InputError(f"{type(self).__name__} must be fitted before {purpose}.")
         return self._state
 
-    if not TYPE_CHECKING:  # classes declare which there are
-
-        def __getattr__(self, name: str) -> Any:
-            """Return what was fitted, by its name and an underscore."""
-            state = self.__dict__.get("_state") or {}
-            if name.endswith("_") and name[:-1] in state:
-                return state[name[:-1]]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def __getattr__(self, name: str) -> Any:
+        """Return what was fitted, by its name and an underscore."""
+        state = self.__dict__.get("_state") or {}
+        if name.endswith("_") and name[:-1] in state:
+            return state[name[:-1]]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @staticmethod
     @abstractmethod
@@ -199,24 +197,21 @@ class Recalibrator(ABC):
 
     def clone(self) -> Self:
         """Return the same method with the same settings, not fitted."""
-        fresh = type(self)(
-            **{
-                name: value.clone() if isinstance(value, Recalibrator) else value
-                for name, value in self.get_params(deep=False).items()
-            }
-        )
-        fresh.label = self.label
-        return fresh
+        params = {
+            name: value.clone() if isinstance(value, Recalibrator) else value
+            for name, value in self.get_params(deep=False).items()
+        }
+        return self.restored(params, None, label=self.label, n_rows=0)
 
     def __sklearn_clone__(self) -> Self:
         return self.clone()
 
     def __repr__(self) -> str:
-        usual = inspect.signature(type(self)).parameters
+        usual = inspect.signature(type(self)).parameters.values()
         changed = (
-            f"{name}={value!r}"
-            for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(usual[name].default)
+            f"{item.name}={getattr(self, item.name)!r}"
+            for item in usual
+            if repr(getattr(self, item.name)) != repr(item.default)
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -242,7 +237,11 @@ class Recalibrator(ABC):
     @staticmethod
     def parts(state: Any) -> list[Recalibrator]:
         """Return the fitted recalibrators that the state holds."""
-        return list(_recalibrators_in(state))
+        if isinstance(state, Recalibrator):
+            return [state]
+        values = state.values() if isinstance(state, Mapping) else state
+        inside = values if isinstance(state, (Mapping, list, tuple)) else ()
+        return [part for value in inside for part in Recalibrator.parts(value)]
 
     @staticmethod
     def in_cells(state: Any, size: int) -> tuple[Any, NDArray[np.int64] | None]:
@@ -311,11 +310,8 @@ class Recalibrator(ABC):
         content = {
             "written_by": f"lore-lens {__version__}",
             "method": self,
-            "class_names": list(on.class_names),
-            "feature_names": list(on.feature_names),
-            "group_columns": list(on.group_columns),
+            **vars(on),
             "feature_maps": on.stored_maps(self.used_maps(state), maps),
-            "known_rows": on.known_rows,
         }
         return KIND.to_bytes(content, key)
 
@@ -374,14 +370,6 @@ class NoRecalibration(Recalibrator):
         return rows
 
 
-def _recalibrators_in(value: Any) -> Iterator[Recalibrator]:
-    if isinstance(value, Recalibrator):
-        yield value
-    elif isinstance(value, (Mapping, list, tuple)):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _recalibrators_in(item)
-
-
 def _parts_of(method: Recalibrator) -> dict[str, Any]:
     name = type(method).__name__
     if name not in registry.SAVED or _class_named(name) is not type(method):
@@ -406,15 +394,7 @@ def _class_named(name: str) -> type[Recalibrator]:
 
 
 def _built(parts: dict[str, Any]) -> Recalibrator:
-    kind = _class_named(parts["class"])
-    usual = inspect.signature(kind).parameters
-    for name, value in parts["settings"].items():
-        default = type(usual[name].default) if name in usual else None
-        if default is float:
-            Number(infinite=True).check(value, f"{kind.__name__}: {name}")
-        elif default in (bool, int, str):
-            check_value(default, value, f"{kind.__name__}: {name}")
-    return kind.restored(
+    return _class_named(parts["class"]).restored(
         parts["settings"], parts["state"], label=parts["label"], n_rows=parts["calibration_rows"]
     )
 
@@ -425,25 +405,6 @@ KIND = Kind(
     "Recalibrator.save()",
     (Form("recalibrator", Recalibrator, _parts_of, _built), *FORMS),
 )
-
-
-class _NamedMap(TypedDict):
-    """A feature map that the method uses."""
-
-    name: str | None  #: None: the only one
-    map: Embedding | None  #: None: plain coordinates
-
-
-class _Content(TypedDict):
-    """What a file of a recalibrator holds."""
-
-    written_by: str
-    method: Recalibrator
-    class_names: list[str]
-    feature_names: list[str]
-    group_columns: list[str]
-    feature_maps: list[_NamedMap]
-    known_rows: Annotated[int, Number(0, whole=True)]  #: that its maps place new rows between
 
 
 def load_recalibrator(
@@ -466,21 +427,18 @@ def load_recalibrator(
     --------
     lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
     """
-    content: _Content = KIND.read(source, key)
-    check_value(_Content, content, "")
-    if len(content["class_names"]) < 2:
-        raise refuse("class_names", "a list of two or more", content["class_names"])
-    method = content["method"]
-    method.check_restored(len(content["class_names"]), len(content["feature_names"]))
-    maps = {item["name"]: item["map"] for item in content["feature_maps"]}
-    known = {0 if item is None else item.known_rows for item in maps.values()}
-    if not known <= {0, content["known_rows"]}:
-        raise refuse("known_rows", "the rows of its maps", content["known_rows"])
-    method.fitted_on_ = FittedOn(
-        class_names=tuple(content["class_names"]),
-        feature_names=tuple(content["feature_names"]),
-        group_columns=tuple(content["group_columns"]),
-        feature_maps=maps,
-        known_rows=content["known_rows"],
-    )
+    content = dict(KIND.read(source, key))
+    method: Recalibrator = content.pop("method", None)
+    check_value(Recalibrator, method, "method")
+    check_value(str, content.pop("written_by", None), "written_by")
+    check_fields(FittedOn, content, "")
+    listed = {name: tuple(part) for name, part in content.items() if isinstance(part, list)}
+    on = FittedOn(**{**content, **listed})
+    if len(on.class_names) < 2:
+        raise refuse("class_names", "a list of two or more", on.class_names)
+    method.check_restored(len(on.class_names), len(on.feature_names))
+    known = {0 if item["map"] is None else item["map"].known_rows for item in on.feature_maps}
+    if not known <= {0, on.known_rows}:
+        raise refuse("known_rows", "the rows of its maps", on.known_rows)
+    method.fitted_on_ = on
     return method

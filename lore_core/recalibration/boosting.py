@@ -208,7 +208,6 @@ class BoostingRecalibration(Recalibrator):
     needs_features = True
     numbers_in_words = "what a regression and trees are made of"
     state_type = State
-    base_: LogisticRecalibration = field(init=False)
 
     _: KW_ONLY
     n_trees: int | None = None

@@ -1,6 +1,6 @@
 """Cells of calibration rows, whose means stand for single rows in files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -82,9 +82,14 @@ def means_of(values: NDArray[Any], cell: Ints, weights: Floats | None = None) ->
     return np.asarray(total / count.reshape(-1, *[1] * (values.ndim - 1)))
 
 
-def each_row(values: Any, count: Ints | None) -> Any:
-    """Return the values of cells once for each of their rows; those of rows, or None, as given."""
-    return values if count is None or values is None else np.repeat(values, count, axis=0)
+def in_cells(state: Mapping[str, Any], cell: Ints, names: Sequence[str]) -> dict[str, Any]:
+    """Return the rows and weights of cells, and the means of ``names`` of a state, by weights."""
+    count, weights = sizes_of(cell), state["row_weights"]
+    return {
+        "count": count,
+        "row_weights": count * (1.0 if weights is None else means_of(weights, cell)),
+        **{name: means_of(state[name], cell, weights) for name in names},
+    }
 
 
 def joined_steps(count: Ints, size: int) -> Ints:

@@ -389,10 +389,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is None:
-            tags.input_tags.sparse = True
-        else:
-            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        given = self.estimator
+        tags.input_tags.sparse = given is None or get_tags(given).input_tags.sparse
         return tags
 
 
@@ -423,7 +421,7 @@ def _margin_temperature(margins: Floats, labels: Ints, weights: Floats | None) -
     behind = margins - margins.max(axis=1, keepdims=True)
     size = float(np.sqrt(np.mean(behind[np.isfinite(behind)] ** 2))) or 1.0
     rows = Dataset(softmax(margins / size), labels, weights=weights)
-    return size * TemperatureScaling(bounds=(0.2, 20.0)).fit(rows).temperature_
+    return float(size * TemperatureScaling(bounds=(0.2, 20.0)).fit(rows).temperature_)
 
 
 def _row_weights(sample_weight: ArrayLike, y: NDArray[Any]) -> Floats:

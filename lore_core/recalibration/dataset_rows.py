@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
+from lore_core.data.rules import Number
 from lore_core.data.validation import (
     InputError,
     OnMaps,
@@ -25,6 +26,15 @@ from lore_core.recalibration.cells import means_of, sizes_of
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
+    from lore_core.recalibration.base import Recalibrator
+
+
+class FittedMap(TypedDict):
+    """A feature map that ``fit`` got."""
+
+    name: str | None  #: None: a single unnamed one
+    #: Without coordinates. None: plain coordinates, which cannot be computed from features.
+    map: Embedding | None
 
 
 @dataclass(frozen=True)
@@ -32,14 +42,11 @@ class FittedOn:
     """Names of what the calibration rows consisted of, and the maps that placed them."""
 
     class_names: tuple[str, ...]  #: In the order of the probabilities
-    #: In the order of the features; empty where there were none.
-    feature_names: tuple[str, ...] = ()
-    group_columns: tuple[str, ...] = ()  #: The dataset's group columns
-    #: By the name ``fit`` got them under (None: a single unnamed map), without coordinates. A value
-    #: of None: plain coordinates, which cannot be computed from features.
-    feature_maps: Mapping[str | None, Embedding | None] = field(default_factory=dict)
+    feature_names: tuple[str, ...]  #: In the order of the features; empty where there were none
+    group_columns: tuple[str, ...]  #: The dataset's group columns
+    feature_maps: tuple[FittedMap, ...]
     #: Rows (or cells) that learned maps place new ones between.
-    known_rows: int = 0
+    known_rows: Annotated[int, Number(0, whole=True)]
 
     @classmethod
     def of(cls, calibration: Dataset, embedding: OnMaps) -> FittedOn:
@@ -49,30 +56,36 @@ class FittedOn:
             class_names=calibration.class_names,
             feature_names=calibration.feature_labels,
             group_columns=() if groups is None else tuple(map(str, groups.columns)),
-            feature_maps={
-                name: item.without_coordinates() if isinstance(item, Embedding) else None
+            feature_maps=tuple(
+                {
+                    "name": name,
+                    "map": item.without_coordinates() if isinstance(item, Embedding) else None,
+                }
                 for name, item in maps_by_name(embedding).items()
                 if item is not None
-            },
+            ),
             known_rows=len(calibration),
         )
 
     def in_cells(self, cell: NDArray[np.int64]) -> FittedOn:
         """Return the same with maps of cell means; ``cell`` (known_rows,): −1 for none."""
-        maps = {
-            name: None if item is None else item.known_by(lambda values: means_of(values, cell))
-            for name, item in self.feature_maps.items()
-        }
+
+        def known(map_: Embedding | None) -> Embedding | None:
+            return None if map_ is None else map_.known_by(lambda values: means_of(values, cell))
+
+        maps = tuple(
+            FittedMap(name=one["name"], map=known(one["map"])) for one in self.feature_maps
+        )
         return dataclasses.replace(self, feature_maps=maps, known_rows=len(sizes_of(cell)))
 
     def used_maps(self, used: Sequence[str | None]) -> dict[str | None, Embedding | None]:
         """Return the maps a method uses (None: the first), in the order ``fit`` got them."""
-        given = self.feature_maps
+        given = {item["name"]: item["map"] for item in self.feature_maps}
         first = next(iter(given), None)
         meant = {name if name is not None and name in given else first for name in used}
         return {name: item for name, item in given.items() if name in meant}
 
-    def stored_maps(self, used: Sequence[str | None], maps: bool) -> list[dict[str, Any]]:
+    def stored_maps(self, used: Sequence[str | None], maps: bool) -> list[FittedMap]:
         """Return ``name`` and ``map`` of a method's maps; ``maps``: whether they are wanted."""
         found = {name: item if maps else None for name, item in self.used_maps(used).items()}
         kinds = [type(item.projection) for item in found.values() if item is not None]
@@ -109,11 +122,21 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     )
 
 
-def sample(rows: Dataset, most: int) -> Dataset:
+def sample(rows: Dataset, most: int = 50_000) -> Dataset:
     """Return ``most`` random rows, or all where there are no more."""
     if len(rows) <= most:
         return rows
     return rows.rows(np.random.default_rng(0).permutation(len(rows))[:most])
+
+
+def cross_fitted(method: Recalibrator, rows: Dataset, fold: Ints) -> Dataset:
+    """Return rows as a method leaves them that was fitted on the other folds; ``fold`` (n,)."""
+    vectors = np.empty_like(rows.probabilities)
+    for number in np.unique(fold):
+        here = fold == number
+        fitted = method.clone().fit(sample(rows.rows(~here)))
+        vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
+    return rows.with_checked(vectors)
 
 
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:

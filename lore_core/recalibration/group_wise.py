@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
@@ -28,22 +28,14 @@ if TYPE_CHECKING:
     from lore_core.data.progress import Progress
 
 
-class Group(TypedDict):
-    """A group that was seen."""
-
-    name: str
-    #: how many of them are its own
-    calibration_rows: Annotated[int, Number(0, whole=True)]
-    recalibrator: Recalibrator | None  #: fitted on them; None where they are too few
-
-
 class State(TypedDict):
     """What is fitted group by group."""
 
     #: group columns; None: the only one there is
     columns: list[str] | None
     everyone: Recalibrator  #: fitted on all rows
-    groups: list[Group]
+    by_group: dict[str, Recalibrator]  #: fitted on those of a group, where they are enough
+    sizes: dict[str, Annotated[int, Number(0, whole=True)]]  #: calibration rows of each group
 
 
 @dataclass(eq=False, repr=False)
@@ -78,7 +70,6 @@ class GroupWise(Recalibrator):
 
     needs_groups = True
     state_type = State
-    everyone_: Recalibrator = field(init=False)
 
     recalibrator: Recalibrator
     column: str | Sequence[str] | None = None
@@ -104,22 +95,6 @@ class GroupWise(Recalibrator):
         check_integer(self.min_group_size, "min_group_size")
 
     @property
-    def by_group_(self) -> dict[str, Recalibrator]:
-        """The fitted copies, by group."""
-        groups: list[Group] = self.state()["groups"]
-        return {
-            group["name"]: group["recalibrator"]
-            for group in groups
-            if group["recalibrator"] is not None
-        }
-
-    @property
-    def sizes_(self) -> dict[str, int]:
-        """Calibration rows of every group seen."""
-        groups: list[Group] = self.state()["groups"]
-        return {group["name"]: group["calibration_rows"] for group in groups}
-
-    @property
     def columns(self) -> list[str] | None:
         """The group columns; None: the dataset's only one."""
         if self.column is None:
@@ -129,16 +104,15 @@ class GroupWise(Recalibrator):
     def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         names = group_names(calibration, self.columns).astype(str)
         everyone = self.recalibrator.clone().fit(calibration, embedding)
-        groups: list[Group] = []
-        for name in np.unique(names):
+        by_group: dict[str, Recalibrator] = {}
+        sizes: dict[str, int] = {}
+        for name in map(str, np.unique(names)):
             rows = names == name
-            size, fitted = int(rows.sum()), None
-            if size >= self.min_group_size:
-                fitted = self.recalibrator.clone().fit(
-                    calibration.rows(rows), _of_rows(embedding, rows)
-                )
-            groups.append({"name": str(name), "calibration_rows": size, "recalibrator": fitted})
-        return {"columns": self.columns, "everyone": everyone, "groups": groups}
+            sizes[name] = int(rows.sum())
+            if sizes[name] >= self.min_group_size:
+                known = calibration.rows(rows), _of_rows(embedding, rows)
+                by_group[name] = self.recalibrator.clone().fit(*known)
+        return {"columns": self.columns, "everyone": everyone, "by_group": by_group, "sizes": sizes}
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
@@ -149,8 +123,9 @@ class GroupWise(Recalibrator):
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, None]:
         """Return the state without the names of groups that nothing was fitted on."""
-        large = [group for group in state["groups"] if group["calibration_rows"] >= size]
-        return {**state, "groups": large}, None
+        sizes = {name: n for name, n in state["sizes"].items() if n >= size}
+        by_group = {name: of for name, of in state["by_group"].items() if name in sizes}
+        return {**state, "by_group": by_group, "sizes": sizes}, None
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -158,10 +133,10 @@ class GroupWise(Recalibrator):
         names = rows.groups(state["columns"])
         vectors = np.empty_like(rows.probabilities)
         left = np.ones(len(rows), dtype=bool)
-        for group in state["groups"]:
-            here = np.asarray(names == group["name"])
-            if group["recalibrator"] is not None and here.any():
-                vectors[here] = group["recalibrator"].applied_to(rows.take(here)).probabilities
+        for name, method in state["by_group"].items():
+            here = np.asarray(names == name)
+            if here.any():
+                vectors[here] = method.applied_to(rows.take(here)).probabilities
                 left &= ~here
         if left.any():
             vectors[left] = state["everyone"].applied_to(rows.take(left)).probabilities

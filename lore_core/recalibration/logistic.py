@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import numpy as np
@@ -64,18 +64,9 @@ def fitted_curve(
     bounds: Sequence[tuple[float | None, float | None]] | None = None,
 ) -> Floats:
     """Fit log-odds ``ends`` (n, q) · c to soft targets; ``strength``: of a pull to (1, …, 0)."""
-    from scipy.optimize import minimize
-
     start = np.append(np.ones(ends.shape[1] - 1), 0.0)
-
-    def value(coefficients: Floats) -> tuple[float, Floats]:
-        off = coefficients - start
-        loss, gradient = soft_loss(ends @ coefficients, targets, weights)
-        return loss + strength * float(off @ off) / 2, ends.T @ gradient + strength * off
-
-    options = {"ftol": 1e-14, "gtol": 1e-8 * len(ends), "maxiter": 500}
-    found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(found.x)
+    problem = LogisticProblem(ends, targets, weights, start, np.ones(len(start)))
+    return problem.fit(start, strength, tolerance=1e-14, gradient=1e-8, bounds=bounds)
 
 
 class PlattState(TypedDict):
@@ -111,8 +102,6 @@ class PlattScaling(Recalibrator):
     takes_weights = True
     state_type = PlattState
     numbers_in_words = "slope and intercept of a curve"
-    slope_: float
-    intercept_: float
 
     def _fit_on(self, calibration: Dataset, *_: object) -> PlattState:
         odds = top_log_odds(calibration.probabilities, calibration.predictions)
@@ -166,7 +155,6 @@ class BetaCalibration(Recalibrator):
     color = 9
     takes_weights = True
     state_type = BetaState
-    coefficients_: Floats
 
     def _fit_on(self, calibration: Dataset, *_: object) -> BetaState:
         of_class, weights = calibration.n_classes == 2, as_weights(calibration.weights)
@@ -263,10 +251,6 @@ class LogisticRecalibration(Recalibrator):
     takes_weights = True
     needs_features = True
     state_type = State
-    slope_: float = field(init=False)
-    weights_: Floats = field(init=False)
-    of_class_: Floats = field(init=False)
-    strength_: float = field(init=False)
 
     _: KW_ONLY
     strength: float | None = None
@@ -302,25 +286,23 @@ def fitted_regression(
     scale[~(scale > 0)] = 1.0
     odds = top_log_odds(calibration.probabilities, calibration.predictions)
     unit = float(np.sqrt(np.mean(odds**2))) or 1.0
-    problem = LogisticProblem(
-        np.column_stack([odds / unit, (features - centre) / scale]),
-        calibration.predictions,
-        smoothed_targets(calibration.outcome, weights),
-        calibration.n_classes,
-        weights,
-    )
+    inputs = np.column_stack([odds / unit, np.ones(len(odds)), (features - centre) / scale])
+    start = np.zeros(inputs.shape[1] + calibration.n_classes)
+    pull = np.ones(len(start))
+    pull[:2] = 0.0
+    targets = smoothed_targets(calibration.outcome, weights)
+    problem = LogisticProblem(inputs, targets, weights, start, pull, calibration.predictions)
     if strength is None:
         fold = np.random.default_rng(0).permutation(len(odds)) % _FOLDS
-        best = best_candidate(problem, problem.start, _STRENGTHS, fold, 1e-6)
-        strength = _STRENGTHS[best]
-    found = problem.fit(problem.start, strength, tolerance=1e-10)
-    p = features.shape[1]
+        strength = _STRENGTHS[best_candidate(problem, start, _STRENGTHS, fold, 1e-6)]
+    found = problem.fit(start, strength, tolerance=1e-10)
+    slope, shift, of_features, of_class = np.split(found, [1, 2, inputs.shape[1]])
     return {
-        "slope": float(found[0]) / unit,
-        "weights": found[1 : 1 + p],
+        "slope": float(slope[0]) / unit,
+        "weights": of_features,
         "centre": centre,
         "scale": scale,
-        "of_class": found[-1] + found[1 + p : -1],
+        "of_class": shift + of_class,
         "strength": strength,
     }
 
@@ -335,52 +317,56 @@ def regression_log_odds(state: Regression, rows: Rows, features: Floats) -> Floa
 
 @dataclass(frozen=True)
 class LogisticProblem:
-    """Soft outcomes that expit(inputs · w + β_class + β) is fitted to."""
+    """Soft outcomes that expit(inputs · c) is fitted to, or expit(inputs · c + c_class)."""
 
-    inputs: Floats  #: (n, 1 + p); only the first column's weight is free
-    predicted: Ints  #: (n,)
+    inputs: Floats  #: (n, q)
     targets: Floats  #: (n,) in [0, 1]
-    n_classes: int
-    weights: Floats | None = None  #: (n,) of mean 1; None: all rows count alike
-
-    @property
-    def start(self) -> Floats:
-        """Weights of 0."""
-        return np.zeros(self.inputs.shape[1] + self.n_classes + 1)
+    weights: Floats | None  #: (n,) of mean 1; None: all rows count alike
+    usual: Floats  #: (q,) or (q + K,); what coefficients are pulled to
+    pull: Floats  #: Of the same shape: 1, or 0 for those that are free
+    predicted: Ints | None = None  #: (n,); None: classes count alike
 
     def rows(self, chosen: NDArray[np.bool_]) -> Self:
         """Return the problem of the chosen rows."""
         return dataclasses.replace(
             self,
             inputs=self.inputs[chosen],
-            predicted=self.predicted[chosen],
             targets=self.targets[chosen],
             weights=chosen_weights(self.weights, chosen),
+            predicted=None if self.predicted is None else self.predicted[chosen],
         )
 
-    def _odds(self, parameters: Floats) -> Floats:
-        q = self.inputs.shape[1]
-        of_class = parameters[q:-1][self.predicted]
-        return np.asarray(self.inputs @ parameters[:q] + of_class + parameters[-1])
+    def _of_odds(self, coefficients: Floats) -> tuple[float, Floats]:
+        shared, of_class = np.split(coefficients, [self.inputs.shape[1]])
+        odds = self.inputs @ shared
+        if self.predicted is not None:
+            odds += of_class[self.predicted]
+        return soft_loss(odds, self.targets, self.weights)
 
-    def loss(self, parameters: Floats) -> float:
+    def loss(self, coefficients: Floats) -> float:
         """Return the total NLL."""
-        return soft_loss(self._odds(parameters), self.targets, self.weights)[0]
+        return self._of_odds(coefficients)[0]
 
-    def penalised(self, parameters: Floats, strength: float) -> tuple[float, Floats]:
+    def penalised(self, coefficients: Floats, strength: float) -> tuple[float, Floats]:
         """Return total NLL and penalty, and their gradient."""
-        q = self.inputs.shape[1]
-        shrunk = parameters.copy()
-        shrunk[[0, -1]] = 0.0
-        loss, off = soft_loss(self._odds(parameters), self.targets, self.weights)
-        gradient = strength * shrunk
-        gradient[:q] += self.inputs.T @ off
-        gradient[q:-1] += np.bincount(self.predicted, off, self.n_classes)
-        gradient[-1] += off.sum()
-        return loss + strength * float(shrunk @ shrunk) / 2, gradient
+        loss, off = self._of_odds(coefficients)
+        gradient = self.inputs.T @ off
+        if self.predicted is not None:
+            n_classes = len(coefficients) - len(gradient)
+            gradient = np.append(gradient, np.bincount(self.predicted, off, n_classes))
+        apart = (coefficients - self.usual) * self.pull
+        return loss + strength * float(apart @ apart) / 2, gradient + strength * apart
 
-    def fit(self, start: Floats, strength: float, *, tolerance: float) -> Floats:
-        """Minimise; ``tolerance``: share of the loss a step has to gain."""
+    def fit(
+        self,
+        start: Floats,
+        strength: float,
+        *,
+        tolerance: float,
+        gradient: float = 1e-6,
+        bounds: Sequence[tuple[float | None, float | None]] | None = None,
+    ) -> Floats:
+        """Minimise; ``tolerance``: share of the loss a step has to gain; ``gradient``: of a row."""
         from scipy.optimize import minimize
 
         found = minimize(
@@ -389,7 +375,8 @@ class LogisticProblem:
             args=(strength,),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": 1000, "ftol": tolerance, "gtol": 1e-6 * len(self.targets)},
+            bounds=bounds,
+            options={"maxiter": 1000, "ftol": tolerance, "gtol": gradient * len(self.targets)},
         )
         return np.asarray(found.x)
 

@@ -174,21 +174,19 @@ class LoRe(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Replace each confidence by the accuracy of the calibration rows around it."""
-        d, count, bins = state["points"].shape[1], state["count"], _bins(state)
+        d, bins, weights = state["points"].shape[1], _bins(state), state["row_weights"]
+        index = bins.assign(rows.confidence)
         means = laplacian_means(
             rows.place(state["feature_map"], d),
-            cells.each_row(state["points"], count),
-            cells.each_row(state["leftover"], count),
-            cells.each_row(state["row_weights"], count),
+            state["points"],
+            state["leftover"],
+            weights,
             bandwidth=scaled_bandwidth(state["gamma"], d),
-            target_groups=bins.assign(rows.confidence),
-            source_groups=cells.each_row(state["bin_index"], count),
+            target_groups=index,
+            source_groups=state["bin_index"],
             effective_size=False,
         )
-        index, outcome = (cells.each_row(state[n], count) for n in ("bin_index", "outcome"))
-        weights = cells.each_row(state["row_weights"], count)
-        accuracy = accuracy_by_bin(index, outcome, bins.n_bins, weights)
-        here = accuracy[bins.assign(rows.confidence)]
+        here = accuracy_by_bin(state["bin_index"], state["outcome"], bins.n_bins, weights)[index]
         base = state["base"]
         start = rows if base is None else base.applied_to(rows)
         new = corrected(
@@ -217,16 +215,13 @@ class LoRe(Recalibrator):
         if state["count"] is not None:
             return state, None
         cell = cells.cells_of(state["points"], state["bin_index"], size)
-        edges, weights = state["edges"], state["row_weights"]
-        means: State = {
+        edges = state["edges"]
+        means: Any = {
             **state,
+            **cells.in_cells(state, cell, ("outcome", "leftover")),
             "edges": edges if state["binning"] == "equal-width" else cells.rounded(edges),
-            "count": cells.sizes_of(cell),
-            "row_weights": None if weights is None else cells.means_of(weights, cell),
             "points": cells.means_of(state["points"], cell),
             "bin_index": cells.means_of(state["bin_index"], cell).astype(np.int64),
-            "outcome": cells.means_of(state["outcome"], cell, weights),
-            "leftover": cells.means_of(state["leftover"], cell, weights),
         }
         return means, cell
 

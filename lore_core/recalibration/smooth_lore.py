@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
@@ -21,7 +23,7 @@ from lore_core.data.validation import (
     check_integer,
     check_positive,
 )
-from lore_core.data.weights import as_weights, chosen_weights
+from lore_core.data.weights import as_weights
 from lore_core.embedding.result import maps_by_name
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
@@ -33,8 +35,6 @@ from lore_core.recalibration.dataset_rows import coordinates_of
 from lore_core.recalibration.temperature_scaling import OtherClasses
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lore_core.data.dataset import Dataset
     from lore_core.data.progress import Progress
 
@@ -49,7 +49,7 @@ _SHARES_PRECISION = 25.0
 
 
 class KeptMap(TypedDict):
-    """A map that candidates of some weight use."""
+    """A map that candidates use."""
 
     name: str | None  #: None: the first of those given
     points: Annotated[Floats, Values(("n", "d")), "places of {who} on the map"]
@@ -106,7 +106,6 @@ class State(TypedDict):
     level_confidence: Annotated[Floats, Values(("l",), 0.0, 1.0), "what each level says"]
     other_classes: Annotated[dict[str, float], OtherClasses]
     keep_class: bool  #: whether no class may overtake the predicted one
-    candidates: dict[str, Any]  #: columns of the table of all of them, best first
 
 
 @dataclass(eq=False, repr=False)
@@ -133,8 +132,8 @@ class SmoothLoRe(Recalibrator):
 
     Attributes
     ----------
-    candidates_ : DataFrame
-        All candidates with their leave-one-out NLL and ``weight`` in the average, best first.
+    members_ : list of dict
+        The candidates of some ``weight`` in the average, with their settings.
     first_ : Recalibrator
         The matrix scaling.
     line_ : tuple of float
@@ -163,8 +162,6 @@ class SmoothLoRe(Recalibrator):
     needs_features = True  # where the calibration rows have them
     takes_weights = True
     state_type = State
-    first_: Recalibrator = field(init=False)
-    line_: tuple[float, float] = field(init=False)
 
     _: KW_ONLY
     gammas: Sequence[float] | None = None
@@ -181,25 +178,12 @@ class SmoothLoRe(Recalibrator):
         check_flag(self.levels, "levels")
         check_flag(self.keep_class, "keep_class")
 
-    @property
-    def candidates_(self) -> pd.DataFrame:
-        """All candidates with their leave-one-out NLL and weight, best first."""
-        import pandas as pd
-
-        return pd.DataFrame(self.state()["candidates"])
-
     def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        gammas = tuning.default_tuning_gammas()
-        if self.gammas is not None:
-            gammas = np.asarray(self.gammas, dtype=np.float64)
+        gammas = np.asarray(tuning.GAMMAS if self.gammas is None else self.gammas, np.float64)
         maps = {
             name: coordinates_of(calibration, item, None, type(self).label)
-            for name, item in maps_by_name(embedding).items()
+            for name, item in (maps_by_name(embedding) or {None: None}).items()
         }
-        if not maps:
-            raise InputError(
-                f"{type(self).label} must be given an embedding of the rows; got none."
-            )
         if len(calibration) < 2:
             raise InputError(f"{type(self).label} must have two calibration rows or more; got one.")
         first, more, changed, starts = tuning.fitted_bases(calibration)
@@ -207,47 +191,47 @@ class SmoothLoRe(Recalibrator):
         chosen = np.arange(len(calibration))
         if len(chosen) > self.max_rows:
             chosen = np.sort(np.random.default_rng(0).choice(chosen, self.max_rows, replace=False))
-        trial = tuning.leave_one_out_smooth(
-            {name: points[chosen] for name, points in maps.items()},
-            changed.rows(chosen),
+        tried = changed.rows(chosen)
+        candidates, confidence, log_likelihood = tuning.leave_one_out_smooth(
+            [points[chosen] for points in maps.values()],
+            tried,
             starts[chosen],
             ways,
             gammas,
             progress,
         )
         steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
-        counts = as_weights(calibration.weights)
-        looked_at = as_weights(chosen_weights(counts, chosen))
-        weights = tuning.stacked_weights(trial.log_likelihood, steps, looked_at)
+        of_rows = as_weights(tried.weights)
+        weights = tuning.stacked_weights(log_likelihood, steps, of_rows)
         weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
         weights /= weights.sum()
-        left_out = weights @ trial.confidence
-        line = tuning.global_line(left_out, changed.outcome[chosen], looked_at)
+        left_out = weights @ confidence
+        line = tuning.global_line(left_out, tried.outcome, of_rows)
         level_edges, level_confidence = None, np.empty(0)
         if self.levels:
             levels, level_confidence = tuning.fewest_levels(tuning.on_line(left_out, *line), _PRICE)
             level_edges = levels.edges
-        members, names, used_ways = _members(trial.candidates, weights)
-        called = {
-            "within": [_in_words(way) for way in ways],
-            "base": [first.label, *(item.label for item in more)],
-        }
+        members: list[Any] = [
+            {**vars(item), "weight": float(weight)}
+            for item, weight in zip(candidates, weights, strict=True)
+            if weight > 0
+        ]
         return {
             "count": None,
-            "row_weights": counts,
+            "row_weights": as_weights(calibration.weights),
             "first": first,
             "more": more,
             "outcome": changed.outcome,
             "leftover": changed.outcome[:, None] - starts,
             "spread": starts * (1.0 - starts),
             # Copies, as the calibration rows may be recalibrated too, when they change bins.
-            "maps": [{"name": name, "points": maps[name].copy()} for name in names],
+            "maps": [{"name": name, "points": points.copy()} for name, points in maps.items()],
             "partitions": [
                 {
-                    "edges": None if (way := ways[number]) is None else way.edges,
+                    "edges": None if way is None else way.edges,
                     "bin_index": tuning.part_of(way, changed.confidence, changed.predictions),
                 }
-                for number in used_ways
+                for way in ways
             ],
             "members": members,
             "line": line,
@@ -255,12 +239,11 @@ class SmoothLoRe(Recalibrator):
             "level_confidence": level_confidence,
             "other_classes": dataclasses.asdict(OtherClasses.fit(changed, _SHARES_PRECISION)),
             "keep_class": bool(self.keep_class),
-            "candidates": trial.table(called, weights),
         }
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
-        """Return the names of the maps that candidates of some weight use."""
+        """Return the names of the maps."""
         return [used["name"] for used in state["maps"]]
 
     @staticmethod
@@ -269,17 +252,16 @@ class SmoothLoRe(Recalibrator):
         changed = state["first"].applied_to(rows)
         own = [changed, *(item.applied_to(changed) for item in state["more"])]
         starts = tuning.confidence_within(np.column_stack([item.confidence for item in own]))
-        count = state["count"]
         values = np.column_stack([state[name] for name in ("leftover", "spread", "outcome")])
-        values = cells.each_row(values, count)
-        counts = cells.each_row(state["row_weights"], count)
+        counts = state["row_weights"]
         averaged = np.zeros(len(rows))
-        for (map_, partition), chosen in _by_partition(state["members"]).items():
-            on_map, parted = state["maps"][map_], state["partitions"][partition]
+        # Members of one map and partition share a pass of kernel sums.
+        for (on, way), together in groupby(state["members"], itemgetter("map", "partition")):
+            chosen, on_map, parted = list(together), state["maps"][on], state["partitions"][way]
             edges = parted["edges"]
-            way = None if edges is None else ConfidenceBins(edges, "equal-mass")
-            part = tuning.part_of(way, changed.confidence, rows.predicted)
-            known_part = cells.each_row(parted["bin_index"], count)
+            bins = None if edges is None else ConfidenceBins(edges, "equal-mass")
+            part = tuning.part_of(bins, changed.confidence, rows.predicted)
+            known_part = parted["bin_index"]
             grid = sorted({member["gamma"] for member in chosen})
             d = on_map["points"].shape[1]
             accuracy = tuning.accuracy_of_parts(
@@ -287,7 +269,7 @@ class SmoothLoRe(Recalibrator):
             )
             for g, means in means_by_bandwidth(
                 rows.place(on_map["name"], d),
-                cells.each_row(on_map["points"], count),
+                on_map["points"],
                 values,
                 counts,
                 bandwidth=scaled_bandwidth(np.array(grid), d),
@@ -348,14 +330,10 @@ class SmoothLoRe(Recalibrator):
         index = np.column_stack([part["bin_index"] for part in state["partitions"]])
         apart = np.unique(index, axis=0, return_inverse=True)[1].ravel()
         cell = cells.cells_of(np.hstack([item["points"] for item in state["maps"]]), apart, size)
-        edges, weights = state["level_edges"], state["row_weights"]
-        made: State = {
+        edges = state["level_edges"]
+        made: Any = {
             **state,
-            "count": cells.sizes_of(cell),
-            "row_weights": None if weights is None else cells.means_of(weights, cell),
-            "outcome": cells.means_of(state["outcome"], cell, weights),
-            "leftover": cells.means_of(state["leftover"], cell, weights),
-            "spread": cells.means_of(state["spread"], cell, weights),
+            **cells.in_cells(state, cell, ("outcome", "leftover", "spread")),
             "maps": [
                 {**item, "points": cells.means_of(item["points"], cell)} for item in state["maps"]
             ],
@@ -380,39 +358,3 @@ class LevelLoRe(SmoothLoRe):
     color = 14
 
     levels: bool = True
-
-
-def _members(
-    candidates: Sequence[tuning.Candidate], weights: Floats
-) -> tuple[list[Member], list[str | None], list[int]]:
-    """Return the candidates of some weight, and the maps and partitions they use."""
-    names: dict[str | None, int] = {}
-    ways: dict[int, int] = {}
-    members: list[Member] = []
-    for candidate, weight in zip(candidates, weights, strict=True):
-        if weight > 0:
-            members.append(
-                {
-                    "map": names.setdefault(candidate.feature_map, len(names)),
-                    "partition": ways.setdefault(candidate.part, len(ways)),
-                    "base": candidate.base,
-                    "gamma": candidate.gamma,
-                    "strength": candidate.strength,
-                    "weight": float(weight),
-                }
-            )
-    return members, list(names), list(ways)
-
-
-def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Member]]:
-    """Group members that share a map and a partition, and so one pass of kernel sums."""
-    together: dict[tuple[int, int], list[Member]] = {}
-    for member in members:
-        together.setdefault((member["map"], member["partition"]), []).append(member)
-    return together
-
-
-def _in_words(way: ConfidenceBins | None) -> str:
-    if way is None:
-        return "predicted class"
-    return "all rows" if way.n_bins == 1 else f"{way.n_bins} bins"

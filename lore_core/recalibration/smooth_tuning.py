@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.dataset_rows import sample
+from lore_core.recalibration.dataset_rows import cross_fitted, sample
 from lore_core.recalibration.logistic import LogisticRecalibration, fitted_curve
 from lore_core.recalibration.lore import corrected
 
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 _MARGIN = 1e-4
 #: Folds of cross-fitting.
 N_FOLDS = 5
-#: Rows a global method is fitted on at most.
-_MOST_FITTED = 50_000
 #: Penalties s of corrections in log-odds: so much Σ b(1 − b).
 STRENGTHS = (0.25, 1.0, 4.0, 16.0)
+#: Bandwidths tried: 0.0125 to 12.8 in octaves, which share their exponentials.
+GAMMAS = tuple(0.0125 * 2.0**k for k in range(11))
 #: Pseudo-rows that accuracies of neighbours are mixed with.
 PSEUDO_ROWS = (0.0, 1.0, 5.0, 20.0)
 
@@ -46,9 +47,9 @@ PSEUDO_ROWS = (0.0, 1.0, 5.0, 20.0)
 class Candidate:
     """One local correction."""
 
-    feature_map: str | None
+    map: int  #: its place among the maps
+    partition: int  #: which of the ways to say whose outcomes count
     gamma: float
-    part: int  #: which of the ways to say whose outcomes count
     base: int | None  #: which start is corrected; None: it is replaced by the neighbours' accuracy
     strength: float  #: of the pull; infinity: the base as it is
 
@@ -81,26 +82,17 @@ def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator]
 
     Returns both; cross-fitted, rows changed by the first, and confidences (n, 1 + len(more)).
     """
-    first = MatrixScaling().fit(sample(calibration, _MOST_FITTED))
-    changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
+    first = MatrixScaling().fit(sample(calibration))
+    fold = parts(calibration)
+    changed = cross_fitted(MatrixScaling(strength=first.strength_), calibration, fold)
     starts = [changed.confidence]
     more: list[Recalibrator] = []
     if calibration.features is not None:
-        logistic = LogisticRecalibration().fit(sample(changed, _MOST_FITTED))
+        logistic = LogisticRecalibration().fit(sample(changed))
         again = LogisticRecalibration(strength=logistic.strength_)
-        starts.append(_cross_fitted(again, changed).confidence)
+        starts.append(cross_fitted(again, changed, fold).confidence)
         more.append(logistic)
     return first, more, changed, confidence_within(np.column_stack(starts))
-
-
-def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
-    part = parts(rows)
-    vectors = np.empty_like(rows.probabilities)
-    for fold in np.unique(part):
-        here = part == fold
-        fitted = method.clone().fit(sample(rows.rows(~here), _MOST_FITTED))
-        vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
-    return rows.with_probabilities(vectors)
 
 
 def parts(calibration: Dataset) -> Ints:
@@ -111,11 +103,6 @@ def parts(calibration: Dataset) -> Ints:
     part = np.empty(n, dtype=np.int64)
     part[order] = np.arange(n) % min(N_FOLDS, n)
     return part
-
-
-def default_tuning_gammas() -> Floats:
-    """Bandwidths tried: 0.0125 to 12.8 in octaves, which share their exponentials."""
-    return np.asarray(0.0125 * 2.0 ** np.arange(11), dtype=np.float64)
 
 
 def confidence_within(confidence: Floats) -> Floats:
@@ -142,77 +129,52 @@ def accuracy_of_parts(
     return np.where(np.isnan(accuracy), alone, accuracy)
 
 
-@dataclass(frozen=True)
-class SmoothTrial:
-    """All candidates on the calibration rows, each row corrected by the others."""
-
-    candidates: list[Candidate]
-    confidence: Floats  #: (n_candidates, n)
-    log_likelihood: Floats  #: (n_candidates, n) of the outcome
-    weights: Floats | None  #: (n,) what each row counts for; None: all alike
-
-    def table(self, names: Mapping[str, Sequence[str]], weight: Floats) -> dict[str, Any]:
-        """Return columns of a table of all candidates, best first; ``weight`` (n_candidates,)."""
-        loss = -np.average(self.log_likelihood, axis=1, weights=self.weights)
-        order = np.argsort(loss, kind="stable")
-        ordered = [self.candidates[number] for number in order]
-        bases = [item.base for item in ordered]
-        return {
-            "feature_map": [item.feature_map for item in ordered],
-            "gamma": np.array([item.gamma for item in ordered]),
-            "within": [names["within"][item.part] for item in ordered],
-            "base": ["accuracy" if base is None else names["base"][base] for base in bases],
-            "strength": np.array([item.strength for item in ordered]),
-            "leave_one_out_nll": loss[order],
-            "weight": weight[order],
-        }
-
-
 def leave_one_out_smooth(
-    maps: Mapping[str | None, Floats],
+    maps: Sequence[Floats],
     changed: Dataset,
     starts: Floats,
     ways: Sequence[ConfidenceBins | None],
     gammas: Floats,
     progress: Progress | None,
-) -> SmoothTrial:
-    """Correct every row by the others, in every way; see :func:`fitted_bases`, `ways_to_part`."""
+) -> tuple[list[Candidate], Floats, Floats]:
+    """Correct every row by the others, in every way; see :func:`fitted_bases`, `ways_to_part`.
+
+    Returns the candidates, their confidences and log-likelihoods of the outcome, both
+    (n_candidates, n).
+    """
     outcome, weights = changed.outcome, as_weights(changed.weights)
     values = np.column_stack([outcome[:, None] - starts, starts * (1.0 - starts), outcome])
     bases = range(starts.shape[1])
     candidates: list[Candidate] = []
     found: list[Floats] = []
-    steps = [(name, w) for name in maps for w in range(len(ways))]
-    for step, (name, w) in enumerate(steps):
+    steps = list(product(range(len(maps)), range(len(ways))))
+    for step, (m, w) in enumerate(steps):
         tell(progress, step / len(steps), "leave one out")
         part = part_of(ways[w], changed.confidence, changed.predictions)
         means = laplacian_means(
-            maps[name],
+            maps[m],
             None,
             values,
             weights,
-            bandwidth=scaled_bandwidth(gammas, maps[name].shape[1]),
+            bandwidth=scaled_bandwidth(gammas, maps[m].shape[1]),
             target_groups=part,
             exclude_self=True,
             effective_size=False,
         )
         accuracy = accuracy_without_self(part, outcome, starts[:, 0], weights)
-        settings: list[tuple[int, int | None, float]] = []
-        for g in range(len(gammas)):
-            settings += [(g, base, s) for base in bases for s in STRENGTHS]
-            settings += [(g, None, s) for s in PSEUDO_ROWS]
+        pulls = [*product(bases, STRENGTHS), *((None, s) for s in PSEUDO_ROWS)]
+        settings = [(g, *pull) for g in range(len(gammas)) for pull in pulls]
         if step == 0:
             settings += [(len(gammas) // 2, base, np.inf) for base in bases]
         for g, base, s in settings:
-            candidates.append(Candidate(name, float(gammas[g]), w, base, s))
+            candidates.append(Candidate(m, w, float(gammas[g]), base, s))
             found.append(
                 corrected_confidence(means.mean[g], means.mass[g], base, s, starts, accuracy)
             )
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)
-    log_likelihood = np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
-    return SmoothTrial(candidates, confidence, log_likelihood, weights)
+    return candidates, confidence, np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
 
 
 #: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 
 import numpy as np
@@ -70,7 +70,6 @@ class HistogramBinning(Recalibrator):
     color = 2
     takes_weights = True
     state_type = HistogramState
-    accuracy_: Floats = field(init=False)
 
     n_bins: int = N_BINS
     binning: Binning = "equal-width"
@@ -153,8 +152,6 @@ class IsotonicRegression(Recalibrator):
     color = 4
     takes_weights = True
     state_type = IsotonicState
-    confidence_: Floats
-    accuracy_: Floats
 
     def _fit_on(self, calibration: Dataset, *_: object) -> IsotonicState:
         from sklearn.isotonic import IsotonicRegression as Fit
@@ -236,8 +233,6 @@ class VennAbers(Recalibrator):
     label = "Venn–Abers"
     color = 15
     state_type = VennAbersState
-    lower_: Floats
-    upper_: Floats
 
     def _fit_on(self, calibration: Dataset, *_: object) -> VennAbersState:
         values, index = np.unique(calibration.confidence, return_inverse=True)

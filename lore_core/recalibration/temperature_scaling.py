@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 
 import numpy as np
@@ -61,7 +62,6 @@ class TemperatureScaling(Recalibrator):
     takes_weights = True
     state_type = State
     numbers_in_words = "a temperature"
-    temperature_: float = field(init=False)
 
     bounds: tuple[float, float] = (0.05, 20.0)
 
@@ -73,8 +73,6 @@ class TemperatureScaling(Recalibrator):
             )
 
     def _fit_on(self, calibration: Dataset, *_: object) -> State:
-        from scipy.optimize import minimize_scalar
-
         logs = log_probabilities(calibration.probabilities)
 
         def loss(log_temperature: float) -> float:
@@ -83,8 +81,7 @@ class TemperatureScaling(Recalibrator):
             return -float(np.average(clipped, weights=calibration.weights))
 
         low, high = np.log(self.bounds)
-        found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
-        return {"temperature": float(np.exp(found.x))}
+        return _lowest(loss, low, high, 1e-9)
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -93,6 +90,14 @@ class TemperatureScaling(Recalibrator):
         return rows.with_probabilities(
             by_blocks(lambda p: softmax(log_probabilities(p) / temperature), rows.probabilities)
         )
+
+
+def _lowest(loss: Callable[[float], float], low: float, high: float, precision: float) -> State:
+    from scipy.optimize import minimize_scalar
+
+    options = {"xatol": precision}
+    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options=options)
+    return {"temperature": float(np.exp(found.x))}
 
 
 #: Width of the kernel over confidences, as in the paper that defines the MMCE.
@@ -150,22 +155,18 @@ class MMCEOptimization(TemperatureScaling):
     color = 6
 
     def _fit_on(self, calibration: Dataset, *_: object) -> State:
-        from scipy.optimize import minimize_scalar
-
-        logs = log_probabilities(calibration.probabilities)
-        outcome = calibration.outcome
-        index, predicted = np.arange(len(calibration)), calibration.predictions
+        logs, outcome = log_probabilities(calibration.probabilities), calibration.outcome
+        own = np.arange(len(calibration)), calibration.predictions
         weights = as_weights(calibration.weights)
 
         def loss(log_temperature: float) -> float:
             vectors = softmax(logs / float(np.exp(log_temperature)))
-            return _squared(vectors[index, predicted], outcome, weights)
+            return _squared(vectors[own], outcome, weights)
 
-        grid = np.linspace(np.log(self.bounds[0]), np.log(self.bounds[1]), _GRID)
+        low, high = np.log(self.bounds)
+        grid = np.linspace(low, high, _GRID)
         best = int(np.argmin([loss(point) for point in grid]))
-        around = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
-        found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-7})
-        return {"temperature": float(np.exp(found.x))}
+        return _lowest(loss, grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)], 1e-7)
 
 
 #: What is added to every probability; the first only keeps logarithms finite.

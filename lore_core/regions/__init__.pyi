@@ -19,7 +19,6 @@ from .rows import (
     drawn_rows as drawn_rows,
     row_evidence as row_evidence,
     row_table as row_table,
-    rows_like as rows_like,
     rows_with as rows_with,
     telling_column as telling_column,
     telling_rows as telling_rows,

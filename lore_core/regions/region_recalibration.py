@@ -36,12 +36,10 @@ class RegionRecalibration:
     #: gap_high`` …) and its paired difference from the first row (``<metric>_change`` with ``_low,
     #: _high``).
     table: pd.DataFrame
-    #: The calibration rows inside, as they are: they had no part in the choice of the region.
+    #: The calibration rows inside (fitted on), as they are: they had no part in the choice of the
+    #: region.
     calibration: RegionReport
-    #: Calibration rows inside (fitted on) and evaluation rows inside (measured on).
-    n_fitted: int
-    n_measured: int
-    fitted: tuple[Recalibrator, ...]  #: The fitted methods, in the order of the table
+    n_measured: int  #: Evaluation rows inside
 
     @property
     def sentence(self) -> str:
@@ -55,7 +53,7 @@ class RegionRecalibration:
             verdict = "they confirm it"
         best = self.table.iloc[1:].sort_values("gap", key=abs).iloc[0]
         return (
-            f"Fitted on the {self.n_fitted:,} calibration rows inside, measured on the "
+            f"Fitted on the {report.n_rows:,} calibration rows inside, measured on the "
             f"{self.n_measured:,} evaluation rows inside. The calibration rows, which played no "
             f"part in drawing the region, have a gap of {gap_words(report.gap, low, high)}: "
             f"{verdict}. {best['method']} takes the gap from {signed_points(before['gap'])} to "
@@ -88,7 +86,7 @@ def recalibrate_region(
     if too_few is not None:
         raise InputError(too_few)
     own = calibration.rows(fit_rows)
-    fitted = tuple(method.fit(own) for method in (TemperatureScaling(), PlattScaling()))
+    methods = [method.fit(own) for method in (TemperatureScaling(), PlattScaling())]
     rows = np.flatnonzero(test_rows)
     weights = chosen_weights(evaluation.weights, rows)
     share = share_interval(evaluation.outcome[rows], weights)
@@ -99,11 +97,11 @@ def recalibrate_region(
 
     first = losses(None)
     records = [_record(BEFORE, first, first, share)]
-    records += [_record(item.label, losses(item), first, share) for item in fitted]
+    records += [_record(item.label, losses(item), first, share) for item in methods]
     report = region_report(
         calibration.confidence, calibration.outcome, fit_rows, weights=calibration.weights
     )
-    return RegionRecalibration(pd.DataFrame(records), report, len(own), len(rows), fitted)
+    return RegionRecalibration(pd.DataFrame(records), report, len(rows))
 
 
 def why_too_few(calibration_inside: Mask, evaluation_inside: Mask) -> str | None:
@@ -140,14 +138,14 @@ def _record(
 ) -> dict[str, Any]:
     record: dict[str, Any] = {"method": label}
     for name in map(str, losses):
-        value = losses[name].to_numpy()
-        bounds = mean_interval(value)
+        bounds = mean_interval(losses[name])
         if name == "gap":
             right, low, high = share
             confidence = bounds[0] + right
             bounds = bounds[0], confidence - high, confidence - low
-        change = mean_interval(value - first[name].to_numpy())
-        record |= dict(zip((name, f"{name}_low", f"{name}_high"), bounds, strict=True))
-        changed = f"{name}_change"
-        record |= dict(zip((changed, f"{changed}_low", f"{changed}_high"), change, strict=True))
+        for part, ends in (
+            (name, bounds),
+            (f"{name}_change", mean_interval(losses[name] - first[name])),
+        ):
+            record |= dict(zip((part, f"{part}_low", f"{part}_high"), ends, strict=True))
     return record

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
 from lore_core.data.arrays import Floats, Ints, Mask
@@ -17,6 +16,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import neighbours_words, percent, share_words
+from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -164,21 +164,6 @@ def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]
     return distance, neighbour
 
 
-def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
-    """Return which other rows lie in a set of rows: those whose nearest row does.
-
-    ``embedding`` (n, d), ``inside`` (n,): evaluation rows, and which are in the set. ``others`` (m,
-    d): coordinates of the calibration rows.
-    """
-    z, queries = as_coordinates(embedding), as_coordinates(others, "others")
-    members = np.asarray(inside, dtype=bool)
-    check_lengths(inside=members, embedding=z)
-    if not members.any():
-        return np.zeros(len(queries), dtype=bool)
-    _, closest = nearest_rows(z, queries, 1)
-    return members[closest[:, 0]]
-
-
 def rows_with(dataset: Dataset, words: str) -> Mask:
     """Return which rows fit some words, shape (n,).
 
@@ -232,10 +217,6 @@ def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
     fits = np.array([wanted == one if is_whole else wanted in one for one in text], dtype=bool)
     # A missing one has the code −1.
     return np.append(fits, False)[codes]
-
-
-#: Rows whose differences are held at once.
-_BLOCK = 65_536
 
 
 @dataclass(frozen=True)
@@ -321,8 +302,7 @@ def row_evidence(
     bins = confidence_bins(target_rows.confidence, n_bins, binning)
     index = int(bins.assign([own])[0])
     members = np.flatnonzero(bins.assign(target_rows.confidence) == index)
-    blocks = np.array_split(members, len(members) // _BLOCK + 1)
-    distance = np.concatenate([np.abs(points[block] - z[row]).sum(axis=1) for block in blocks])
+    distance = by_blocks(lambda some: np.abs(points[some] - z[row]).sum(axis=1), members)
     share = np.exp((distance.min(initial=np.inf) - distance) / scaled_bandwidth(gamma, d))
     share = weighed(share, chosen_weights(as_weights(target_rows.weights), members))
     effective, accuracy, confidence = 0.0, float("nan"), float("nan")

@@ -29,6 +29,9 @@ class Region:
     axes: tuple[Direction, Direction] | None = None
 
     def __post_init__(self) -> None:
+        if self.axes is not None:
+            (a, b, c), (d, e, f) = self.axes
+            object.__setattr__(self, "axes", ((a, b, c), (d, e, f)))
         if len(self.x) != len(self.y) or len(self.x) < 3:
             raise InputError(
                 f"a region must have at least 3 corners; got {len(self.x)} x and {len(self.y)} y."
@@ -96,7 +99,7 @@ class Selection:
             tuple(
                 (
                     1 if part["sign"] > 0 else -1,
-                    Region(tuple(part["x"]), tuple(part["y"]), _axes(part.get("axes"))),
+                    Region(tuple(part["x"]), tuple(part["y"]), part.get("axes")),
                 )
                 for part in parts
             )
@@ -124,7 +127,8 @@ class Selection:
 def _part(text: str) -> tuple[int, Region]:
     axes, _, corners = text[1:].rpartition("~")
     x, y = zip(*_vectors(corners), strict=True)
-    return (-1 if text[0] == "-" else 1), Region(x, y, _axes(_vectors(axes) if axes else None))
+    directions: Any = _vectors(axes) if axes else None
+    return (-1 if text[0] == "-" else 1), Region(x, y, directions)
 
 
 def _numbers(vectors: Iterable[Sequence[float]]) -> str:
@@ -135,13 +139,6 @@ def _vectors(text: str) -> list[list[float]]:
     return [[float(number) for number in vector.split(",")] for vector in text.split("_")]
 
 
-def _axes(axes: Sequence[Sequence[float]] | None) -> tuple[Direction, Direction] | None:
-    if axes is None:
-        return None
-    (a, b, c), (d, e, f) = axes
-    return (a, b, c), (d, e, f)
-
-
 @dataclass(frozen=True)
 class RegionReport:
     """Mean confidence and accuracy of a set of rows."""
@@ -150,24 +147,10 @@ class RegionReport:
     #: Their means; NaN for an empty set.
     confidence: float
     accuracy: float
-    #: 95 % Wilson interval of the accuracy.
-    accuracy_low: float
-    accuracy_high: float
-
-    @property
-    def gap(self) -> float:
-        """Mean confidence − accuracy: positive where overconfident."""
-        return self.confidence - self.accuracy
-
-    @property
-    def gap_low(self) -> float:
-        """Lower end of its 95 % interval."""
-        return self.confidence - self.accuracy_high
-
-    @property
-    def gap_high(self) -> float:
-        """Upper end of its 95 % interval."""
-        return self.confidence - self.accuracy_low
+    #: Mean confidence − accuracy with its 95 % interval (Wilson); positive: overconfident.
+    gap: float
+    gap_low: float
+    gap_high: float
 
     @property
     def sentence(self) -> str:
@@ -198,7 +181,9 @@ def region_report(
     c, a = as_rows(confidence, outcome, inside=inside)
     n = int(inside.sum())
     if n == 0:
-        return RegionReport(0, np.nan, np.nan, np.nan, np.nan)
+        return RegionReport(0, *[np.nan] * 5)
     w = chosen_weights(as_weights(weights, len(c)), inside)
-    promised = float(np.average(c[inside], weights=w))
-    return RegionReport(n, promised, *share_interval(a[inside], w))
+    confidence = float(np.average(c[inside], weights=w))
+    accuracy, low, high = share_interval(a[inside], w)
+    gaps = confidence - accuracy, confidence - high, confidence - low
+    return RegionReport(n, confidence, accuracy, *gaps)

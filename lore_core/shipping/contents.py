@@ -83,9 +83,9 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
     if on is None:
         raise InputError("the file of a recalibrator must say what it was fitted on.")
     held = list(_of_method(method, ""))
-    for embedding in on.feature_maps.values():
-        if embedding is not None:
-            held += _of_map(embedding, method)
+    for item in on.feature_maps:
+        if item["map"] is not None:
+            held += _of_map(item["map"], method)
     cells = _cells_of(method)
     words = (
         (on.class_names, "classes"),
@@ -128,11 +128,6 @@ def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
             listed.append(array)
             what, single = _disclosed(name, array, state, method)
             yield Held(f"{inside}{what}", array.shape, array.nbytes, single)
-    if state.get("candidates"):
-        columns = state["candidates"].values()
-        n_bytes = sum(column.nbytes for column in columns if isinstance(column, np.ndarray))
-        shape = (len(next(iter(columns))), len(columns))
-        yield Held(f"{inside}settings that were compared, and how each did", shape, n_bytes, False)
     for part in method.parts(state):
         yield from _of_method(part, f"{inside}{part.label}, a part of it: ")
 
@@ -143,13 +138,12 @@ def _is_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 def _arrays(value: Any, name: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield a state's arrays by name, without those of its parts and its one table."""
+    """Yield a state's arrays by name, without those of its parts."""
     if isinstance(value, np.ndarray):
         yield name, value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            if key != "candidates":
-                yield from _arrays(item, key)
+            yield from _arrays(item, key)
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _arrays(item, name)

@@ -26,6 +26,7 @@ from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.recalibration import MatrixScaling, Recalibrator, offered_recalibrators
+from lore_core.recalibration.dataset_rows import cross_fitted
 from lore_core.recalibration.registry import named_recalibrator
 from lore_core.regions.subgroups.find import halves_of
 from lore_core.regions.subgroups.overall import overall_gap
@@ -244,13 +245,9 @@ def _best_global(calibration: Dataset, target: str | int, seed: int) -> Recalibr
     if not calibration.complete or calibration.n_classes > _MOST_CLASSES:
         methods = [item for item in methods if not isinstance(item, MatrixScaling)]
     fold = np.random.default_rng(seed).permutation(len(calibration)) % _FOLDS
-    losses = np.empty((len(methods), len(calibration)))
-    for k in range(_FOLDS):
-        others, left_out = calibration.rows(fold != k), calibration.rows(fold == k)
-        for number, method in enumerate(methods):
-            rows = method.clone().fit(others).recalibrate(left_out).target(target)
-            observed = np.where(rows.outcome > 0, rows.confidence, 1 - rows.confidence)
-            losses[number, fold == k] = -np.log(np.maximum(observed, PROBABILITY_FLOOR))
+    rows = [cross_fitted(method, calibration, fold).target(target) for method in methods]
+    observed = np.array([np.where(x.outcome > 0, x.confidence, 1 - x.confidence) for x in rows])
+    losses = -np.log(np.maximum(observed, PROBABILITY_FLOOR))
     excess = losses - losses[0]
     mean = np.average(excess, axis=1, weights=calibration.weights)
     error = excess.std(axis=1) / np.sqrt(len(calibration))

@@ -6,14 +6,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison.summary import describe_rows
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import EVALUATION
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, describe_gaps
 from lore_core.regions.field import Field
 from lore_core.regions.rows import class_positions, drawn_rows, row_table, worst_rows
+from lore_core.regions.selection import region_report
 from lore_core.view.view import View
 from lore_core.view.where import errors_of, field_of
 
@@ -63,9 +63,12 @@ class Scene:
     @cached_property
     def sentence(self) -> str:
         """Mean confidence and accuracy of the rows, and how far the gap differs across the map."""
-        return describe_rows(
-            self.bin_name, self.view.evaluation, self.errors, self.rows, target=self.view.target
-        )
+        report, errors = region_report(**self.view.scored, inside=self.rows), self.errors
+        if report.n_rows == 0:
+            return f"{self.bin_name}: no rows."
+        left_out = 1 - len(self.supported) / report.n_rows
+        means = report.n_rows, report.confidence, report.accuracy
+        return describe_gaps(self.bin_name, *means, self.supported, left_out, gamma=errors.gamma)
 
     @property
     def in_words(self) -> str:
@@ -111,16 +114,6 @@ RESOLUTION, MAX_ROWS = 128, 100_000
 _MIN_EFFECTIVE_SIZE_OF_SAMPLE = 5.0
 
 
-@dataclass(frozen=True)
-class PreviewField:
-    """Picture of one γ while the slider moves."""
-
-    #: The error over a flat map; in space that of the rows, NaN with too few neighbours.
-    field: Field | Floats
-    #: (64,); quantiles of the LCE at even shares from 0 to 1; None without such rows.
-    lce: Floats | None
-
-
 @dataclass(frozen=True, eq=False)
 class PreviewRows:
     """Rows that the fields of all γ are made of while the slider moves."""
@@ -131,8 +124,12 @@ class PreviewRows:
     rows: Ints | None = None  #: (m,); their numbers; None: all of the view
     min_effective_size: float = MIN_EFFECTIVE_SIZE  #: Nodes with fewer neighbours are hidden
 
-    def at_gamma(self, gamma: float) -> PreviewField:
-        """Compute the picture of a γ."""
+    def at_gamma(self, gamma: float) -> tuple[Field | Floats, Floats | None]:
+        """Compute the picture of a γ, and 64 quantiles of its LCE at even shares from 0 to 1.
+
+        On a flat map as :func:`~lore_core.view.where.field_of`, sooner; in space the errors of the
+        rows, NaN with too few neighbours. The quantiles are None without such rows.
+        """
         view = self.view.with_(gamma=gamma)
         errors = errors_of(view)
         lce = errors.absolute
@@ -141,24 +138,17 @@ class PreviewRows:
         # A sample may have no row of a rare bin.
         quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
         if self.on.n_components == 2:
-            return PreviewField(self._field(view, errors), quantiles)
+            field = field_of(
+                view,
+                errors,
+                bin_index=self.bin_index,
+                on=self.on,
+                resolution=RESOLUTION,
+                min_effective_size=self.min_effective_size,
+            )
+            return field, quantiles
         known = errors.effective_size >= self.min_effective_size
-        return PreviewField(np.where(known, errors.signed, np.nan), quantiles)
-
-    def field(self, gamma: float) -> Field:
-        """Signed local error over a flat map, as :func:`~lore_core.view.where.field_of`, sooner."""
-        view = self.view.with_(gamma=gamma)
-        return self._field(view, errors_of(view))
-
-    def _field(self, view: View, errors: LocalErrors) -> Field:
-        return field_of(
-            view,
-            errors,
-            bin_index=self.bin_index,
-            on=self.on,
-            resolution=RESOLUTION,
-            min_effective_size=self.min_effective_size,
-        )
+        return np.where(known, errors.signed, np.nan), quantiles
 
 
 def preview_rows(

@@ -1,7 +1,6 @@
 """Where the confidence of a view is wrong: rows, subgroups, bandwidths, regions, columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +22,7 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
-from lore_core.regions.rows import RowEvidence, row_evidence, rows_like
+from lore_core.regions.rows import RowEvidence, nearest_rows, row_evidence
 from lore_core.regions.subgroups import verdict
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Against, Overall, overall_gap
@@ -222,7 +221,8 @@ def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
     if subgroup.conditions:
         return attributes.rows_holding(subgroup.conditions, view.calibration)
     inside = np.isin(np.arange(len(view.evaluation)), subgroup.rows)
-    return rows_like(view.points(), inside, view.points(CALIBRATION))
+    _, nearest = nearest_rows(view.points(), view.points(CALIBRATION), 1)
+    return np.asarray(inside[nearest[:, 0]])
 
 
 def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
@@ -243,17 +243,6 @@ def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvi
     )
 
 
-@dataclass(frozen=True)
-class Along:
-    """Gaps along one column."""
-
-    table: pd.DataFrame  #: One row a part, see :func:`~lore_core.regions.variables.gaps.gap_along`.
-    #: Of numbers: see :func:`~lore_core.regions.variables.gaps.smooth_gap`.
-    curve: pd.DataFrame | None
-    #: Whether it is the true class, along which any model looks wrong.
-    tells_the_truth: bool
-
-
 def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
     """Columns of the evaluation rows by the evidence that the gap differs along them."""
     return rank_variables(view.evaluation, target=view.target, n_bins=n_parts)
@@ -265,8 +254,12 @@ def telling_of(view: View) -> list[Attribute]:
     return [*known, *word_attributes(view.evaluation)]
 
 
-def along_of(view: View, name: str, n_parts: int) -> Along:
-    """Gaps along one column of the evaluation rows."""
+def along_of(view: View, name: str, n_parts: int) -> tuple[pd.DataFrame, pd.DataFrame | None, bool]:
+    """Return gaps along one column: of parts, smoothed (of numbers), and if it tells the truth.
+
+    See :func:`~lore_core.regions.variables.gaps.gap_along` and ``smooth_gap`` there. Along what
+    tells the true class any model looks wrong.
+    """
     coded = attributes.attribute(view.evaluation, name, n_parts=n_parts)
     curve = None
     if coded.numeric:
@@ -276,7 +269,7 @@ def along_of(view: View, name: str, n_parts: int) -> Along:
         if pd.api.types.is_numeric_dtype(values):
             curve = smooth_gap(**view.scored, values=values.to_numpy(np.float64))
     table = gap_along(**view.scored, values=coded)
-    return Along(table, curve, attributes.says_the_truth(view.evaluation, coded))
+    return table, curve, attributes.says_the_truth(view.evaluation, coded)
 
 
 def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd.DataFrame:

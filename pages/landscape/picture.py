@@ -143,8 +143,8 @@ class FieldParts:
             yield GammaFields(sampled=rows.rows, n_sampled=MAX_ROWS)
         for k in self._nearest_first():
             with self._turn():
-                at = rows.at_gamma(GAMMAS[k])
-            yield GammaFields({k: at.field}, {} if at.lce is None else {k: at.lce})
+                field, lce = rows.at_gamma(GAMMAS[k])
+            yield GammaFields({k: field}, {} if lce is None else {k: lce})
 
     def _make_outlines(self, against: Against) -> Iterator[GammaFields]:
         """Find places at every γ as at the shown one, and outline each set of rows once."""

@@ -89,16 +89,14 @@ def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None
 
 
 def _fits(view: View, result: Comparison, measured_on: str) -> None:
-    """Say what LoRe was fitted on and where it changed nothing, and what LoRe smooth chose from."""
+    """Say what LoRe was fitted on and where it changed nothing, and how LoRe smooth weighed."""
     for name, method in result.recalibrators.items():
-        if isinstance(method, SmoothLoRe) and len(method.candidates_):
+        if isinstance(method, SmoothLoRe):
             st.caption(
-                f"{plain(name)}: {len(method.candidates_):,} settings, weighted by how well each "
-                "predicts calibration rows from the others (leave-one-out); the evaluation rows "
-                "were not used. Best first:"
+                f"{plain(name)}: an average of settings, weighted by how well each predicts "
+                "calibration rows from the others (leave-one-out); the evaluation rows were not "
+                "used."
             )
-            table = method.candidates_.head(20).drop(columns="feature_map")
-            st.dataframe(table, hide_index=True)
         elif isinstance(method, LoRe) and name == "LoRe":
             n_kept = int(method.without_neighbours(view.evaluation).sum())
             st.caption(

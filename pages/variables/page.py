@@ -119,9 +119,9 @@ second = right.selectbox(
     "the strongest evidence and enough rows.",
 )
 
-found = compute.along(view, name, parts)
-answer.info(plain(describe_variable(name, found.table, ranking)), icon=":material/bar_chart:")
-if found.tells_the_truth:
+table, curve, tells_the_truth = compute.along(view, name, parts)
+answer.info(plain(describe_variable(name, table, ranking)), icon=":material/bar_chart:")
+if tells_the_truth:
     st.warning(
         f"{plain(name)} reveals the true class. Divided by the answer even a calibrated model "
         "looks wrong: do not judge by it.",
@@ -135,7 +135,7 @@ big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
         variable_figure(
-            found.table, name=name, rows=view.rows, curve=found.curve, overall=confidence - accuracy
+            table, name=name, rows=view.rows, curve=curve, overall=confidence - accuracy
         ),
         "along",
     )

@@ -120,7 +120,7 @@ def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features,
     lore.save_npz(rows, path)
     assert main(["recalibrate", "--fit", str(path), "--method", "lore", "--save", model]) == 0
     fitted = lore.load_recalibrator(model.read_bytes()).fitted_on_
-    assert fitted.feature_maps[None].transform(rows.features).shape == (300, dimensions)
+    assert fitted.feature_maps[0]["map"].transform(rows.features).shape == (300, dimensions)
 
 
 @pytest.fixture

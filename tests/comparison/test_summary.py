@@ -3,10 +3,12 @@ import pytest
 from scipy import stats
 
 import lore_core as lore
-from lore_core.comparison import describe_rows
 from lore_core.inference import affordable_intervals
 from lore_core.inference.intervals import N_SIMULATED
 from lore_core.metrics import wilson_interval
+from lore_core.view import View
+from lore_core.view.scene import Scene
+from lore_core.view.where import errors_of, reliability_of
 
 
 def test_what_is_simulated_shrinks_with_the_work():
@@ -31,12 +33,12 @@ def planted(n=4000):
 
 def test_rows_described():
     data, z = planted()
-    local = lore.local_errors(data.confidence, data.outcome, z)
-    everything = np.ones(len(data), dtype=bool)
-    text = describe_rows("All", data, local, everything)
+    view = View(data, gamma=0.3, maps={"map": lore.embed(z, "identity")})
+    parts = errors_of(view), reliability_of(view)
+    text = Scene(view, *parts, None, view.embedding, "map").sentence
     assert "4,000 rows, mean confidence 70.0 %" in text
-    assert "locally the gap runs from −" in text.replace("-", "−")
-    assert describe_rows("None", data, local, ~everything) == "None: no rows."
+    assert "locally the gap runs from −" in text
+    assert Scene(view, *parts, 0, view.embedding, "map").sentence.endswith(": no rows.")
 
 
 def test_means_of_rows_have_intervals_without_simulating(sample):

@@ -1,7 +1,6 @@
 """Every public name that takes rows: it goes by their weights, refuses them, or is said not to."""
 
 import dataclasses
-import re
 from operator import attrgetter, itemgetter
 
 import numpy as np
@@ -54,7 +53,6 @@ ACCURACY = itemgetter(
     ["accuracy", "mean_confidence", "NLL", "Brier", "ALCE", "ECE", "MCE", "max group gap"]
 )
 COARSE = {"gamma": 0.5, "resolution": 12, "min_effective_size": 0}
-PREDICTED, EVERY = (lambda r: r.predictions.astype(str)), (lambda r: np.ones(len(r), bool))
 GAP, SIGNED = itemgetter("gap"), attrgetter("signed")
 #: Of rows with whole weights and of as often repeated ones the same number.
 AS_REPEATED = {
@@ -63,14 +61,12 @@ AS_REPEATED = {
     "brier_score": probabilities_and_labels(lore.brier_score),
     "compare_groups": lambda r: comparison.compare_groups({"as it is": r}, r.groups["site"])["gap"],
     "compare_rewards": lambda r: comparison.compare_rewards({"a": r}, [1.5, 2.0])["a"].reward,
-    "describe_rows": lambda r: re.findall(
-        "mean confidence .*? %, accuracy .*? %",
-        comparison.describe_rows("all", r, local_of(r), EVERY(r)),
-    ),
     "error_field": call(lore.error_field, z, get=SIGNED, **COARSE),
     "expected_calibration_error": call(lore.expected_calibration_error),
     "gap_along": call(lore.gap_along, site, get=GAP),
-    "gap_grid": call(regions.gap_grid, site, PREDICTED, get=GAP, min_rows=1),
+    "gap_grid": call(
+        regions.gap_grid, site, lambda r: r.predictions.astype(str), get=GAP, min_rows=1
+    ),
     "group_report": call(lore.group_report, site, get=itemgetter("ece"), n_draws=0),
     "groupwise_calibration_error": call(
         metrics.groupwise_calibration_error, site, get=itemgetter("mce")

@@ -93,7 +93,7 @@ def test_curvature_is_what_the_gradient_changes_by(has_rest):
 
 
 def fitted(data, penalties, *, centred=True):
-    return affine.fit_affine(data, [1.0], lambda _: penalties, centred=centred, keep_class=False)
+    return affine.fit_affine(data, {1.0: penalties}, centred=centred, keep_class=False)
 
 
 def test_without_a_penalty_it_is_what_plain_regressions_find():

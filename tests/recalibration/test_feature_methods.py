@@ -46,12 +46,14 @@ def nll(data):
 
 def test_gradient_of_the_regression():
     rng = np.random.default_rng(0)
-    problem = LogisticProblem(rng.normal(size=(25, 3)), rng.integers(0, 4, 25), rng.random(25), 4)
-    at = rng.normal(size=8)
+    inputs, pull = rng.normal(size=(25, 3)), np.array([0.0, 0, 1, 1, 1, 1, 1])
+    predicted = rng.integers(0, 4, 25)
+    problem = LogisticProblem(inputs, rng.random(25), None, np.zeros(7), pull, predicted)
+    at = rng.normal(size=7)
     value, gradient = problem.penalised(at, 0.6)
     numeric = approx_fprime(at, lambda p: problem.penalised(p, 0.6)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, atol=1e-4)
-    assert value == pytest.approx(problem.loss(at) + 0.3 * (at[1:-1] ** 2).sum())
+    assert value == pytest.approx(problem.loss(at) + 0.3 * (at[2:] ** 2).sum())
     data = rows_along_a_feature(4000, 1)
     method = LogisticRecalibration(strength=1e-9).fit(data)
     c = data.confidence

@@ -8,8 +8,8 @@ from lore_core import Dataset, InputError, Predictor, SmoothLoRe
 from lore_core.data.probabilities import expit, logit
 from lore_core.recalibration import LevelLoRe, LogisticRecalibration, MatrixScaling
 from lore_core.recalibration.smooth_tuning import (
+    GAMMAS,
     confidence_levels,
-    default_tuning_gammas,
     fewest_levels,
     fitted_bases,
     global_line,
@@ -58,20 +58,22 @@ def test_each_row_is_corrected_by_the_others(rows):
     data, z = rows
     _, _, changed, starts = fitted_bases(data)
     ways = ways_to_part(changed, [1, 3])
-    trial = leave_one_out_smooth({None: z}, changed, starts, ways, np.array([0.1, 0.8]), None)
+    candidates, confidence, log_likelihood = leave_one_out_smooth(
+        [z], changed, starts, ways, np.array([0.1, 0.8]), None
+    )
     # 2 γ × 3 ways × (2 bases × 4 + 4), and each base alone.
-    assert len(trial.candidates) == 2 * 3 * 12 + 2
+    assert len(candidates) == 2 * 3 * 12 + 2
     others = ~np.eye(len(data), dtype=bool)
     for i in (0, 17, 55):
-        for candidate, said in zip(trial.candidates, trial.confidence, strict=True):
-            part = part_of(ways[candidate.part], changed.confidence, changed.predictions)
+        for candidate, said in zip(candidates, confidence, strict=True):
+            part = part_of(ways[candidate.partition], changed.confidence, changed.predictions)
             same = (part == part[i]) & others[i]
             accuracy = data.outcome[same].mean() if same.any() else starts[i, 0]
             known = (data.outcome, starts)
             expected = by_pairs(z[i], z, same, known, candidate, starts[i], accuracy)
             assert said[i] == pytest.approx(expected, abs=1e-9)
-    outcome = np.where(data.outcome == 1, trial.confidence, 1 - trial.confidence)
-    np.testing.assert_allclose(trial.log_likelihood, np.log(outcome), atol=1e-9)
+    outcome = np.where(data.outcome == 1, confidence, 1 - confidence)
+    np.testing.assert_allclose(log_likelihood, np.log(outcome), atol=1e-9)
 
 
 def test_no_start_saw_the_outcome_of_its_row(rows):
@@ -159,7 +161,7 @@ def test_it_finds_what_no_global_method_can():
 def test_a_name_the_prediction_on_top_and_no_features(rows, fitted, levels):
     expected = levels.recalibrate(*rows).probabilities
     np.testing.assert_array_equal(LevelLoRe().fit(*rows).recalibrate(*rows).probabilities, expected)
-    assert fitted.candidates_["weight"].sum() == pytest.approx(1)
+    assert sum(member["weight"] for member in fitted.members_) == pytest.approx(1)
     data, z = rows
     given = fitted.recalibrate(data, z).probabilities
     kept = SmoothLoRe(keep_class=True).fit(data, z).recalibrate(data, z).probabilities
@@ -192,14 +194,13 @@ def test_of_many_rows_a_part_chooses_the_weights(rows):
     chosen = np.sort(np.random.default_rng(0).choice(len(data), 30, replace=False))
     _, _, changed, starts = fitted_bases(data)
     ways = ways_to_part(changed, [1, 5])
-    trial = leave_one_out_smooth(
-        {None: z[chosen]}, changed.rows(chosen), starts[chosen], ways, default_tuning_gammas(), None
+    *_, log_likelihood = leave_one_out_smooth(
+        [z[chosen]], changed.rows(chosen), starts[chosen], ways, np.array(GAMMAS), None
     )
-    best = trial.candidates[trial.log_likelihood.mean(axis=1).argmax()]
-    assert some.candidates_.iloc[0]["leave_one_out_nll"] == pytest.approx(
-        -trial.log_likelihood.mean(axis=1).max()
-    )
-    assert some.candidates_.iloc[0]["gamma"] == best.gamma
+    weights = stacked_weights(log_likelihood, 20)
+    weights[weights < 1e-3 * weights.max()] = 0.0
+    expected = weights[weights > 0] / weights.sum()
+    np.testing.assert_allclose([member["weight"] for member in some.members_], expected)
     assert len(some.outcome_) == len(data)
 
 

@@ -127,7 +127,7 @@ def test_rows_of_a_sparse_bin_are_left_out(calibration):
 def test_a_learned_map_knows_cells_too(calibration, new):
     plane = embed(calibration.features, "tsne", n_iter=20)
     saved = LoRe(0.3, 5).fit(calibration, plane).without_rows()
-    (map_,) = saved.fitted_on_.feature_maps.values()
+    (map_,) = (item["map"] for item in saved.fitted_on_.feature_maps)
     assert map_.known_rows == len(saved.state()["count"])
     of_rows, of_cells = (
         np.concatenate([item.projection.points.ravel(), item.projection.places.ravel()])

@@ -21,7 +21,7 @@ def found(halves):
 
 def test_numbers_are_those_of_the_methods_on_the_rows_inside(halves, found):
     cal, ev = (data.rows(data.features[:, 0] > 0) for data in halves)
-    assert (found.n_fitted, found.n_measured) == (len(cal), len(ev))
+    assert (found.calibration.n_rows, found.n_measured) == (len(cal), len(ev))
     table = found.table.set_index("method")
     assert list(table.index) == ["as it is", "Temperature scaling", "Platt scaling"]
     for name, after in {
@@ -49,8 +49,7 @@ def test_an_overconfident_region_is_mended(found, halves):
     assert max(abs(temperature), abs(platt)) < 0.04
     assert (found.table["NLL_change_high"][1:] < 0).all()
     assert "they confirm it" in found.sentence
-    assert f"Fitted on the {found.n_fitted} calibration rows inside" in found.sentence
-    assert found.fitted[0].temperature_ > 1.5
+    assert f"Fitted on the {found.calibration.n_rows} calibration rows inside" in found.sentence
     cal, ev = halves
     # Only wrong rows: a region no calibration row can confirm.
     mended = lore.TemperatureScaling().fit(cal)

@@ -1,7 +1,6 @@
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lore_core import (
@@ -68,13 +67,6 @@ def test_every_method(name, calibration, as_given, maps):
     assert np.array_equal(placed, expected)
 
 
-def test_candidates_of_lore_smooth(calibration, maps):
-    method = SmoothLoRe(gammas=[0.2, 0.8]).fit(calibration, maps)
-    again = load_recalibrator(method.to_bytes())
-    pd.testing.assert_frame_equal(again.candidates_, method.candidates_, check_dtype=False)
-    assert again.line_ == method.line_
-
-
 def test_predicted_classes_that_are_not_the_most_probable(calibration, new):
     method = LoRe(0.5, 3).fit(calibration, embed(calibration.features, "identity"))
     predictions = np.zeros(len(new), dtype=np.int64)
@@ -127,7 +119,7 @@ def few_iterations(monkeypatch):
 def test_the_same_places(method, options, calibration, new):
     made = embed(calibration.features, method, **options)
     content = LoRe(0.3).fit(calibration, made).to_bytes()
-    again = load_recalibrator(content).fitted_on_.feature_maps[None]
+    again = load_recalibrator(content).fitted_on_.feature_maps[0]["map"]
     some = new.features[:100]
     assert np.array_equal(again.transform(some), made.transform(some))
     assert load_recalibrator(content).to_bytes() == content

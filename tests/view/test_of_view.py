@@ -62,7 +62,8 @@ def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
     sizes = rows.groups["size"][rows.in_split("calibration")].to_numpy().astype(float)
     found = calibration_rows_of(view, ranged)
     np.testing.assert_array_equal(found, calibration & (sizes < 50))
-    near = lore.regions.rows_like(view.points(), inside, view.points("calibration"))
+    apart = np.abs(view.points("calibration")[:, None] - view.points()).sum(axis=2)
+    near = inside[apart.argmin(axis=1)]
     region = dataclasses.replace(named, conditions=())
     np.testing.assert_array_equal(calibration_rows_of(view, region), near)
     without = view.with_(dataset=rows.evaluation, maps={})
@@ -144,21 +145,20 @@ def large():
 @pytest.mark.parametrize("bin_index", [None, 12])
 def test_of_few_rows_it_is_the_field_itself(large, bin_index):
     moving = preview_rows(large, bin_index=bin_index, on=large.embedding)
-    found = moving.at_gamma(large.gamma)
+    field, found = moving.at_gamma(large.gamma)
     errors = errors_of(large)
     exact = field_of(large, errors, bin_index=bin_index, resolution=RESOLUTION)
-    np.testing.assert_array_equal(moving.field(large.gamma).signed, exact.signed)
-    assert isinstance(found.field, Field)
-    np.testing.assert_array_equal(found.field.signed, exact.signed)
+    assert isinstance(field, Field)
+    np.testing.assert_array_equal(field.signed, exact.signed)
     lce = errors.absolute[(errors.bin_index == bin_index) | (bin_index is None)]
-    assert found.lce is not None
-    np.testing.assert_allclose(found.lce[[0, -1]], [lce.min(), lce.max()])
-    np.testing.assert_allclose(found.lce[21], np.quantile(lce, 1 / 3))
+    assert found is not None
+    np.testing.assert_allclose(found[[0, -1]], [lce.min(), lce.max()])
+    np.testing.assert_allclose(found[21], np.quantile(lce, 1 / 3))
 
 
 def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(large):
     rows = (preview_rows(large, on=large.embedding, max_rows=n) for n in (4_000, 12_000))
-    few, all_ = (of.field(large.gamma) for of in rows)
+    few, all_ = (of.at_gamma(large.gamma)[0] for of in rows)
     np.testing.assert_array_equal([few.x, few.y], [all_.x, all_.y])
     both = np.isfinite(few.signed) & np.isfinite(all_.signed)
     assert both.sum() > 0.6 * np.isfinite(all_.signed).sum()
@@ -167,8 +167,8 @@ def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(large):
     few, all_ = (preview_rows(large, on=space, max_rows=n) for n in (4_000, 12_000))
     errors = errors_of(large)
     expected = np.where(errors.effective_size >= 10, errors.signed, np.nan)
-    np.testing.assert_array_equal(all_.at_gamma(large.gamma).field, expected)
+    np.testing.assert_array_equal(all_.at_gamma(large.gamma)[0], expected)
     assert all_.rows is None
     assert few.rows is not None
     np.testing.assert_array_equal(few.view.points(on=few.on), large.points(on=space)[few.rows])
-    assert np.shape(few.at_gamma(large.gamma).field) == few.rows.shape
+    assert np.shape(few.at_gamma(large.gamma)[0]) == few.rows.shape

@@ -20,10 +20,10 @@ from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.means import holm
 from lore_core.regions.rows import nearest_rows
-from lore_core.regions.selection import region_report
+from lore_core.regions.selection import RegionReport, region_report
 from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
 from lore_core.regions.variables.attributes import Predicate
-from lore_core.regions.variables.cutting import Attribute
+from lore_core.regions.variables.cutting import Attribute, range_words
 
 #: Rows of a subgroup, and its gap, at least; what is merely better than the average is none.
 MIN_ROWS, _MIN_GAP = 20, 0.02
@@ -83,12 +83,7 @@ class Condition:
         if first > len(attribute.edges) or not attribute.edges:  # missing, or a name
             return Predicate(name, value)
         borders, edges = ("", *attribute.borders, ""), (-math.inf, *attribute.edges, math.inf)
-        if first == 0:
-            value = f"< {borders[end]}"
-        elif end > len(attribute.edges):
-            value = f"≥ {borders[first]}"
-        else:
-            value = f"{borders[first]} to {borders[end]}"
+        value = range_words(borders[first], borders[end])
         return Predicate(name, value, edges[first], edges[end])
 
 
@@ -410,17 +405,9 @@ def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> li
 
 
 @dataclass(frozen=True)
-class Held:
+class Held(RegionReport):
     """What rows say whose outcomes had no part in finding a subgroup."""
 
-    n_rows: int
-    #: Their means.
-    confidence: float
-    accuracy: float
-    #: Mean confidence − accuracy with its 95 % interval (Wilson).
-    gap: float
-    gap_low: float
-    gap_high: float
     #: Gap beyond what the subgroup is compared with, 95 %.
     excess: float
     excess_low: float
@@ -433,18 +420,16 @@ class Held:
     p_adjusted: float  #: The same for all candidates tried on either half (Holm)
 
 
-@dataclass(frozen=True, eq=False)
-class Tried:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tried(Candidate):
     """A candidate, its held-out rows, and what they say of it."""
 
-    candidate: Candidate
-    rows: Ints
+    held_out: Ints
     held: Held
 
     def confirmed(self, alpha: float) -> bool:
         """Whether it is significant and itself wrong, not just off the average."""
-        low, high = self.held.gap_low, self.held.gap_high
-        wrong = low > 0 if self.candidate.sign > 0 else high < 0
+        wrong = self.held.gap_low > 0 if self.sign > 0 else self.held.gap_high < 0
         return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= _MIN_GAP
 
 
@@ -464,17 +449,13 @@ def try_on(
         if not mask.any():
             continue
         report, beyond = region_report(c, a, mask, weights=w), same.of_rows(mask)
-        held = Held(
-            report.n_rows,
-            report.confidence,
-            report.accuracy,
-            *(report.gap, report.gap_low, report.gap_high),
+        numbers: list[Any] = [
+            *vars(report).values(),
             *_with_ends(test.mean, _scatter(c - a, w, mask, against)),
             *_with_ends(beyond.mean, beyond.error),
-            p[k],
-            adjusted[k],
-        )
-        tried.append(Tried(candidates[k], held_out[mask], held))
+            *(p[k], adjusted[k]),
+        ]
+        tried.append(Tried(**vars(candidates[k]), held_out=held_out[mask], held=Held(*numbers)))
     return tried
 
 

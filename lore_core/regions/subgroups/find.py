@@ -19,7 +19,6 @@ from lore_core.regions.subgroups.candidates import (
     MIN_ROWS,
     PART_OF,
     SAME,
-    Candidate,
     Held,
     Rows,
     SearchedHalf,
@@ -253,7 +252,7 @@ class Halves:
         tell(progress, 1.0, "searching subgroups")
 
         def by_words(item: Tried) -> bool:
-            columns = (self.rows.attributes[part.column] for part in item.candidate.conditions)
+            columns = (self.rows.attributes[part.column] for part in item.conditions)
             return any(column.words for column in columns)
 
         confirmed = [
@@ -310,7 +309,7 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
     return [(one, other), (other, one)]
 
 
-Listed = list[tuple[Candidate, Subgroup]]
+Listed = list[tuple[Tried, Subgroup]]
 
 
 def _listed(
@@ -319,51 +318,48 @@ def _listed(
     """Order subgroups by interest; of those that share rows the first, and its worse parts."""
 
     def worth(item: Tried) -> float:
-        found = item.candidate
-        return float(interest(average.of_rows(found.inside), len(rows), found.weight))
+        return float(interest(average.of_rows(item.inside), len(rows), item.weight))
 
     listed: Listed = []
     for item in sorted(_merge_word_slices(confirmed, rows, average), key=worth, reverse=True):
-        candidate, held = item.candidate, item.held
-        around, same = _around(candidate, held, listed)
-        chosen = np.flatnonzero(candidate.inside)
-        if same or (around is None and _is_borrowed(candidate, rows, listed)):
+        around, same = _around(item, listed)
+        chosen = np.flatnonzero(item.inside)
+        if same or (around is None and _is_borrowed(item, rows, listed)):
             continue
         label: tuple[Predicate, ...] = ()
         centre: tuple[float, ...] = ()
-        if not candidate.conditions and points is not None:
-            label = region_label(candidate.inside, rows.attributes)
+        if not item.conditions and points is not None:
+            label = region_label(item.inside, rows.attributes)
             centre = () if label else tuple(np.median(points[chosen], axis=0).tolist())
         subgroup = Subgroup(
             rows=chosen,
-            sign=candidate.sign,
-            conditions=tuple(part.predicate(rows.attributes) for part in candidate.conditions),
+            sign=item.sign,
+            conditions=tuple(part.predicate(rows.attributes) for part in item.conditions),
             confidence=rows.mean(rows.confidence, chosen),
             accuracy=rows.mean(rows.outcome, chosen),
-            held=held,
-            held_out=item.rows,
+            held=item.held,
+            held_out=item.held_out,
             label=label,
             centre=centre,
             within=around,
         )
-        listed.append((candidate, subgroup))
+        listed.append((item, subgroup))
     return [subgroup for _, subgroup in listed]
 
 
 def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
     """Drop lists of words in place of which a longer one is listed."""
 
-    def is_part(narrow: Candidate, wide: Candidate) -> bool:
+    def is_part(narrow: Tried, wide: Tried) -> bool:
         of, around = (words_of(item.conditions, rows.attributes) for item in (narrow, wide))
         if of is None or of != around or narrow.sign != wide.sign:
             return False
         return is_wider_slice(wide.inside, narrow.inside, narrow.sign, average)
 
-    found = [item.candidate for item in confirmed]
-    return [item for item in confirmed if not any(is_part(item.candidate, one) for one in found)]
+    return [item for item in confirmed if not any(is_part(item, one) for one in confirmed)]
 
 
-def _around(candidate: Candidate, held: Held, listed: Listed) -> tuple[int | None, bool]:
+def _around(candidate: Tried, listed: Listed) -> tuple[int | None, bool]:
     """Find the listed subgroup a candidate is a worse part of, and whether it is one of them."""
     around = None
     for number, (other, subgroup) in enumerate(listed):
@@ -372,6 +368,7 @@ def _around(candidate: Candidate, held: Held, listed: Listed) -> tuple[int | Non
         if shared > SAME:
             return None, True
         if common > PART_OF * int(candidate.inside.sum()):
+            held = candidate.held
             bound = held.gap_low if candidate.sign > 0 else -held.gap_high
             is_worse = candidate.sign == other.sign and bound > abs(subgroup.held.gap)
             if not is_worse or around is not None:
@@ -382,7 +379,7 @@ def _around(candidate: Candidate, held: Held, listed: Listed) -> tuple[int | Non
     return around, False
 
 
-def _is_borrowed(candidate: Candidate, rows: Rows, listed: Listed) -> bool:
+def _is_borrowed(candidate: Tried, rows: Rows, listed: Listed) -> bool:
     """Whether rows of listed subgroups make most of a candidate's gap."""
     residual = candidate.sign * (rows.confidence - rows.outcome)
     known = [other.inside for other, _ in listed if other.sign == candidate.sign]

@@ -14,7 +14,8 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.defaults import N_BINS
 from lore_core.data.validation import as_rows
 from lore_core.data.weights import as_weights, effective_rows, weighed
-from lore_core.metrics.global_metrics import reliability_table, share_interval
+from lore_core.metrics.global_metrics import reliability_table
+from lore_core.regions.selection import RegionReport, region_report
 
 #: What a subgroup is compared with: no gap, the mean gap of all rows, or that of rows of the same
 #: confidence (what is left after the best global recalibration).
@@ -172,16 +173,9 @@ _MOST_DRAWN_OFTEN = 100_000
 
 
 @dataclass(frozen=True)
-class Overall:
+class Overall(RegionReport):
     """What all rows together say."""
 
-    n_rows: int
-    #: Their means.
-    confidence: float
-    accuracy: float
-    #: 95 % interval of their difference (Wilson).
-    gap_low: float
-    gap_high: float
     gap_p: float  #: Two-sided p-value of the gap if every confidence were right
     error: float  #: Expected calibration error
     error_p: float  #: P(as large or larger) if every confidence were right, simulated
@@ -191,11 +185,6 @@ class Overall:
     worst_gap: float  #: Its gap
     worst_rows: int  #: Its rows
     worth: float  #: How many equal rows all of them are worth
-
-    @property
-    def gap(self) -> float:
-        """Mean confidence − accuracy."""
-        return self.confidence - self.accuracy
 
     @property
     def p_value(self) -> float:
@@ -229,9 +218,7 @@ def overall_gap(
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
-    n = effective_rows(w, len(c))
-    promised = float(np.average(c, weights=w))
-    got, low, high = share_interval(a, w)
+    report = region_report(c, a, np.ones(len(c), dtype=bool), weights=w)
     table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
     least, most = table.accuracy_low - table.confidence, table.confidence - table.accuracy_high
     bound = np.maximum(np.maximum(least, most), 0.0)
@@ -245,11 +232,7 @@ def overall_gap(
         else _simulated_weighted_errors(c, index, w, random_state)
     )
     return Overall(
-        n_rows=len(c),
-        confidence=promised,
-        accuracy=got,
-        gap_low=float(promised - high),
-        gap_high=float(promised - low),
+        **vars(report),
         gap_p=mean_gap_p(c, a, w),
         error=error,
         error_p=float((1 + (drawn >= error - 1e-12).sum()) / (len(drawn) + 1)),
@@ -257,7 +240,7 @@ def overall_gap(
         worst_high=float(table.bins.edges[worst + 1]),
         worst_gap=float(table.gap[worst]),
         worst_rows=int(table.count[worst]),
-        worth=n,
+        worth=effective_rows(w, len(c)),
     )
 
 

@@ -121,6 +121,13 @@ def _cut_names(name: str, origin: Origin, series: pd.Series[Any], missing: Mask)
     return Attribute(name, origin, place[codes], tuple(str(unique[k]) for k in order), only=only)
 
 
+def range_words(low: str, high: str) -> str:
+    """Say a range by its borders; "" where it has none."""
+    if low and high:
+        return f"{low} to {high}"
+    return f"≥ {low}" if low else f"< {high}"
+
+
 def _few_numbers(numbers: Floats) -> list[str]:
     """Write few different numbers, as short as keeps them apart."""
     values, place = np.unique(numbers, return_inverse=True)
@@ -207,12 +214,8 @@ def _cut_numbers(
         if single is not None:
             text = _few_numbers(single)[0] if write is number else write(float(single[0]))
             names.append(f"= {text}")
-        elif k == 0:
-            names.append(f"< {texts[0]}")
-        elif k == len(edges):
-            names.append(f"≥ {texts[-1]}")
         else:
-            names.append(f"{texts[k - 1]} to {texts[k]}")
+            names.append(range_words(*["", *texts, ""][k : k + 2]))
     place = np.zeros(len(edges) + 1, dtype=np.int64)
     place[used] = np.arange(len(used))
     codes = np.full(len(missing), len(names), dtype=np.int64)

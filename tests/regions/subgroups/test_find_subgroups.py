@@ -1,12 +1,11 @@
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import lore_core as lore
 from lore_core.regions.enrichment import region_label
-from lore_core.regions.subgroups.candidates import Held, Tried
+from lore_core.regions.subgroups.candidates import Candidate, Held, Tried
 from lore_core.regions.subgroups.find import find_subgroups, halves_of
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.verdict import conclude, describe_subgroup, detectable_gap
@@ -181,5 +180,6 @@ def test_confirmed_is_beyond_chance_and_itself_wrong(sign, gap, p_adjusted, expe
     numbers = dict.fromkeys((field.name for field in dataclasses.fields(Held)), 0.0)
     numbers |= dict(zip(("gap", "gap_low", "gap_high"), gap, strict=True))
     held = Held(**{**numbers, "n_rows": 100, "p_adjusted": p_adjusted})
-    candidate = SimpleNamespace(sign=sign)
-    assert Tried(candidate, np.arange(100), held).confirmed(0.05) is expected
+    found = Candidate(interest=0.0, excess=float(sign), lower_bound=0.0, conditions=())
+    tried = Tried(**vars(found), held_out=np.arange(100), held=held)
+    assert tried.confirmed(0.05) is expected

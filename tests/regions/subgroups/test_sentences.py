@@ -97,6 +97,7 @@ def overalls(draw):
         n_rows=n,
         confidence=confidence,
         accuracy=right / n,
+        gap=gap,
         gap_low=confidence - high,
         gap_high=confidence - low,
         # A gap beyond chance lies outside of its interval.
