@@ -9,7 +9,7 @@ from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, cost_options, number_option, view_command
 from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
-from lore_core.data.errors import InputError
+from lore_core.data.errors import InputError, check_choice
 from lore_core.data.number_text import PLAIN, decimal, percent, signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
@@ -50,11 +50,9 @@ def fairness(
 
     view = source.open_view(given, progress)
     known = views.methods.group_columns(view.dataset)
-    chosen = list(by or known[:1])
-    wrong = [name for name in chosen if name not in known]
-    if not chosen or wrong:
-        got = repr(wrong[0]) if wrong else "no group column"
-        raise InputError(f"'--group' must be one of {known}; got {got}.")
+    chosen = [check_choice(name, "--group", known) for name in by or known[:1]]
+    if not chosen:
+        raise InputError(f"'{view.dataset.name}' must have a group column; it has none.")
     groups = views.methods.group_names(view.evaluation, chosen)
     min_group_size = views.methods.counted_from(groups, min_group_size)
     methods = methods_of(given, names, local=view.is_local)

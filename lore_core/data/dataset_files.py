@@ -195,11 +195,9 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     # After recalibration another class can be the most probable one.
     if not dataset.complete or (predictions != dataset.probabilities.argmax(axis=1)).any():
         arrays["predictions"] = predictions
-    for name in ("features", "images", "split"):
-        if getattr(dataset, name) is not None:
-            arrays[name] = getattr(dataset, name)
-    if dataset.weights is not None:
-        arrays["sample_weight"] = dataset.weights
+    parts = {name: getattr(dataset, name) for name in ("features", "images", "split")}
+    parts["sample_weight"] = dataset.weights
+    arrays |= {name: part for name, part in parts.items() if part is not None}
     if dataset.feature_names is not None:
         arrays["feature_names"] = np.array(dataset.feature_names, dtype=np.str_)
     if dataset.groups is not None:

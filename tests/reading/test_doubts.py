@@ -61,7 +61,7 @@ REFUSED = {
         three(("NA", "EU", "AS"), np.array(["NA", "EU", "AS"])[Y3]), "'NA'.*told apart",
     ),
     "labels of 17 digits": (
-        three([10**16 + k for k in (1, 2, 3)], 10**16 + 1 + Y3), "more than 15 digits",
+        three([10**16 + k for k in (1, 2, 3)], 10**16 + 1 + Y3), "numbers of 15 digits or fewer",
     ),
     "one file twice": (halves(PLAIN, PLAIN), "200 calibration rows.*equal"),
     "halves that overlap": (halves(PLAIN[:150], PLAIN[100:]), "50 calibration rows.*equal"),
