@@ -102,7 +102,7 @@ def check_finite(array: Floats, name: str) -> None:
 
 def _check_axes(array: NDArray[Any], name: str, *others: str) -> None:
     """Check that an array has rows, and beside them the ``others`` as axes."""
-    if array.ndim != 1 + len(others):
+    if array.ndim != 1 + len(others) or 0 in array.shape[1:]:
         rule = f"have shape (rows, {', '.join(others)})" if others else "be one-dimensional"
         raise InputError(f"'{name}' must {rule}; got shape {array.shape}.")
     if len(array) == 0:
@@ -184,8 +184,6 @@ def as_coordinates(values: Points, name: str = "embedding") -> Floats:
     if array.ndim == 1:
         array = array[:, None]
     _check_axes(array, name, "dimensions")
-    if array.shape[1] == 0:
-        raise InputError(f"'{name}' must have one dimension or more; got none.")
     check_finite(array, name)
     return np.ascontiguousarray(array)
 
@@ -246,12 +244,7 @@ def as_feature_names(
     """Return one name a feature; None where they are only numbered."""
     if names is None or features is None:
         return None
-    texts = tuple(map(str, names))
-    if len(texts) != features.shape[1]:
-        raise InputError(
-            f"'feature_names' must hold one name a feature; got {len(texts)} names for "
-            f"{features.shape[1]} features."
-        )
+    texts = _as_names(names, features.shape[1], "feature_names")
     for twice in repeated(texts):
         raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
     # Numbers for names are what features without names are called anyway.
@@ -267,11 +260,13 @@ def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
     """Return one name a class, numbers by default."""
     if values is None:
         return tuple(str(k) for k in range(n_classes))
-    names = tuple(str(value) for value in values)
-    if len(names) != n_classes:
-        raise InputError(
-            f"'class_names' must name every class; got {len(names)} names for {n_classes} classes."
-        )
+    return _as_names(values, n_classes, "class_names")
+
+
+def _as_names(values: Iterable[Any], count: int, name: str) -> tuple[str, ...]:
+    names = tuple(map(str, values))
+    if len(names) != count:
+        raise InputError(f"'{name}' must hold {count:,} names; got {len(names):,}.")
     return names
 
 

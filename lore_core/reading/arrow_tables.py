@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import os
@@ -60,14 +59,12 @@ def open_feather(raw: RawFile) -> Columns:
         else:
             _check_batches(raw)
             table, is_whole = pa.feather.read_table(stream), True
-    columns = _columns(raw, "Feather", table.schema, table.num_rows, table.column)
-    if is_whole:
-        return columns
     incomplete = (
         f"the Arrow stream '{raw.name}' has no end marker where the file ends: rows after these "
         f"{table.num_rows:,} may be missing. Save it again."
     )
-    return dataclasses.replace(columns, incomplete=incomplete)
+    more = {} if is_whole else {"incomplete": incomplete}
+    return _columns(raw, "Feather", table.schema, table.num_rows, table.column, **more)
 
 
 def _check_batches(raw: RawFile) -> None:
@@ -177,13 +174,7 @@ def _refusing_damage(raw: RawFile, what: str) -> AbstractContextManager[None]:
 
 
 def _columns(
-    raw: RawFile,
-    what: str,
-    schema: Any,
-    n_rows: int,
-    read: Callable[[str], Any],
-    *,
-    locate: Callable[[int], str] | None = None,
+    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
 ) -> Columns:
     with _refusing_damage(raw, what):
         names = list(schema.names)
@@ -227,7 +218,7 @@ def _columns(
 
     # Numbers of probabilities are in the order of the numbered classes.
     class_names = next(iter(named.values())) if len(set(named.values())) == 1 else None
-    columns = Columns(raw.name, what, shapes, kinds, load, class_names=class_names, locate=locate)
+    columns = Columns(raw.name, what, shapes, kinds, load, class_names=class_names, **more)
     return columns
 
 

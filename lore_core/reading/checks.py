@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.errors import InputError, counted, listed
+from lore_core.data.errors import InputError, check_choice, counted, listed
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import SMALLEST
 from lore_core.metrics.proper_scores import row_nll
@@ -74,9 +74,8 @@ def check_data(
     incomplete: Sequence[str] = (),
 ) -> tuple[Check, ...]:
     """Check that data are what they were read as; DoubtfulDataError for a doubt not accepted."""
-    unknown = sorted(set(accept) - set(ACCEPTABLE))
-    if unknown:
-        raise InputError(f"'accept' must name checks of {listed(ACCEPTABLE)}; got {unknown[0]!r}.")
+    for name in accept:
+        check_choice(name, "accept", ACCEPTABLE)
     missing = (Check(INCOMPLETE, sentence, "refuse") for sentence in incomplete)
     found = (*missing, *_checks(dataset, kind, row_id))
     for check in found:

@@ -26,11 +26,9 @@ _MAX_DEPTH = 4
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 _KINDS: dict[str, Kind] = {
     "b": "bool",
-    "i": "whole",
-    "u": "whole",
     "f": "number",
-    "M": "date",
-    "m": "date",
+    **dict.fromkeys("iu", "whole"),
+    **dict.fromkeys("mM", "date"),
     **dict.fromkeys("OSU", "text"),
 }
 
@@ -205,9 +203,7 @@ def _cell_text(value: Any) -> str:
     return short(f"{value:g}" if isinstance(value, float) else repr(value))
 
 
-def columns_of_records(
-    raw: RawFile, records: Iterable[Mapping[str, Any]], notes: tuple[str, ...] = ()
-) -> Columns:
+def columns_of_records(raw: RawFile, records: Iterable[Mapping[str, Any]], **more: Any) -> Columns:
     """Return columns of records: nested values as ``metrics.acc``, equal lists as a matrix."""
     flat = [list(_flat(record)) for record in records]
     if not flat:
@@ -226,7 +222,7 @@ def columns_of_records(
         values[name] = pd.Series(cells, dtype=object).infer_objects() if matrix is None else matrix
         if matrix is None and any(isinstance(cell, (list, dict)) for cell in cells):
             nested.add(name)
-    made = columns_of_values(raw, "JSON", values, notes=notes)
+    made = columns_of_values(raw, "JSON", values, **more)
     return replace(made, kinds={**made.kinds, **dict.fromkeys(nested, "other")})
 
 

@@ -1,6 +1,5 @@
 """Files of several tables: workbooks, SQLite and DuckDB databases."""
 
-import dataclasses
 import os
 import sqlite3
 import tempfile
@@ -91,12 +90,12 @@ def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: st
     return table
 
 
-def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
-    """Return the columns of a table in memory; ``what`` is its format."""
+def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) -> Columns:
+    """Return the columns of a table in memory; ``what``: its format, ``more``: what is known."""
     names = [str(name) for name in frame.columns]
     check_table(raw.name, names, 0 if frame.empty else len(frame))
     values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
-    return columns_of_values(raw, what, values)
+    return columns_of_values(raw, what, values, **more)
 
 
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
@@ -116,14 +115,11 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
         cause = error.__cause__ or error
         is_query = query and getattr(cause, "sqlite_errorcode", None) not in _DAMAGED
         raise _refusal(raw, "" if is_query else "SQLite database", cause) from error
-    columns = columns_of_frame(raw, "SQLite", frame)
-    if not fault:
-        return columns
     note = (
         f"'{raw.name}' is written by way of a second file, '{raw.name}-wal', which {fault}: rows "
         "are missing if the database was copied while it was in use."
     )
-    return dataclasses.replace(columns, notes=(note,))
+    return columns_of_frame(raw, "SQLite", frame, notes=(note,) if fault else ())
 
 
 def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:

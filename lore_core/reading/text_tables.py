@@ -1,7 +1,6 @@
 """Text formats: delimited tables of any dialect; JSON records, lines, columns, logs of models."""
 
 import csv
-import dataclasses
 import io
 import json
 import re
@@ -213,7 +212,7 @@ def open_json(raw: RawFile) -> Columns:
     notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
     if is_one_a_line:
         notes += missing_line_break(raw)
-    return columns_of_records(raw, records, notes)
+    return columns_of_records(raw, records, notes=notes)
 
 
 def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
@@ -344,14 +343,12 @@ def _columns_of_samples(raw: RawFile, samples: Any, n_logged: int) -> Columns:
             "(inspect score) and save it."
         )
     rows = (_row(sample, scorer) for sample in samples)
-    columns = columns_of_records(raw, rows, (_LOG_NOTE.format(scorer=f"'{scorer}'"),))
-    if len(samples) >= n_logged:
-        return columns
     incomplete = (
         f"'{raw.name}' holds {len(samples):,} samples but says that {n_logged:,} were logged: some "
         "are lost. Copy or save it again."
-    )
-    return dataclasses.replace(columns, incomplete=incomplete)
+    ) * (len(samples) < n_logged)
+    notes = (_LOG_NOTE.format(scorer=f"'{scorer}'"),)
+    return columns_of_records(raw, rows, notes=notes, incomplete=incomplete)
 
 
 def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:

@@ -223,15 +223,6 @@ def _predicted(predictor: Predictor, chunk: pa.Table) -> Ints:
     return codes
 
 
-@dataclass(frozen=True)
-class RecalibratedFiles:
-    """What was written."""
-
-    n_rows: int  #: In files written now
-    n_written: int
-    n_kept: int  #: Files that an earlier run had written
-
-
 def recalibrate_files(
     model: str | Path,
     sources: Sequence[Path],
@@ -241,11 +232,11 @@ def recalibrate_files(
     chunk_rows: int = 50_000,
     suffix: str = "",
     progress: Progress | None = None,
-) -> RecalibratedFiles:
+) -> list[int]:
     """Recalibrate Parquet files, no two of one name, into files of the same names in a directory.
 
-    A file made of the same source, model and ``suffix`` is kept, another replaced. Raises
-    InputError, naming the file; files that were finished stay.
+    A file made of the same source, model and ``suffix`` is kept, another replaced. Returns the rows
+    of each file written now. Raises InputError, naming the file; files that were finished stay.
     """
     import joblib  # type: ignore[import-untyped]
 
@@ -263,7 +254,7 @@ def recalibrate_files(
     of_model = hashlib.sha256(content + suffix.encode()).hexdigest()
     made_of = {path: f"{of_model} {_stamp(path)}" for path in sources}
     left = [path for path in sources if _made_of(place / path.name) != made_of[path]]
-    n_kept, rows = len(sources) - len(left), 0
+    rows: list[int] = []
     with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
         jobs = (
             joblib.delayed(recalibrate_file)(
@@ -276,10 +267,10 @@ def recalibrate_files(
             )
             for path in left
         )
-        for step, count in enumerate(pool(jobs), start=n_kept + 1):
-            rows += count
+        for step, count in enumerate(pool(jobs), start=len(sources) - len(left) + 1):
+            rows.append(count)
             tell(progress, step / len(sources), f"{step:,} of {len(sources):,} files written")
-    return RecalibratedFiles(rows, len(left), n_kept)
+    return rows
 
 
 def _stamp(path: Path) -> str:

@@ -181,5 +181,5 @@ def test_honest_data_are_never_refused(n, k):
 
 
 def test_an_unknown_check_cannot_be_accepted(tmp_path):
-    with pytest.raises(lore.InputError, match="'accept' must name checks of class order"):
+    with pytest.raises(lore.InputError, match="'accept' must be one of class order"):
         reading.read(write(two(), tmp_path), mapping={"accept": "everything"})
