@@ -93,13 +93,8 @@ def compare(
         methods = methods_of(given, names, local=local, gamma=RUNS_GAMMA, all_methods=all_methods)
         return _runs(given, directory, methods, group, min_group_size or 1, progress)
     view = source.open_view(given, progress)
-    methods = methods_of(
-        given,
-        names,
-        local=view.is_local,
-        all_methods=all_methods,
-        weighted=view.dataset.weights is not None,
-    )
+    local, weighted = view.is_local, view.dataset.weights is not None
+    methods = methods_of(given, names, local=local, all_methods=all_methods, weighted=weighted)
     result = compare_one(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )

@@ -73,15 +73,8 @@ def open_view(
                 dataset, name, random_state=given.seed, progress=progress
             )
             maps[made.name.title] = made
-    return views.View(
-        dataset=dataset,
-        target=target,
-        gamma=GAMMA if given.gamma is None else given.gamma,
-        n_bins=given.n_bins,
-        binning=given.binning,
-        maps=maps,
-        seed=given.seed,
-    )
+    gamma = GAMMA if given.gamma is None else given.gamma
+    return views.View(dataset, target, gamma, given.n_bins, given.binning, maps, given.seed)
 
 
 def needs_map(view: views.View | views.SumsView) -> None:

@@ -67,21 +67,10 @@ _ERRORS: dict[str, tuple[type[InputError], Any]] = {
     "tables": (SeveralTablesError, tuple[str, str, tuple[str, ...]]),
     "text": (InputError, tuple[str]),
 }
+_TYPES = (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport)
+_FORMS = (*dataset_files.FORMS, *map(archive_files.form_of, (*_TYPES, Suggestion)))
 _ANSWER = archive_files.Kind(
-    "lore-answer",
-    "what was read",
-    "a child process",
-    (
-        *dataset_files.FORMS,
-        *map(
-            archive_files.form_of,
-            (
-                *(Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview),
-                *(Reading, ReadingReport, Suggestion),
-            ),
-        ),
-    ),
-    has_checksum=False,
+    "lore-answer", "what was read", "a child process", _FORMS, has_checksum=False
 )
 _PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
