@@ -70,6 +70,10 @@ _PROBABILITY_FAMILY = re.compile(
     r"(p|prob|proba|probas|probs|probability)(?:[_\-. ](?!val(?:ue)?$)(.+)|(\d+))", re.IGNORECASE
 )
 _LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
+#: What was asked and answered: it tells rows apart, and repeats itself only by chance.
+_ASKED_AND_ANSWERED = _words(
+    "question questions prompt query instruction answer response completion output generation"
+)
 _NUMBERED_FEATURE = re.compile(
     r"(?:f|feat|feature|features|emb|embed|embedding|embeddings|x|z|h|hidden|latent|pc|dim)_?\d+",
     re.IGNORECASE,
@@ -298,7 +302,8 @@ def _groups(columns: Columns, rest: list[str]) -> tuple[str, ...]:
         if name in columns.parents:
             return columns.parents[name] == "groups"
         kind, is_called_so = columns.kinds[name], _key(name) in ("group", "groups")
-        if kind != "text" and not (is_called_so and kind in ("bool", "whole")):
+        is_of_few = kind == "text" and _key(name) not in _ASKED_AND_ANSWERED
+        if not is_of_few and not (is_called_so and kind in ("bool", "whole")):
             return False
         values = columns.series(name)
         return 1 < values.nunique() <= min(MAX_GROUP_VALUES, len(values) - 1)
