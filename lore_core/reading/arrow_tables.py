@@ -396,12 +396,8 @@ def frame_like(table: pd.DataFrame, like: Frame) -> Frame:
     >>> frame_like(pd.DataFrame({"ECE": [0.1]}, index=["none"]), pa.table({})).to_pylist()
     [{'index': 'none', 'ECE': 0.1}]
     """
-    return cast(Frame, _as_library_of(table, like))
-
-
-def _as_library_of(table: pd.DataFrame, like: object) -> Any:
     if isinstance(like, pd.DataFrame):
-        return table
+        return cast(Frame, table)
     numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
     with_index = table if numbered else table.reset_index()
     try:
@@ -410,15 +406,15 @@ def _as_library_of(table: pd.DataFrame, like: object) -> Any:
         reason = short(error).rstrip(".")
         raise InputError(f"'table' must hold values of one kind a column ({reason}).") from error
     if isinstance(like, pa.Table):
-        return made
+        return cast(Frame, made)
     library = type(like).__module__.partition(".")[0].lstrip("_")
     # (Whoever has made `like` has imported its library.)
     known: Any = sys.modules.get(library)
     if library == "polars":
         frame = known.from_arrow(made)
-        return frame.lazy() if isinstance(like, known.LazyFrame) else frame
+        return cast(Frame, frame.lazy() if isinstance(like, known.LazyFrame) else frame)
     if library == "duckdb":
-        return known.from_arrow(made)
+        return cast(Frame, known.from_arrow(made))
     raise InputError(
         "'like' must be a pandas, Polars or Arrow table or a DuckDB relation; got "
         f"{type(like).__module__}.{type(like).__name__}."

@@ -156,8 +156,7 @@ def parse(
         answer = _answer_of(function, files, arguments, limits)
     if isinstance(answer, int):
         raise InputError(_end_in_words(raws, answer, limits))
-    errors = ValueError, TypeError, KeyError, AttributeError, IndexError
-    with refusing_damage(raws[0].name, "data", *errors):
+    with refusing_damage(raws[0].name, "data", ValueError, TypeError, LookupError, AttributeError):
         ((name, value),) = _ANSWER.put_together(*answer).items()
         error: Callable[..., InputError]
         error, expected = _ERRORS.get(name, (InputError, kind))

@@ -220,10 +220,8 @@ def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]
     lines = text.splitlines()
     if _is_one_a_line(lines):
         rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
-        return [
-            _record(raw, _json(raw, line, f"JSON in {where}"), where) for where, line in rows
-        ], True
-    content = _json(raw, text, "JSON")
+        return [_record(raw, _json(raw, line, where), where) for where, line in rows], True
+    content = _json(raw, text, "the text")
     if isinstance(content, dict) and {"columns", "data"} <= set(content):
         content = [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
     elif isinstance(content, dict) and _is_table(content):
@@ -256,8 +254,8 @@ def _is_table(found: Mapping[str, Any]) -> bool:
     return len(lengths) == 1 and lengths.pop() > 1
 
 
-def _json(raw: RawFile, text: str, what: str) -> Any:
-    with refusing_damage(raw.name, what, ValueError, RecursionError):
+def _json(raw: RawFile, text: str, where: str) -> Any:
+    with refusing_damage(raw.name, f"JSON in {where}", ValueError, RecursionError):
         return json.loads(text)
 
 

@@ -172,13 +172,11 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
     wanted = predictor.feature_names if predictor.needs_features else ()
     features = tuple(name if name in names else f"f_{name}" for name in wanted)
     groups = predictor.group_columns if predictor.needs_groups else ()
-    for what, needed, columns in (
-        (f"the {len(features):,} features the recalibrator was fitted on", wanted, features),
-        ("the group columns of the fit", groups, groups),
-    ):
-        pairs = zip(needed, columns, strict=True)
-        if missing := [name for name, column in pairs if column not in names]:
-            raise _lacks(file, what, missing)
+    if missing := [name for name in features if name not in names]:
+        what = f"the {len(features):,} features the recalibrator was fitted on"
+        raise _lacks(file, what, [name.removeprefix("f_") for name in missing])
+    if missing := [name for name in groups if name not in names]:
+        raise _lacks(file, "the group columns of the fit", missing)
     return _Columns(probabilities, second, features, groups, prediction)
 
 
