@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,7 @@ from lore_core.cli import source
 from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
-from lore_core.data.errors import InputError, as_path, counted
+from lore_core.data.errors import InputError, as_path, check_choice, counted
 from lore_core.data.number_text import decimal, p_sentence, p_words, share_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
@@ -93,13 +93,8 @@ def compare(
         methods = methods_of(given, names, local=local, gamma=RUNS_GAMMA, all_methods=all_methods)
         return _runs(given, directory, methods, group, min_group_size or 1, progress)
     view = source.open_view(given, progress)
-    methods = methods_of(
-        given,
-        names,
-        local=view.is_local,
-        all_methods=all_methods,
-        weighted=view.dataset.weights is not None,
-    )
+    local, weighted = view.is_local, view.dataset.weights is not None
+    methods = methods_of(given, names, local=local, all_methods=all_methods, weighted=weighted)
     result = compare_one(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )
@@ -179,10 +174,8 @@ def methods_of(
         known = {name: method for name, method in known.items() if method.takes_weights}
         if refused:
             note(f"Left out, for they let every row count once: {', '.join(refused)}.")
-    for name in names:
-        if name not in known:
-            raise InputError(f"'--method' must be one of {', '.join(known)}; got {name!r}.")
-    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
+    chosen = [check_choice(name, "--method", known) for name in dict.fromkeys(names)]
+    return [known[name] for name in chosen or known]
 
 
 def compare_one(
@@ -204,9 +197,8 @@ def compare_one(
         raise InputError(
             f"'--target' must be top-label to compare recalibrators; got {view.target_name!r}."
         )
-    known = views.methods.group_columns(view.dataset)
-    if group is not None and group not in known:
-        raise InputError(f"'--group' must be one of {known}; got {group!r}.")
+    if group is not None:
+        check_choice(group, "--group", views.methods.group_columns(view.dataset))
     grouping = views.methods.grouping_of(view.dataset, group, min_group_size)
     # With the local metrics if that takes some seconds, else the global ones alone.
     simulating = views.methods.simulating_of(view, n_methods=len(methods))
@@ -215,6 +207,17 @@ def compare_one(
     return views.methods.comparison_of(
         view, methods, simulating, grouping=grouping, progress=progress
     )
+
+
+def _settings(given: ViewOptions, gamma: float) -> dict[str, Any]:
+    """Return how runs are compared; ``gamma``: where none was given."""
+    return {
+        "feature_map": None if given.maps == ("none",) else list(given.maps or (_MAP,)),
+        "gamma": given.gamma or gamma,
+        "n_bins": given.n_bins,
+        "binning": given.binning,
+        "n_jobs": given.jobs,
+    }
 
 
 def _runs(
@@ -227,18 +230,13 @@ def _runs(
 ) -> Output:
     from lore_core.comparison.runs import compare_runs
 
-    local = given.maps != ("none",)
     result = compare_runs(
         lore.reading.load_runs(directory, isolate=True) if given.isolate else directory,
         methods,
-        feature_map=list(given.maps or (_MAP,)) if local else None,
-        gamma=RUNS_GAMMA if given.gamma is None else given.gamma,
-        n_bins=given.n_bins,
-        binning=given.binning,
         group_column=group,
         min_group_size=min_group_size,
-        n_jobs=given.jobs,
         progress=progress,
+        **_settings(given, RUNS_GAMMA),
     )
     mean, sd = result.table, result.sd
     goes_with = None if group is None else result.correlation()
@@ -285,16 +283,7 @@ def bench(given: ViewOptions, *, names: tuple[str, ...], progress: Progress) -> 
     methods = methods_of(given, names, local=local, all_methods=True)
     if len(methods) < 2:
         raise InputError("'--method' must name two methods or more to rank them; got one.")
-    result = benchmark(
-        directory,
-        methods,
-        feature_map=list(given.maps or (_MAP,)) if local else None,
-        gamma=given.gamma or GAMMA,
-        n_bins=given.n_bins,
-        binning=given.binning,
-        n_jobs=given.jobs,
-        progress=progress,
-    )
+    result = benchmark(directory, methods, progress=progress, **_settings(given, GAMMA))
     text = [part for sentence, of in _tables(result) for part in (sentence, text_table(of))]
     return Output(result.to_dict(), result.frame(), text)
 

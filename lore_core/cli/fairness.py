@@ -9,7 +9,7 @@ from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, cost_options, number_option, view_command
 from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
-from lore_core.data.errors import InputError
+from lore_core.data.errors import InputError, check_choice
 from lore_core.data.number_text import PLAIN, decimal, percent, signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
@@ -50,11 +50,9 @@ def fairness(
 
     view = source.open_view(given, progress)
     known = views.methods.group_columns(view.dataset)
-    chosen = list(by or known[:1])
-    wrong = [name for name in chosen if name not in known]
-    if not chosen or wrong:
-        got = repr(wrong[0]) if wrong else "no group column"
-        raise InputError(f"'--group' must be one of {known}; got {got}.")
+    chosen = [check_choice(name, "--group", known) for name in by or known[:1]]
+    if not chosen:
+        raise InputError(f"'{view.dataset.name}' must have a group column; it has none.")
     groups = views.methods.group_names(view.evaluation, chosen)
     min_group_size = views.methods.counted_from(groups, min_group_size)
     methods = methods_of(given, names, local=view.is_local)
@@ -125,7 +123,7 @@ def decisions(
     own, curves = compare_rewards(result.datasets, [ratio]), compare_rewards(result.datasets)
     table = stacked({name: curve.frame() for name, curve in curves.items()})
     table = table[["method", *table.columns.drop("method")]]
-    at = {name: curve.frame().to_dict(orient="records")[0] for name, curve in own.items()}
+    shown = stacked({name: curve.frame() for name, curve in own.items()}).set_index("method")
     sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
     retraining, steps, gains = views.where.retraining_of(
         view, wrong_cost=wrong_cost, unsure_cost=unsure_cost
@@ -135,21 +133,18 @@ def decisions(
         "unsure": unsure_cost,
         "wrong": wrong_cost,
         "sentence": sentence,
-        "methods": at,
+        "methods": shown.to_dict(orient="index"),
         "curve": table.to_dict(orient="records"),
         "retraining": retraining,
         "at_most": None if gains is None else gains.at_most,
         "steps": [] if steps is None else steps.reset_index().to_dict(orient="records"),
     }
     columns = {
-        "": list(at),
-        "reward a row, in u": [decimal(item["reward"], 3) for item in at.values()],
-        "answered": [percent(item["answered"]) for item in at.values()],
-        "gain": [decimal(item["gain"], 3, signed=True) for item in at.values()],
-        "95 %": [
-            PLAIN.interval_text(item["gain_low"], item["gain_high"], signed=True)
-            for item in at.values()
-        ],
+        "": list(shown.index),
+        "reward a row, in u": [decimal(reward, 3) for reward in shown["reward"]],
+        "answered": list(shown["answered"].map(percent)),
+        "gain": [decimal(gain, 3, signed=True) for gain in shown["gain"]],
+        "95 %": interval_texts(shown["gain_low"], shown["gain_high"], PLAIN, signed=True),
     }
     chart = figures.reward_figure(
         curves, rows=view.rows, baseline=first, ratio=ratio if 1 <= ratio <= 100 else None

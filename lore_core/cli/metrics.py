@@ -28,7 +28,7 @@ from lore_core.cli.output import (
 from lore_core.cli.subgroups import described, output_of_classes, subgroups_text
 from lore_core.data.atomic_files import replaced_at_once, write_bytes
 from lore_core.data.defaults import ALL_CLASSES
-from lore_core.data.errors import InputError
+from lore_core.data.errors import InputError, check_choice
 from lore_core.data.number_text import HUNDREDTHS, POINTS
 from lore_core.metrics.catalogue import CATALOGUE, CURVES, VECTOR_CURVES
 from lore_core.metrics.metric import Metric
@@ -76,11 +76,10 @@ def metrics(
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
     card_path = None if card is None else output_path(card, (".md",), "--card")
     view = source.open_source(given, progress, all_classes=True)
-    if card_path is not None and not isinstance(view, views.View):
-        raise InputError("'--card' is not written of so many rows. Name fewer files.")
-    if isinstance(view, views.View) and view.target == ALL_CLASSES:
-        if card_path is not None:
-            raise InputError("'--card' is not written of all classes at once.")
+    of_all = isinstance(view, views.View) and view.target == ALL_CLASSES
+    if card_path is not None and (of_all or not isinstance(view, views.View)):
+        raise InputError("'--card' is not written of sums, nor of all classes at once.")
+    if isinstance(view, views.View) and of_all:
         source.needs_map(view)
         return output_of_classes(view, progress)
     table, chance = views.methods.metrics_of(view, n_draws=draws, progress=progress)
@@ -150,10 +149,7 @@ def curve(given: ViewOptions, *, metric: Any, draws: int | None, progress: Progr
     chance: inference.NullBand | inference.VectorBand | None = None
     of_all = isinstance(view, views.View) and view.target == ALL_CLASSES
     known = list(VECTOR_CURVES if of_all else CURVES)
-    if metric is None:
-        metric = known[0]
-    elif metric not in known:
-        raise InputError(f"'--metric' must be one of {', '.join(known)} here; got {metric!r}.")
+    metric = check_choice(known[0] if metric is None else metric, "--metric", known)
     if isinstance(view, views.View) and of_all:
         curves = {
             name: views.inference.vector_curve_of(on, progress) for name, on in view.by_map.items()

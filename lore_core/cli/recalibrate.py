@@ -171,11 +171,11 @@ def recalibrate(
         if target is None:
             if Path(out).suffix:
                 raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
-            made = recalibrate_files(
-                model or save or "", several, out, n_workers=n_workers, **options
-            )
-            done = f"Recalibrated {made.n_rows:,} rows into {made.n_written} files in {out}"
-            done += f"; {made.n_kept} were there." if made.n_kept else "."
+            file = model or save or ""
+            made = recalibrate_files(file, several, out, n_workers=n_workers, **options)
+            done = f"Recalibrated {sum(made):,} rows into {len(made)} files in {out}"
+            n_kept = len(several) - len(made)
+            done += f"; {n_kept} were there." if n_kept else "."
         else:
             rows = recalibrate_file(fitted, Path(sources[0]), target, **options)
             done = f"Recalibrated {rows:,} rows into {target}."

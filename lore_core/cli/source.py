@@ -12,7 +12,7 @@ from lore_core import mergeable, view as views
 from lore_core.cli.options import SumsOptions, ViewOptions
 from lore_core.cli.output import Progress as Shown, note
 from lore_core.data.defaults import ALL_CLASSES, CALIBRATION, GAMMA
-from lore_core.data.errors import InputError, as_path
+from lore_core.data.errors import InputError, as_path, check_choice
 from lore_core.data.progress import Progress, part_of
 
 #: Most rows that are compared with every other, exactly.
@@ -36,9 +36,7 @@ def open_source(
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
-    files = [] if exact else mergeable.parquet_files(given.data)
-    if wanted and not files:
-        raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
+    files = [] if exact else _parquet_files(given.data, only=wanted)
     evaluated = _evaluated(files)
     if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):
         return open_view(given, progress, all_classes=all_classes)
@@ -75,15 +73,8 @@ def open_view(
                 dataset, name, random_state=given.seed, progress=progress
             )
             maps[made.name.title] = made
-    return views.View(
-        dataset=dataset,
-        target=target,
-        gamma=GAMMA if given.gamma is None else given.gamma,
-        n_bins=given.n_bins,
-        binning=given.binning,
-        maps=maps,
-        seed=given.seed,
-    )
+    gamma = GAMMA if given.gamma is None else given.gamma
+    return views.View(dataset, target, gamma, given.n_bins, given.binning, maps, given.seed)
 
 
 def needs_map(view: views.View | views.SumsView) -> None:
@@ -146,9 +137,7 @@ def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | i
                 "class's alone."
             )
         return ALL_CLASSES
-    if wanted not in names:
-        some = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-        raise InputError(f"'--target' must be top-label or a class ({some}); got {wanted!r}.")
+    check_choice(wanted, "--target", ["top-label", *names])
     return names.index(wanted)
 
 
@@ -156,10 +145,16 @@ def sum_others(
     data: tuple[str, ...], plan: mergeable.Plan, sums: SumsOptions, progress: Progress | None
 ) -> mergeable.Run:
     """Sum the rows of other Parquet files on the same map and in the same bins, or InputError."""
+    files = _evaluated(_parquet_files(data, only=True))
+    return _sum_parts(mergeable.partitions_of(files), plan, sums, progress)
+
+
+def _parquet_files(data: tuple[str, ...], *, only: bool) -> list[Path]:
+    """Return Parquet files; none if others are named, with ``only`` InputError."""
     files = mergeable.parquet_files(data)
-    if not files:
-        raise InputError("'--against' must name .parquet files with the columns of DATA.")
-    return _sum_parts(mergeable.partitions_of(_evaluated(files)), plan, sums, progress)
+    if only and not files:
+        raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
+    return files
 
 
 def _sum_parts(
@@ -242,9 +237,7 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     place = as_path(data[0])
     if place.is_dir() and not list(place.glob("*.parquet")):
         return False
-    files = mergeable.parquet_files(data)
-    if sums.wanted and not files:
-        raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
+    files = _parquet_files(data, only=sums.wanted)
     if sums.wanted or not files or not all(path.exists() for path in files):
         return sums.wanted
     halves = [half_of(path.name) for path in files]

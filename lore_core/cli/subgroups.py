@@ -21,7 +21,7 @@ from lore_core.cli.output import (
     text_table,
 )
 from lore_core.data.defaults import ALL_CLASSES
-from lore_core.data.errors import InputError
+from lore_core.data.errors import InputError, check_choice
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
@@ -125,19 +125,14 @@ def variables(
     By evidence: groups, metadata, image brightness and named features of the evaluation rows; with
     --variable the gap in every part of one of them. No feature map is made.
     """
-    import dataclasses
-
     from lore_core.regions.variables.attributes import attribute, columns
 
-    view = source.open_view(dataclasses.replace(given, maps=("none",)), progress)
+    view = source.open_view(replace(given, maps=("none",)), progress)
     ranking = views.where.ranking_of(view, parts)
     table, sentence, shown = ranking, None, _ranked(ranking)
     if variable is not None:
-        known = [*ranking["variable"], *(name for name, _, _ in columns(view.evaluation))]
-        if variable not in known:
-            raise InputError(
-                f"'--variable' must be one of {', '.join(dict.fromkeys(known))}; got {variable!r}."
-            )
+        others = (name for name, _, _ in columns(view.evaluation))
+        check_choice(variable, "--variable", [*ranking["variable"], *others])
         coded = attribute(view.evaluation, variable, n_parts=parts)
         table = lore.gap_along(
             view.target_rows.confidence,
@@ -289,10 +284,8 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
 def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:
     if wanted == "all":
         return None
-    if wanted == "worst":
-        return table.worst_bin(MIN_BIN_ROWS)
-    if wanted == "best":
-        return table.best_bin(MIN_BIN_ROWS)
+    if wanted in ("worst", "best"):
+        return (table.worst_bin if wanted == "worst" else table.best_bin)(MIN_BIN_ROWS)
     try:
         confidence = float(wanted)
     except ValueError:

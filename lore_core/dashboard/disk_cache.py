@@ -8,7 +8,6 @@ import re
 import shutil
 import stat
 import time
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BufferedReader
@@ -69,18 +68,6 @@ class CacheEntry:
         """What it holds: "data", "map" or "report"."""
         return self.path.name.strip(".").partition("-")[0]
 
-    @property
-    def title(self) -> str:
-        """What pages call it; its arrays are not read."""
-        # (A damaged zip raises whatever the byte that flipped leads to.)
-        with (
-            contextlib.suppress(Exception),
-            _opened(self.path) as stream,
-            zipfile.ZipFile(stream) as archive,
-        ):
-            return str(json.loads(archive.read("header.json"))["title"])
-        return "damaged, or not whole"
-
 
 class DiskCache:
     """A folder of things by kind and key, used longest ago removed first; servers may share one."""
@@ -96,13 +83,12 @@ class DiskCache:
         """Return the path of a thing's file."""
         return self.folder / f"{kind}-{hashlib.sha256(key.encode()).hexdigest()[:40]}{_SUFFIX}"
 
-    def put(self, kind: str, key: str, title: str, value: Any) -> None:
+    def put(self, kind: str, key: str, value: Any) -> None:
         """Write a thing whole, or count it as used if it is there; InputError if it cannot be."""
         if self.touch(kind, key):
             return
         path = self.path_of(kind, key)
-        content = {"kind": kind, "key": key, "title": title, "value": value}
-        header, arrays = self._file.taken_apart(content)
+        header, arrays = self._file.taken_apart({"kind": kind, "key": key, "value": value})
         make_private(self.folder)
         try:
             self._make_room(

@@ -6,7 +6,6 @@ import hmac
 import io
 import json
 import math
-import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.atomic_files import replaced_at_once
-from lore_core.data.errors import short
+from lore_core.data.errors import InputError, short
 from lore_core.data.rules import check_fields
-from lore_core.data.validation import InputError
 
 #: Raised whenever a new file would be misread by the version before.
 SCHEMA = 1
@@ -126,11 +124,9 @@ class Kind:
         return {name: self._encode(item, add) for name, item in content.items()}, arrays
 
     def _encode(self, value: Any, add: Callable[[NDArray[Any]], str]) -> Any:
-        if value is None or isinstance(value, (bool, str)):
-            return value
         if isinstance(value, np.generic):
-            return self._encode(value.item(), add)
-        if isinstance(value, int):
+            value = value.item()
+        if value is None or isinstance(value, (bool, str, int)):
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"float": str(value)}
@@ -213,18 +209,18 @@ class Kind:
                     f"{name} cannot be read ({error.strerror}). Pass a file that "
                     f"{self.written_by} has written."
                 ) from error
-        if not isinstance(source, (bytes, bytearray)):
-            if getattr(source, "seekable", bool)():
-                return self._unpack(source, "the file", key)
-            source = source.read()
-        return self._unpack(io.BytesIO(source), "the file", key, memoryview(source))
+        if isinstance(source, (bytes, bytearray)):
+            source = io.BytesIO(source)
+        elif not getattr(source, "seekable", bool)():
+            source = io.BytesIO(source.read())
+        return self._unpack(source, "the file", key)
 
     def _unpack(
-        self, stream: BinaryIO, name: str, key: bytes | None, content: memoryview | None = None
+        self, stream: BinaryIO, name: str, key: bytes | None
     ) -> tuple[dict[str, Any], Arrays]:
         damaged = f"{name} is damaged or was changed after it was written"
         try:
-            header, arrays = self._opened(stream, name, damaged, content)
+            header, arrays = self._opened(stream, name, damaged)
             checksum = _digest(header, arrays) if self.has_checksum else None
         except InputError:
             raise
@@ -247,9 +243,7 @@ class Kind:
         own = ("format", "schema", "digest", "signature")
         return {part: item for part, item in header.items() if part not in own}, arrays
 
-    def _opened(
-        self, stream: BinaryIO, name: str, damaged: str, content: memoryview | None
-    ) -> tuple[dict[str, Any], Arrays]:
+    def _opened(self, stream: BinaryIO, name: str, damaged: str) -> tuple[dict[str, Any], Arrays]:
         n_bytes = stream.seek(0, io.SEEK_END)
         with zipfile.ZipFile(stream) as archive:
             if _HEADER not in archive.namelist():
@@ -270,7 +264,7 @@ class Kind:
                     f"{by}. Read it with that version of lore-lens, or save it again with this one."
                 )
             return header, {
-                info.filename.removesuffix(".npy"): _array(_bytes_of(archive, info, content))
+                info.filename.removesuffix(".npy"): _array(archive.read(info))
                 for info in archive.infolist()
                 if info.filename != _HEADER
             }
@@ -301,18 +295,6 @@ def _refuse_constant(word: str) -> float:
     raise ValueError(f"{word} is no JSON")
 
 
-def _bytes_of(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: memoryview | None
-) -> bytes | memoryview:
-    """Return a member's bytes, without a copy from ``content`` where it is stored uncompressed."""
-    if content is None or info.compress_type != zipfile.ZIP_STORED:
-        return archive.read(info)
-    # The local header has 30 bytes and ends with the lengths of a name and an extra field.
-    lengths = struct.unpack("<HH", content[info.header_offset + 26 : info.header_offset + 30])
-    start = info.header_offset + 30 + sum(lengths)
-    return content[start : start + info.file_size]
-
-
 def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return an array's shape, whether it is in Fortran order, and its dtype."""
     version = np.lib.format.read_magic(stream)
@@ -323,7 +305,7 @@ def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     raise ValueError(f"array format version {version}")
 
 
-def _array(content: bytes | memoryview) -> NDArray[Any]:
+def _array(content: bytes) -> NDArray[Any]:
     """Return a read-only view of an array; its size must be what its header says."""
     stream = io.BytesIO(content[:_MAX_NPY_HEADER_BYTES])
     shape, by_column, dtype = read_npy_header(stream)

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.defaults import N_BINS
+from lore_core.data.errors import check_choice
 from lore_core.data.number_text import HUNDREDTHS, decimal, percent
-from lore_core.data.validation import InputError, as_confidence, check_integer
+from lore_core.data.validation import as_confidence, check_integer
 from lore_core.data.weights import weighed
 
 Binning = Literal["equal-width", "equal-mass"]
@@ -58,9 +59,7 @@ def check_n_bins(value: int, name: str = "n_bins") -> int:
 
 def check_binning(value: Binning) -> Binning:
     """Return a valid way of choosing bins, or raise InputError."""
-    if not isinstance(value, str) or value not in get_args(Binning):
-        raise InputError(f"'binning' must be one of {get_args(Binning)}; got {value!r}.")
-    return value
+    return check_choice(value, "binning", get_args(Binning))
 
 
 def confidence_bins(

@@ -31,6 +31,7 @@ from lore_core.data.validation import (
     as_probabilities,
     check_lengths,
     check_rows,
+    check_share,
     in_memory,
 )
 from lore_core.data.weights import as_weights
@@ -254,9 +255,9 @@ class Dataset:
 
         So are those of its two halves, which are made at once.
         """
-        fields = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        arrays = {name: item for name, item in fields.items() if isinstance(item, np.ndarray)}
-        made = self._with(**{name: map_array(item) for name, item in arrays.items()})
+        parts = ((item.name, getattr(self, item.name)) for item in dataclasses.fields(self))
+        arrays = {name: map_array(part) for name, part in parts if isinstance(part, np.ndarray)}
+        made = self._with(**arrays)
         for half in (EVALUATION, CALIBRATION):
             mask = made.in_split(half)
             if mask.any():
@@ -297,10 +298,7 @@ class Dataset:
 
         ``calibration_fraction``: share of rows to fit recalibrators on, in (0, 1).
         """
-        if not 0 < calibration_fraction < 1:
-            raise InputError(
-                f"'calibration_fraction' must lie in (0, 1); got {calibration_fraction!r}."
-            )
+        check_share(calibration_fraction, "calibration_fraction")
         if len(self) < 2:
             raise InputError("a split needs at least 2 rows; got 1.")
         rng = np.random.default_rng(random_state)
@@ -408,10 +406,16 @@ def _as_pictures(
     """Return images, and which rows have one (None: all or none)."""
     pictures = None if images is None else np.asarray(in_memory(images))
     if pictures is not None and pictures.dtype != np.uint8:
-        raise InputError(f"'images' must be uint8 in 0 to 255; got {pictures.dtype}.")
+        raise InputError(
+            f"'images' must be uint8 in 0 to 255; got {pictures.dtype}. Save "
+            "(255 * images).astype('uint8') for values in [0, 1]."
+        )
+    if pictures is not None and pictures.shape[3:] == (1,):
+        pictures = pictures[..., 0]
     if pictures is not None and (pictures.ndim, *pictures.shape[3:]) not in ((3,), (4, 3)):
         raise InputError(
-            f"'images' must have shape (n, h, w) or (n, h, w, 3); got {pictures.shape}."
+            "'images' must be grey or RGB, of shape (n, h, w) or (n, h, w, 3); got "
+            f"{pictures.shape}."
         )
     shown = None if has_image is None else np.asarray(has_image, dtype=bool)
     if pictures is None or shown is None or shown.all():

@@ -195,26 +195,23 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     # After recalibration another class can be the most probable one.
     if not dataset.complete or (predictions != dataset.probabilities.argmax(axis=1)).any():
         arrays["predictions"] = predictions
-    for name in ("features", "images", "split"):
-        if getattr(dataset, name) is not None:
-            arrays[name] = getattr(dataset, name)
-    if dataset.weights is not None:
-        arrays["sample_weight"] = dataset.weights
+    parts = {name: getattr(dataset, name) for name in ("features", "images", "split")}
+    parts["sample_weight"] = dataset.weights
+    arrays |= {name: part for name, part in parts.items() if part is not None}
     if dataset.feature_names is not None:
         arrays["feature_names"] = np.array(dataset.feature_names, dtype=np.str_)
     if dataset.groups is not None:
-        columns = [_as_texts(dataset.groups.iloc[:, i]) for i in range(dataset.groups.shape[1])]
-        arrays["groups"] = np.column_stack(columns)
-        arrays["group_names"] = np.array([str(name) for name in dataset.groups], dtype=np.str_)
+        arrays["groups"] = np.column_stack([_as_texts(of) for _, of in dataset.groups.items()])
+        arrays["group_names"] = np.array([*map(str, dataset.groups)], dtype=np.str_)
     if dataset.metadata is not None:
-        for i, column in enumerate(dataset.metadata):
+        for column, values in dataset.metadata.items():
             # A loaded dataset has its group columns in both places.
             if dataset.groups is not None and column in dataset.groups:
                 continue
             name = str(column)
             while name in _RESERVED or name in arrays:
                 name = f"metadata_{name}"
-            arrays[name] = _as_array(dataset.metadata.iloc[:, i])
+            arrays[name] = _as_array(values)
     return arrays
 
 

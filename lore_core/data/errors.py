@@ -4,6 +4,9 @@ import os
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 #: Module to the extra of pyproject.toml that installs it.
 EXTRA_OF = {
@@ -80,3 +83,11 @@ def listed(names: Iterable[object], most: int = 20) -> str:
     if len(texts) > most:
         return ", ".join(texts[:most]) + f" and {len(texts) - most:,} more"
     return ", ".join(texts)
+
+
+def check_choice(value: Value, name: str, choices: Iterable[Value]) -> Value:
+    """Return one of some choices, or raise InputError."""
+    known = list(dict.fromkeys(choices))
+    if value not in known:
+        raise InputError(f"'{name}' must be one of {listed(known, 99)}; got {value!r}.")
+    return value

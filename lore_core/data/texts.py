@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lore_core.data.archive_files import Kind
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, Dataset
+from lore_core.data.errors import check_choice
 from lore_core.data.rules import Sizes, Values, check_value, refuse
 from lore_core.data.validation import InputError, check_integer
 
@@ -66,9 +67,7 @@ class TextFeatures:
         self, n_features: int = 50, *, parts: Parts = "words", random_state: int = 0
     ) -> None:
         self.n_features = check_integer(n_features, "n_features", minimum=2)
-        if parts not in _ANALYSERS:
-            raise InputError(f"'parts' must be words or characters; got {parts!r}.")
-        self.parts: Parts = parts
+        self.parts: Parts = check_choice(parts, "parts", get_args(Parts))
         self.random_state = random_state
         self._terms: list[str] = []
         self._weights: NDArray[np.float64] = np.empty(0)

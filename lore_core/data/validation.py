@@ -1,5 +1,6 @@
 """Checks of all input: finite first, then range, then how the parts fit together."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -55,12 +56,9 @@ def in_memory(values: Any) -> Any:
 def _check_real(values: Any, name: str) -> None:
     """Refuse what numpy would silently change: masked values and imaginary parts."""
     hidden = np.atleast_1d(np.ma.getmask(values))
-    if hidden.any():
-        rows = np.asarray(hidden.reshape(len(hidden), -1).any(axis=1))
-        raise InputError(
-            f"'{name}' must be known in every row; it is masked at row {_first(rows)} "
-            f"({int(rows.sum())} such rows). Drop or fill these rows."
-        )
+    rows = np.asarray(hidden.any(axis=tuple(range(1, hidden.ndim))))
+    fix = "Drop or fill these rows."
+    check_rows(rows, name, "be known in every row", lambda _: "a masked value", fix)
     if np.iscomplexobj(values):
         raise InputError(f"'{name}' must hold real numbers; got complex ones. Pass the real part.")
 
@@ -76,26 +74,21 @@ def _as_float(values: ArrayLike, name: str) -> Floats:
 
 
 def _kind(values: Any) -> str:
-    array = np.asarray(values, dtype=object).ravel()
-    for row, value in enumerate(array):
+    array = np.asarray(values, dtype=object)
+    for index, value in np.ndenumerate(array):
         try:
             float(value)
         except (TypeError, ValueError):
-            return f"{value!r} at row {row}"
+            return f"{value!r} at row {(*index, 0)[0]}"
     return type(values).__name__
-
-
-def _first(mask: Mask) -> int:
-    return int(np.flatnonzero(mask)[0])
 
 
 def check_rows(bad: Mask, name: str, rule: str, got: Callable[[int], Any], fix: str = "") -> None:
     """Raise InputError for the first bad row: rule, its value (``got``) and fix."""
     if bad.any():
-        row = _first(bad)
+        row = int(np.flatnonzero(bad)[0])
         found = f"{got(row)} at row {row} ({int(bad.sum())} such rows)"
-        text = f"'{name}' must {rule}; got {found}. {fix}"
-        raise InputError(text.rstrip())
+        raise InputError(f"'{name}' must {rule}; got {found}. {fix}".rstrip())
 
 
 def check_finite(array: Floats, name: str) -> None:
@@ -107,17 +100,19 @@ def check_finite(array: Floats, name: str) -> None:
     check_rows(bad, name, "be finite", lambda row: array[row], "Drop or fill these rows.")
 
 
-def _check_vector(array: NDArray[Any], name: str) -> None:
-    if array.ndim != 1:
-        raise InputError(f"'{name}' must be one-dimensional; got shape {array.shape}.")
-    if array.size == 0:
+def _check_axes(array: NDArray[Any], name: str, *others: str) -> None:
+    """Check that an array has rows, and beside them the ``others`` as axes."""
+    if array.ndim != 1 + len(others) or 0 in array.shape[1:]:
+        rule = f"have shape (rows, {', '.join(others)})" if others else "be one-dimensional"
+        raise InputError(f"'{name}' must {rule}; got shape {array.shape}.")
+    if len(array) == 0:
         raise InputError(f"'{name}' must have at least one row; got none.")
 
 
 def as_vector(values: ArrayLike, name: str) -> Floats:
     """Return a float64 vector; InputError if empty, of more axes, or not finite."""
     array = _as_float(values, name)
-    _check_vector(array, name)
+    _check_axes(array, name)
     check_finite(array, name)
     return array
 
@@ -154,10 +149,7 @@ def as_probabilities(
     if array.ndim == 1:
         positive = as_confidence(array, name)
         return np.column_stack([1.0 - positive, positive])
-    if array.ndim != 2:
-        raise InputError(f"'{name}' must have shape (rows, classes); got shape {array.shape}.")
-    if array.shape[0] == 0:
-        raise InputError(f"'{name}' must have at least one row; got none.")
+    _check_axes(array, name, "classes")
     if array.shape[1] == 1:
         return as_probabilities(array[:, 0], name)
     check_finite(array, name)
@@ -170,12 +162,8 @@ def as_probabilities(
     array = np.clip(array, 0.0, 1.0, out=array if owned else None)
     tolerance = _COARSE_TOLERANCE if coarse else SUM_TOLERANCE
     array, total, bad = undo_rounded_sums(array, tolerance)
-    if bad.any():
-        row = _first(bad)
-        raise InputError(
-            f"each row of '{name}' must sum to 1; row {row} sums to {total[row]:.6g} "
-            f"({int(bad.sum())} such rows). Pass one column for every class."
-        )
+    fix = "Pass one column for every class."
+    check_rows(bad, name, "sum to 1 in each row", lambda row: f"{total[row]:.6g}", fix)
     array /= array.sum(axis=1, keepdims=True)
     return np.asarray(array)
 
@@ -195,10 +183,7 @@ def as_coordinates(values: Points, name: str = "embedding") -> Floats:
     array = _as_float(getattr(given, "coordinates", given), name)
     if array.ndim == 1:
         array = array[:, None]
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise InputError(f"'{name}' must have shape (rows, dimensions); got shape {array.shape}.")
-    if array.shape[0] == 0:
-        raise InputError(f"'{name}' must have at least one row; got none.")
+    _check_axes(array, name, "dimensions")
     check_finite(array, name)
     return np.ascontiguousarray(array)
 
@@ -225,7 +210,7 @@ def as_group_labels(values: Any, name: str = "groups") -> NDArray[np.object_]:
     array = np.asarray(in_memory(values))
     if array.ndim == 2:
         array = np.array([" × ".join(map(str, row)) for row in array], dtype=object)
-    _check_vector(array, name)
+    _check_axes(array, name)
     return np.array([str(value) for value in array], dtype=object)
 
 
@@ -235,30 +220,21 @@ def as_features(values: Any) -> NDArray[np.floating[Any]] | None:
         return None
     values = in_memory(values)
     _check_real(values, "features")
-    array = np.asarray(values)
+    array: NDArray[np.floating[Any]] = np.asarray(values)
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     elif array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                "'features' must hold numbers only; encode text columns first."
-            ) from error
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim > 2:
-        array = array.reshape(len(array), -1)
+        array = _as_float(values, "features")
+    if array.ndim != 2:
+        array = array.reshape(len(array), math.prod(array.shape[1:]))
     # (Larger numbers have squares that overflow; NaN is neither above nor below.)
     limit = min(LARGEST, float(np.finfo(array.dtype).max))
     good = (array >= -limit) & (array <= limit)
     if not good.all():
         row, column = (int(k) for k in np.argwhere(~good)[0])
-        raise InputError(
-            f"'features' must be finite, within ±{LARGEST:g}; got {array[row, column]:g} at row "
-            f"{row}, column {column} ({int((~good.all(axis=1)).sum())} such rows). Drop or fill "
-            "these rows, or divide larger values."
-        )
+        got = f"{array[row, column]:g} in column {column}"
+        rule, fix = f"be finite, within ±{LARGEST:g}", "Drop or fill these, or divide all values."
+        check_rows(np.asarray(~good.all(axis=1)), "features", rule, lambda _: got, fix)
     return array if array.shape[1] else None
 
 
@@ -268,12 +244,7 @@ def as_feature_names(
     """Return one name a feature; None where they are only numbered."""
     if names is None or features is None:
         return None
-    texts = tuple(map(str, names))
-    if len(texts) != features.shape[1]:
-        raise InputError(
-            f"'feature_names' must hold one name a feature; got {len(texts)} names for "
-            f"{features.shape[1]} features."
-        )
+    texts = _as_names(names, features.shape[1], "feature_names")
     for twice in repeated(texts):
         raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
     # Numbers for names are what features without names are called anyway.
@@ -289,11 +260,13 @@ def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
     """Return one name a class, numbers by default."""
     if values is None:
         return tuple(str(k) for k in range(n_classes))
-    names = tuple(str(value) for value in values)
-    if len(names) != n_classes:
-        raise InputError(
-            f"'class_names' must name every class; got {len(names)} names for {n_classes} classes."
-        )
+    return _as_names(values, n_classes, "class_names")
+
+
+def _as_names(values: Iterable[Any], count: int, name: str) -> tuple[str, ...]:
+    names = tuple(map(str, values))
+    if len(names) != count:
+        raise InputError(f"'{name}' must hold {count:,} names; got {len(names):,}.")
     return names
 
 
@@ -322,10 +295,9 @@ def as_number(value: Any) -> float:
 def check_positive(value: float, name: str) -> float:
     """Return a finite number above 0, or raise InputError."""
     number = as_number(value)
-    if np.isnan(number):
-        raise InputError(f"'{name}' must be a number above 0; got {value!r}.")
     if not (np.isfinite(number) and number > 0):
-        raise InputError(f"'{name}' must be a finite number above 0; got {number:g}.")
+        got = repr(value) if np.isnan(number) else f"{number:g}"
+        raise InputError(f"'{name}' must be a finite number above 0; got {got}.")
     return number
 
 

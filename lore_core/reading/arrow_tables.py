@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import os
@@ -21,10 +20,8 @@ import pyarrow.parquet
 
 from lore_core.data.arrays import Ints
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.errors import listed, short
-from lore_core.data.validation import InputError
-from lore_core.reading import npz
-from lore_core.reading.columns import Columns, Kind, check_table, refusing_damage
+from lore_core.data.errors import InputError, listed, short
+from lore_core.reading.columns import Columns, Kind, check_size, check_table, refusing_damage
 from lore_core.reading.images import SIDE, thumbnails
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
@@ -62,14 +59,12 @@ def open_feather(raw: RawFile) -> Columns:
         else:
             _check_batches(raw)
             table, is_whole = pa.feather.read_table(stream), True
-    columns = _columns(raw, "Feather", table.schema, table.num_rows, table.column)
-    if is_whole:
-        return columns
     incomplete = (
         f"the Arrow stream '{raw.name}' has no end marker where the file ends: rows after these "
         f"{table.num_rows:,} may be missing. Save it again."
     )
-    return dataclasses.replace(columns, incomplete=incomplete)
+    more = {} if is_whole else {"incomplete": incomplete}
+    return _columns(raw, "Feather", table.schema, table.num_rows, table.column, **more)
 
 
 def _check_batches(raw: RawFile) -> None:
@@ -141,10 +136,8 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
 
 def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[str]) -> None:
     """Check that two files have the same columns, in any order."""
-    for file, other, lacking in (
-        (one, two, set(names) - set(others)),
-        (two, one, set(others) - set(names)),
-    ):
+    only = set(names) - set(others), set(others) - set(names)
+    for file, other, lacking in ((one, two, only[0]), (two, one, only[1])):
         if lacking:
             raise InputError(
                 f"'{one}' and '{two}' must have the same columns; {listed(sorted(lacking), 6)} "
@@ -181,23 +174,12 @@ def _refusing_damage(raw: RawFile, what: str) -> AbstractContextManager[None]:
 
 
 def _columns(
-    raw: RawFile,
-    what: str,
-    schema: Any,
-    n_rows: int,
-    read: Callable[[str], Any],
-    *,
-    locate: Callable[[int], str] | None = None,
+    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
 ) -> Columns:
     with _refusing_damage(raw, what):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
-    size = n_rows * sum(_width(schema.field(name).type) for name in names)
-    if size > npz.MAX_BYTES:
-        raise InputError(
-            f"'{raw.name}' declares more than {npz.MAX_BYTES / 2**30:.3g} GiB "
-            f"({n_rows:,} rows), which is more than is read. Save fewer rows or columns."
-        )
+    check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
     def checked(name: str) -> Any:
         with _refusing_damage(raw, what):
@@ -208,19 +190,17 @@ def _columns(
                 raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
         return values
 
-    shapes: dict[str, tuple[int, ...]] = {}
-    kinds: dict[str, Kind] = {}
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
+    kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
     named = {name: known for name, known in _class_names_in(schema).items() if name in names}
     for name in names:
         kind_of = schema.field(name).type
-        if _holds_images(kind_of):
+        if name in named:
+            kinds[name] = "text"
+        elif _holds_images(kind_of):
             shapes[name], kinds[name] = (n_rows, SIDE, SIDE, 3), "whole"
-        elif _is_list(kind_of):
-            matrix = _matrix(checked(name))
-            shapes[name] = (n_rows,) if matrix is None else matrix.shape
-            kinds[name] = "other" if matrix is None else _kind(kind_of.value_type)
-        else:
-            shapes[name], kinds[name] = (n_rows,), _kind(kind_of)
+        elif _is_list(kind_of) and (matrix := _matrix(checked(name))) is not None:
+            shapes[name], kinds[name] = matrix.shape, _kind(kind_of.value_type)
 
     def load(name: str) -> Any:
         values = checked(name)
@@ -236,20 +216,17 @@ def _columns(
         with _refusing_damage(raw, what):
             return _matrix(values) if len(shapes[name]) == 2 else _series(values)
 
-    kinds |= dict.fromkeys(named, "text")
     # Numbers of probabilities are in the order of the numbered classes.
     class_names = next(iter(named.values())) if len(set(named.values())) == 1 else None
-    columns = Columns(raw.name, what, shapes, kinds, load, class_names=class_names, locate=locate)
+    columns = Columns(raw.name, what, shapes, kinds, load, class_names=class_names, **more)
     return columns
 
 
 def _width(kind: Any) -> int:
+    """Return the least bytes of a value; those of texts and lists are known only when read."""
     if pa.types.is_fixed_size_list(kind):
         return int(kind.list_size) * _width(kind.value_type)
-    try:
-        return max(1, int(kind.bit_width) // 8)
-    except ValueError:
-        return 1  # text and lists: at least one byte, known only when read
+    return max(1, kind.bit_width // 8) if pa.types.is_primitive(kind) else 1
 
 
 def _is_list(kind: Any) -> bool:
@@ -268,9 +245,8 @@ def _kind(kind: Any) -> Kind:
         return "number"
     if types.is_temporal(kind):
         return "date"
-    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        return "other"
-    return "text"
+    is_text = not (types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind))
+    return "text" if is_text else "other"
 
 
 def _series(values: Any) -> pd.Series[Any]:
@@ -309,12 +285,11 @@ def splits_of(folder: Path) -> list[RawFile]:
     """Return a folder's calibration and evaluation split, or the only one."""
     names = _json(folder / _SPLITS).get("splits")
     known = [str(name) for name in names] if isinstance(names, list) else []
-    chosen: dict[str, list[str]] = {CALIBRATION: [], EVALUATION: []}
-    for name in known:
-        half = SPLIT_WORDS.get(name.lower())
-        if half in chosen and Path(name).name == name:
-            chosen[half].append(name)
-    if not any(chosen.values()) or max(map(len, chosen.values())) > 1:
+    halves = {name: SPLIT_WORDS.get(name.lower()) for name in known if Path(name).name == name}
+    chosen = [
+        [name for name in halves if halves[name] == half] for half in (CALIBRATION, EVALUATION)
+    ]
+    if not any(chosen) or max(map(len, chosen)) > 1:
         raise InputError(
             f"'{folder.name}' holds the splits {listed(known) or 'of no name'}, of which one must "
             "be called validation or calibration, and one test or evaluation. Name the two "
@@ -328,9 +303,7 @@ def splits_of(folder: Path) -> list[RawFile]:
             f"{_SPLITS} of '{folder.name}' does not name {listed(unnamed)}, of which there is a "
             "folder. Save the datasets again, or name the folders to read."
         )
-    return [
-        RawFile(f"{folder.name}_{name}", folder / name) for half in chosen.values() for name in half
-    ]
+    return [RawFile(f"{folder.name}_{name}", folder / name) for half in chosen for name in half]
 
 
 def _read_stream(source: pa.NativeFile | BinaryIO) -> tuple[pa.Table, bool]:
@@ -357,17 +330,13 @@ def _parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
     check_parts(f"{_STATE} of '{raw.name}'", names, "Save the dataset again.")
     parts = []
     for name in names:
-        try:
+        errors = OSError, pa.ArrowException, ValueError
+        with refusing_damage(short(name), f"part of '{raw.name}'", *errors):
             with pa.memory_map(str(folder / name)) as source:
                 table, is_whole = _read_stream(source)
             if not is_whole:
                 raise ValueError(f"it is cut off after {table.num_rows:,} rows")
-            parts.append((name, table))
-        except (OSError, pa.ArrowException, ValueError) as error:
-            raise InputError(
-                f"'{short(name)}' of '{raw.name}' is missing or damaged "
-                f"({short(error).rstrip('.')}). Save the dataset again."
-            ) from error
+        parts.append((name, table))
     return parts
 
 
@@ -394,12 +363,9 @@ def _holds_images(kind: pa.DataType) -> bool:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
+    what = f"part of '{path.parent.name}'"
+    with refusing_damage(path.name, what, OSError, ValueError, RecursionError):
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"'{path.name}' of '{path.parent.name}' cannot be read. Save the dataset again."
-        ) from error
     return found if isinstance(found, dict) else {}
 
 
@@ -430,12 +396,8 @@ def frame_like(table: pd.DataFrame, like: Frame) -> Frame:
     >>> frame_like(pd.DataFrame({"ECE": [0.1]}, index=["none"]), pa.table({})).to_pylist()
     [{'index': 'none', 'ECE': 0.1}]
     """
-    return cast(Frame, _as_library_of(table, like))
-
-
-def _as_library_of(table: pd.DataFrame, like: object) -> Any:
     if isinstance(like, pd.DataFrame):
-        return table
+        return cast(Frame, table)
     numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
     with_index = table if numbered else table.reset_index()
     try:
@@ -444,15 +406,15 @@ def _as_library_of(table: pd.DataFrame, like: object) -> Any:
         reason = short(error).rstrip(".")
         raise InputError(f"'table' must hold values of one kind a column ({reason}).") from error
     if isinstance(like, pa.Table):
-        return made
+        return cast(Frame, made)
     library = type(like).__module__.partition(".")[0].lstrip("_")
     # (Whoever has made `like` has imported its library.)
     known: Any = sys.modules.get(library)
     if library == "polars":
         frame = known.from_arrow(made)
-        return frame.lazy() if isinstance(like, known.LazyFrame) else frame
+        return cast(Frame, frame.lazy() if isinstance(like, known.LazyFrame) else frame)
     if library == "duckdb":
-        return known.from_arrow(made)
+        return cast(Frame, known.from_arrow(made))
     raise InputError(
         "'like' must be a pandas, Polars or Arrow table or a DuckDB relation; got "
         f"{type(like).__module__}.{type(like).__name__}."

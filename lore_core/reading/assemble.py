@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.dataset import Dataset
-from lore_core.data.errors import listed
+from lore_core.data.errors import InputError, listed
 from lore_core.data.probabilities import spread_confidence
-from lore_core.data.validation import InputError
 from lore_core.reading.column_values import Classes, decode
 from lore_core.reading.file_rows import FileRows, group_columns
 from lore_core.reading.mapping import class_suffixes

@@ -10,10 +10,9 @@ from scipy import optimize, stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.errors import counted, listed
+from lore_core.data.errors import InputError, check_choice, counted, listed
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import SMALLEST
-from lore_core.data.validation import InputError
 from lore_core.metrics.proper_scores import row_nll
 
 #: Checks that stop the reading unless they are accepted.
@@ -63,7 +62,7 @@ class DoubtfulDataError(InputError):
             f'mapping={{"accept": "{check.name}"}}, or --column "accept={check.name}".'
         )
         self.check, self.found = check.name, f"'{name}': {check.found}"
-        self.doubt, self.name = check, name
+        self.arguments = (check, name)
 
 
 def check_data(
@@ -75,9 +74,8 @@ def check_data(
     incomplete: Sequence[str] = (),
 ) -> tuple[Check, ...]:
     """Check that data are what they were read as; DoubtfulDataError for a doubt not accepted."""
-    unknown = sorted(set(accept) - set(ACCEPTABLE))
-    if unknown:
-        raise InputError(f"'accept' must name checks of {listed(ACCEPTABLE)}; got {unknown[0]!r}.")
+    for name in accept:
+        check_choice(name, "accept", ACCEPTABLE)
     missing = (Check(INCOMPLETE, sentence, "refuse") for sentence in incomplete)
     found = (*missing, *_checks(dataset, kind, row_id))
     for check in found:
@@ -185,9 +183,8 @@ _SINGLE_KINDS = {
 def _inverted(dataset: Dataset) -> str | None:
     """Describe P(y = 1) that is significantly lower where y is 1, where 1 − P fits better."""
     probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
-    if _rank_score(probabilities[:, 1], labels == 1) > -_SURE:
-        return None
-    if row_nll(probabilities[:, ::-1], labels).mean() >= row_nll(probabilities, labels).mean():
+    other, as_read = (row_nll(of, labels).mean() for of in (probabilities[:, ::-1], probabilities))
+    if _rank_score(probabilities[:, 1], labels == 1) > -_SURE or other >= as_read:
         return None
     return (
         f"the probabilities fit the labels better the other way round: rows of class {names[1]!r} "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.errors import listed, short
+from lore_core.data.errors import counted, listed, short
 from lore_core.data.validation import InputError, repeated
 from lore_core.data.weights import effective_rows
 from lore_core.reading.columns import Columns
@@ -32,8 +31,8 @@ VERBAL_CONFIDENCES = {
     **dict.fromkeys(("very likely", "highly probable"), 0.875),
     **dict.fromkeys(("almost certain", "nearly certain"), 0.97),
 }
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent|per cent)")
-_SHARE = re.compile(r"[01](?:\.\d+)?|\.\d+")
+_PERCENT = r"^(\d+(?:\.\d+)?)\s*(?:%|percent|per cent)$"
+_SHARE = r"[01](?:\.\d+)?|\.\d+"
 
 
 def weights_of(columns: Columns, mapping: ColumnMapping) -> Floats | None:
@@ -41,13 +40,8 @@ def weights_of(columns: Columns, mapping: ColumnMapping) -> Floats | None:
     if not mapping.weight:
         return None
     values = np.asarray(columns.numbers(mapping.weight), dtype=np.float64).reshape(-1)
-    columns.check(
-        mapping.weight,
-        ~(np.isfinite(values) & (values >= 0)),
-        "say what each row counts for, as a finite number from 0",
-        lambda row: f"{values[row]:g}",
-        "Correct it, or map no weight.",
-    )
+    bad, rule = ~(np.isfinite(values) & (values >= 0)), "count every row by a finite number from 0"
+    columns.check(mapping.weight, bad, rule, "Correct it, or map no weight.")
     return values
 
 
@@ -63,54 +57,41 @@ def weights_in_words(columns: Columns, mapping: ColumnMapping, weights: Floats) 
 
 def right_of(columns: Columns, name: str) -> pd.Series[Any]:
     """Return 1 for right answers, else 0."""
-    values = columns.series(name)
-    found = values.map(lambda value: _RIGHT.get(str(value).strip().casefold()))
-    columns.check(
-        name,
-        found.isna().to_numpy(),
-        "say which answers are right, as 1 or 0, true or false, yes or no",
-        lambda row: short(repr(values.iloc[row])),
-        "Correct it, or map another column as label.",
-    )
+    found = columns.series(name).map(lambda value: _RIGHT.get(str(value).strip().casefold()))
+    rule = "say which answers are right, as 1 or 0, true or false, yes or no"
+    fix = "Correct it, or map another column as label."
+    columns.check(name, found.isna().to_numpy(), rule, fix)
     return found.astype(np.int64)
 
 
 def parse_verbal_confidence(columns: Columns, name: str, notes: list[str]) -> Floats:
     """Parse confidences such as ``85%`` and ``very likely``; ``notes`` takes the rules."""
-    cells = columns.series(name)
-    values = np.full(len(cells), np.nan)
-    used: dict[str, float] = {}
-    signed = False
-    for row, cell in enumerate(cells):
-        text = " ".join(str(cell).split()).casefold().rstrip(".!")
-        if text in VERBAL_CONFIDENCES:
-            values[row] = used[text] = VERBAL_CONFIDENCES[text]
-        elif match := _PERCENT.fullmatch(text):
-            values[row] = float(match[1]) / 100
-            signed = True
-        elif _SHARE.fullmatch(text):
-            values[row] = float(text)
-    columns.check(
-        name,
-        ~(values <= 1.0),
+    texts = columns.series(name).astype(str).str.split().str.join(" ")
+    texts = texts.str.casefold().str.rstrip(".!")
+    words = texts.map(VERBAL_CONFIDENCES)
+    percents = texts.str.extract(_PERCENT)[0].astype(np.float64) / 100
+    shares = texts.where(texts.str.fullmatch(_SHARE, na=False)).astype(np.float64)
+    values = words.fillna(percents).fillna(shares).to_numpy(dtype=np.float64)
+    rule = (
         "hold confidences in [0, 1], as percentages with their sign, or in the words "
-        f"{listed(VERBAL_CONFIDENCES, 20)}",
-        lambda row: short(repr(cells.iloc[row])),
-        "Write a number there.",
+        f"{listed(VERBAL_CONFIDENCES, 20)}"
     )
-    if signed:
+    columns.check(name, ~(values <= 1.0), rule, "Write a number there.")
+    if percents.notna().any():
         notes.append(f"Percentages in '{name}' were read as shares: “85%” as 0.85.")
-    if used:
-        words = ", ".join(f"“{text}” as {value:.3g}" for text, value in used.items())
+    if words.notna().any():
+        used = dict(zip(texts[words.notna()], words.dropna(), strict=True))
+        listing = ", ".join(f"“{text}” as {value:.3g}" for text, value in used.items())
         notes.append(
             f"Words in '{name}' were read as the middle of their ranges in the Intelligence "
-            f"Community Directive 203: {words}."
+            f"Community Directive 203: {listing}."
         )
-    return values
+    return np.asarray(values)
 
 
 #: From here on adjacent whole numbers may be one float.
 _LONGEST = 1e15
+_NO_CLASS = "Correct the labels, or give one probability column for every class."
 _OPPOSITES = (("yes", "no"), ("true", "false"), ("pos", "neg"), ("positive", "negative"))
 
 
@@ -141,6 +122,21 @@ class _Values:
     numbers: Floats | None  #: The texts as numbers, if all are
     codes: Ints
     where: Where
+
+    def check(self, bad: Mask, rule: str, fix: str) -> None:
+        """Raise InputError at the first row of a ``bad`` value, if there is one."""
+        if bad.any():
+            raise self.refusal(bad, rule, fix)
+
+    def refusal(self, bad: Mask, rule: str, fix: str = _NO_CLASS) -> InputError:
+        """Return the error for the first row of a ``bad`` value."""
+        rows = bad[self.codes]
+        position = int(rows.argmax())
+        code, (column, row) = self.codes[position], self.where(position)
+        known = self.numbers
+        got = short(repr(self.texts[code])) if known is None else f"{known[code]:.15g}"
+        such = counted(int(rows.sum()), "such row")
+        return InputError(f"{column} must hold {rule}; got {got} at {row} ({such}). {fix}")
 
     def none_of(self, names: tuple[str, ...]) -> Mask:
         """Return which texts are none of the names."""
@@ -201,7 +197,10 @@ def _indices(values: _Values, classes: Classes) -> _OfDistinct:
         return indices, names, 2, [f"The label 1 was read as '{word}'."]
     matched = None if names is None else values.matched(names)
     if numbers is not None:
-        _check_whole(values, numbers)
+        fix = "Write them as text, with a letter before them."
+        values.check(np.abs(numbers) >= _LONGEST, "numbers of 15 digits or fewer", fix)
+        fix = "Map the column of true classes as label."
+        values.check(numbers != np.floor(numbers), "class indices or class names", fix)
         zero_based = count is not None and numbers.min() >= 0 and numbers.max() < count
         if zero_based and not (classes.by_name and matched is not None):
             return numbers.astype(np.int64), names, count or 0, []
@@ -210,25 +209,6 @@ def _indices(values: _Values, classes: Classes) -> _OfDistinct:
     if numbers is not None:
         return _from_numbers(values, numbers, names, count)
     return _from_texts(values, classes, count)
-
-
-def _check_whole(values: _Values, numbers: Floats) -> None:
-    too_long = np.abs(numbers) >= _LONGEST
-    if too_long.any():
-        column, row = values.where(int(too_long[values.codes].argmax()))
-        raise InputError(
-            f"{column} holds numbers of more than 15 digits (first at {row}), which are not told "
-            "apart for sure. Write them as text, with a letter before them."
-        )
-    bad = (numbers != np.floor(numbers))[values.codes]
-    if bad.any():
-        position = int(bad.argmax())
-        column, row = values.where(position)
-        raise InputError(
-            f"{column} must hold class indices or class names; got "
-            f"{numbers[values.codes[position]]:.6g} at {row}. Map the column of true classes as "
-            "label."
-        )
 
 
 def _number(text: str) -> str:
@@ -265,19 +245,7 @@ def _from_numbers(
         bad &= values.none_of(names)
     indices = tuple(str(k) for k in range(count))
     named = "" if names in (None, indices) else f", or one of {listed(names or (), 10)}"
-    rule = f"class indices 0 to {count - 1}{named}"
-    raise _no_class(values, bad, rule, lambda k: f"{numbers[k]:.15g}")
-
-
-def _no_class(values: _Values, bad: Mask, rule: str, got: Callable[[int], str]) -> InputError:
-    rows = bad[values.codes]
-    position = int(rows.argmax())
-    column, row = values.where(position)
-    return InputError(
-        f"{column} must hold {rule}; got {got(values.codes[position])} at {row} "
-        f"({int(rows.sum()):,} such). Correct the labels, or give one probability column for every "
-        "class."
-    )
+    raise values.refusal(bad, f"class indices 0 to {count - 1}{named}")
 
 
 def _shifted(count: int) -> str:
@@ -294,8 +262,7 @@ def _from_texts(values: _Values, classes: Classes, count: int | None) -> _OfDist
             return [both.index(text) for text in distinct], both, 2, []
     numbered = names is not None and all(name.isdecimal() for name in names)
     if names is not None and not (classes.by_name and numbered):
-        rule = f"one of the classes {listed(names, 10)}"
-        raise _no_class(values, values.none_of(names), rule, lambda k: short(repr(distinct[k])))
+        raise values.refusal(values.none_of(names), f"one of the classes {listed(names, 10)}")
     if count is not None and len(distinct) != count:
         raise InputError(
             f"{values.where(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), "

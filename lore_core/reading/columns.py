@@ -12,16 +12,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Mask
+from lore_core.data.arrays import Ints, Mask
 from lore_core.data.errors import counted, listed, short
 from lore_core.data.validation import InputError, repeated
 from lore_core.reading.raw_file import RawFile
 
-MAX_COLUMNS = 10_000
+_MAX_COLUMNS = 10_000
+#: Largest declared size that is read (against zip bombs).
+MAX_BYTES = 8 * 2**30
 #: Deepest nesting of records.
 _MAX_DEPTH = 4
 #: What a column holds, as far as the file says.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
+_KINDS: dict[str, Kind] = {
+    "b": "bool",
+    "f": "number",
+    **dict.fromkeys("iu", "whole"),
+    **dict.fromkeys("mM", "date"),
+    **dict.fromkeys("OSU", "text"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +67,10 @@ class Columns:
         """Whether a column holds one value a row, perhaps as an (n, 1) array."""
         return self.shapes[name][1:] in ((), (1,))
 
-    def called(self, name: str) -> str:
+    def called(self, name: str, *others: str) -> str:
         """Return the column's name in sentences: ``column 'p_1' of 'runs.csv'``."""
+        if others:
+            return f"{self.unit}s {listed((name, *others), 6)} of '{self.file}'"
         parent = self.parents.get(name)
         inner = f" ('{short(name)}')" if parent else ""
         return f"{self.unit} '{parent or short(name)}'{inner} of '{self.file}'"
@@ -79,40 +90,39 @@ class Columns:
             )
         return values
 
-    def take(self, chosen: Mask) -> Columns:
-        """Return the columns in the rows of a mask; arrays of another length stay as they are."""
-        if chosen.all():
-            return self
-        rows = np.flatnonzero(chosen)
+    def take(self, rows: Ints, n_rows: int) -> Columns:
+        """Return columns in some of ``n_rows`` (−1: missing); arrays of another length stay."""
 
         def load(name: str) -> Any:
             values = self.load(name)
-            if len(values) != len(chosen):
+            if len(values) != n_rows:
                 return values
-            is_series = isinstance(values, pd.Series)
-            return values.iloc[rows].reset_index(drop=True) if is_series else values[rows]
+            if isinstance(values, pd.Series):
+                return values.reset_index(drop=True).reindex(rows).reset_index(drop=True)
+            return values[rows]
 
         shapes = {
-            name: (len(rows), *shape[1:]) if shape[:1] == chosen.shape else shape
+            name: (len(rows), *shape[1:]) if shape[:1] == (n_rows,) else shape
             for name, shape in self.shapes.items()
         }
         return replace(self, shapes=shapes, load=load, locate=lambda k: self.where(int(rows[k])))
 
     def check(
         self,
-        name: str,
+        name: str | Sequence[str],
         bad: Mask,
         rule: str,
-        got: Callable[[int], str],
         fix: str,
-        *,
+        got: str | Callable[[int], str] = "",
         within: str = "",
     ) -> None:
         """Raise InputError at the first row of the mask ``bad``: the rule, its value and where."""
         if bad.any():
             row = int(bad.argmax())
+            names = (name,) if isinstance(name, str) else name
+            got = got(row) if callable(got) else got or _cell_text(self.series(names[0]).iloc[row])
             raise InputError(
-                f"{self.called(name)} must {rule}; got {got(row)} at {self.where(row)}{within} "
+                f"{self.called(*names)} must {rule}; got {got} at {self.where(row)}{within} "
                 f"({counted(int(bad.sum()), 'such row')}). {fix}"
             )
 
@@ -126,12 +136,11 @@ class Columns:
         row = int(wrong.argmax())
         cell = int(bad[row].argmax())
         value = matrix[row, cell]
-        ends = np.cumsum([self.width(name) for name in names])
-        k = int(np.searchsorted(ends, cell, side="right"))
-        is_array = len(self.shapes[names[k]]) > 1
-        within = f", column {cell - ends[k] + self.width(names[k])}" if is_array else ""
+        columns = [(name, k) for name in names for k in range(self.width(name))]
+        name, number = columns[cell]
+        within = f", column {number}" if len(self.shapes[name]) > 1 else ""
         got = "a missing value (NaN)" if np.isnan(value) else f"{value:.6g}"
-        self.check(names[k], wrong, rule, lambda _: got, fix, within=within)
+        self.check(name, wrong, rule, fix, got, within)
 
     def width(self, name: str) -> int:
         """How many numbers a row of the column holds."""
@@ -183,13 +192,18 @@ class Columns:
                 if comma and value.replace(",", "").strip("+-").isdigit()
                 else "Correct the value, or give the column another role."
             )
-            self.check(name, bad, "hold numbers only", lambda _: short(repr(value)), fix)
+            self.check(name, bad, "hold numbers only", fix, short(repr(value)))
         return numbers.to_numpy(dtype=np.float64)
 
 
-def columns_of_records(
-    raw: RawFile, records: Iterable[Mapping[str, Any]], notes: tuple[str, ...] = ()
-) -> Columns:
+def _cell_text(value: Any) -> str:
+    if pd.isna(value) is True:
+        return "nothing"
+    value = value.item() if isinstance(value, np.generic) else value
+    return short(f"{value:g}" if isinstance(value, float) else repr(value))
+
+
+def columns_of_records(raw: RawFile, records: Iterable[Mapping[str, Any]], **more: Any) -> Columns:
     """Return columns of records: nested values as ``metrics.acc``, equal lists as a matrix."""
     flat = [list(_flat(record)) for record in records]
     if not flat:
@@ -208,17 +222,17 @@ def columns_of_records(
         values[name] = pd.Series(cells, dtype=object).infer_objects() if matrix is None else matrix
         if matrix is None and any(isinstance(cell, (list, dict)) for cell in cells):
             nested.add(name)
-    made = columns_of_values(raw, "JSON", values)
-    return replace(made, kinds={**made.kinds, **dict.fromkeys(nested, "other")}, notes=notes)
+    made = columns_of_values(raw, "JSON", values, **more)
+    return replace(made, kinds={**made.kinds, **dict.fromkeys(nested, "other")})
 
 
 def columns_of_values(
-    raw: RawFile, kind: str, values: Mapping[str, pd.Series[Any] | NDArray[Any]]
+    raw: RawFile, kind: str, values: Mapping[str, pd.Series[Any] | NDArray[Any]], **more: Any
 ) -> Columns:
-    """Return columns that are all in memory; ``kind`` is the format of their file."""
+    """Return columns in memory; ``kind``: format of their file, ``more``: what else is known."""
     shapes = {name: known.shape for name, known in values.items()}
     kinds = {name: kind_of_dtype(known.dtype) for name, known in values.items()}
-    return Columns(raw.name, kind, shapes, kinds, values.__getitem__)
+    return Columns(raw.name, kind, shapes, kinds, values.__getitem__, **more)
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
@@ -254,7 +268,7 @@ def refusing_damage(file: str, what: str, *errors: type[Exception]) -> Iterator[
         raise damaged(file, what, error) from error
 
 
-def damaged(file: str, what: str, error: Exception) -> InputError:
+def damaged(file: str, what: str, error: BaseException) -> InputError:
     """Return the error that a file is damaged; ``what`` is the kind it should be."""
     reason = short(error).rstrip(".") or type(error).__name__
     return InputError(
@@ -265,11 +279,7 @@ def damaged(file: str, what: str, error: Exception) -> InputError:
 
 def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
     """Refuse a table without rows, with too many columns, or with a repeated name."""
-    if len(names) > MAX_COLUMNS:
-        raise InputError(
-            f"'{file}' has {len(names):,} columns, more than the {MAX_COLUMNS:,} that are read. "
-            "Save an .npz, whose one array 'features' may have any number of columns."
-        )
+    check_width(file, len(names))
     if twice := repeated(names):
         raise InputError(
             f"'{file}' has two columns named {listed(map(repr, twice[:100]), 5)}. Rename one."
@@ -278,23 +288,29 @@ def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
         raise InputError(f"'{file}' has column names but no rows. Save it again with data.")
 
 
+def check_width(file: str, n_columns: int) -> None:
+    """Refuse too many columns."""
+    if n_columns > _MAX_COLUMNS:
+        raise InputError(
+            f"'{file}' has {n_columns:,} columns, more than the {_MAX_COLUMNS:,} that are read. "
+            "Save an .npz, whose one array 'features' may have any number of columns."
+        )
+
+
+def check_size(file: str, n_bytes: int) -> None:
+    """Refuse a file that declares more bytes than are read."""
+    if n_bytes > MAX_BYTES:
+        raise InputError(
+            f"'{file}' declares more than {MAX_BYTES / 2**30:.3g} GiB, which is more than is read. "
+            "Save fewer rows or columns, or float32 instead of float64."
+        )
+
+
 def kind_of_dtype(dtype: Any) -> Kind:
     """Return what a numpy or pandas dtype holds."""
     if isinstance(dtype, pd.CategoricalDtype):
         return kind_of_dtype(dtype.categories.dtype)
-    if pd.api.types.is_bool_dtype(dtype):
-        return "bool"
-    if pd.api.types.is_integer_dtype(dtype):
-        return "whole"
-    if pd.api.types.is_float_dtype(dtype):
-        return "number"
-    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        return "date"
-    if isinstance(dtype, np.dtype) and dtype.kind == "V":
-        return "other"
-    if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
-        return "text"
-    return "other"
+    return _KINDS.get(dtype.kind, "other")
 
 
 def vector_of(values: NDArray[Any]) -> pd.Series[Any]:

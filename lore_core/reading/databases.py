@@ -1,6 +1,5 @@
 """Files of several tables: workbooks, SQLite and DuckDB databases."""
 
-import dataclasses
 import os
 import sqlite3
 import tempfile
@@ -12,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.data.errors import listed, short
-from lore_core.data.validation import InputError
+from lore_core.data.errors import InputError, listed, short
 from lore_core.reading import npz
 from lore_core.reading.arrow_tables import columns_of_table
 from lore_core.reading.columns import (
@@ -53,7 +51,8 @@ class SeveralTablesError(InputError):
     """A file holds several ``tables``, and none was named; ``found`` says it without how to."""
 
     def __init__(self, file: str, what: str, tables: Sequence[str]) -> None:
-        self.file, self.what, self.tables = file, what, tuple(tables)
+        self.what, self.tables = what, tuple(tables)
+        self.arguments = (file, what, self.tables)
         self.found = f"'{file}' holds several {what}s ({listed(tables, 12)})."
         one = short("".join(tables[:1]), 40)
         super().__init__(
@@ -91,12 +90,12 @@ def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: st
     return table
 
 
-def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
-    """Return the columns of a table in memory; ``what`` is its format."""
+def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) -> Columns:
+    """Return the columns of a table in memory; ``what``: its format, ``more``: what is known."""
     names = [str(name) for name in frame.columns]
     check_table(raw.name, names, 0 if frame.empty else len(frame))
     values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
-    return columns_of_values(raw, what, values)
+    return columns_of_values(raw, what, values, **more)
 
 
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
@@ -114,17 +113,13 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
     # (A statement that gives no rows leads to a TypeError.)
     except (sqlite3.Error, pd.errors.DatabaseError, OSError, UnicodeError, TypeError) as error:
         cause = error.__cause__ or error
-        if query and getattr(cause, "sqlite_errorcode", None) not in _DAMAGED:
-            raise _no_query(raw, cause) from error
-        raise damaged(raw.name, "SQLite database", error) from error
-    columns = columns_of_frame(raw, "SQLite", frame)
-    if not fault:
-        return columns
+        is_query = query and getattr(cause, "sqlite_errorcode", None) not in _DAMAGED
+        raise _refusal(raw, "" if is_query else "SQLite database", cause) from error
     note = (
         f"'{raw.name}' is written by way of a second file, '{raw.name}-wal', which {fault}: rows "
         "are missing if the database was copied while it was in use."
     )
-    return dataclasses.replace(columns, notes=(note,))
+    return columns_of_frame(raw, "SQLite", frame, notes=(note,) if fault else ())
 
 
 def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
@@ -145,9 +140,8 @@ def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None
                 raise InputError(f"the query on '{raw.name}' gives no rows. Write a SELECT.")
             made = found.to_arrow_table()
     except duckdb.Error as error:
-        if query and not isinstance(error, (duckdb.IOException, duckdb.FatalException)):
-            raise _no_query(raw, error) from error
-        raise damaged(raw.name, "DuckDB database", error) from error
+        is_query = query and not isinstance(error, (duckdb.IOException, duckdb.FatalException))
+        raise _refusal(raw, "" if is_query else "DuckDB database", error) from error
     return columns_of_table(raw.name, made, "DuckDB")
 
 
@@ -157,11 +151,13 @@ def _select(raw: RawFile, names: Sequence[tuple[str]], table: str | None) -> str
 
 
 def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+    return '"' + name.replace('"', '""') + '"'
 
 
-def _no_query(raw: RawFile, error: BaseException) -> InputError:
+def _refusal(raw: RawFile, what: str, error: BaseException) -> InputError:
+    """Return the error for a damaged file, or without ``what`` for a query that cannot be run."""
+    if what:
+        return damaged(raw.name, what, error)
     reason = short(error, 200).rstrip(".")
     return InputError(f"the query on '{raw.name}' cannot be run ({reason}). Write a SELECT.")
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Mask
-from lore_core.data.errors import counted, listed, short
+from lore_core.data.errors import counted, listed
 from lore_core.data.probabilities import softmax, undo_rounded_sums
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
@@ -77,19 +77,13 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     is_read, dropped = _rows_to_read(columns, mapping, training, weightless)
 
     notes = [*columns.notes, *check_unused_columns(columns, mapping)]
-    ignored = _ignored(columns, mapping, n)
-    columns = columns.take(is_read)
+    columns = columns if is_read.all() else columns.take(np.flatnonzero(is_read), n)
     probabilities = _probabilities(columns, mapping, notes)
     predictions = None
     if mapping.prediction:
         predictions = columns.series(mapping.prediction)
-        columns.check(
-            mapping.prediction,
-            predictions.isna().to_numpy(),
-            "name a class in every row",
-            lambda _: "nothing",
-            "Drop or fill these.",
-        )
+        missing, rule = predictions.isna().to_numpy(), "name a class in every row"
+        columns.check(mapping.prediction, missing, rule, "Drop or fill these.")
     labels = columns.series(label)
     if mapping.probability_kind == "correct":
         labels = right_of(columns, label)
@@ -117,12 +111,12 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         feature_names,
         None if split is None else split[is_read],
         pd.DataFrame(metadata, index=range(len(labels))),
-        None if names_files or not images else pictures(columns, images),
+        None if names_files or not images else columns.load(images),
         class_suffixes(mapping.probabilities or ()) if from_columns else (given or None),
         from_columns,
         weights,
         dropped,
-        (*notes, *ignored),
+        tuple(notes),
     )
 
 
@@ -160,22 +154,6 @@ def _rows_to_read(
     return is_read, tuple(dropped)
 
 
-def pictures(columns: Columns, name: str) -> NDArray[np.uint8]:
-    """Return thumbnails as uint8 of shape (n, h, w) or (n, h, w, 3)."""
-    array = columns.load(name)
-    if isinstance(array, pd.Series) or (array.ndim, *array.shape[3:]) not in ((3,), (4, 1), (4, 3)):
-        raise InputError(
-            f"{columns.called(name)} must hold grey or RGB images of shape (n, h, w) or "
-            f"(n, h, w, 3); got {columns.shapes[name]}."
-        )
-    if array.dtype != np.uint8:
-        raise InputError(
-            f"{columns.called(name)} must hold images as uint8 in 0 to 255; got {array.dtype}. "
-            "Save (255 * images).astype('uint8') for values in [0, 1]."
-        )
-    return np.asarray(array[..., 0] if array.shape[3:] == (1,) else array)
-
-
 def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
     """Return the label column; InputError if a needed role is open."""
     has = f"It has: {listed(columns.names)}."
@@ -194,13 +172,14 @@ def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
             f"'{columns.file}' has confidences ('{mapping.probabilities[0]}') but no predicted "
             f"classes, which confidences need. {has} Add or map a prediction {columns.unit}."
         )
-    if (
-        mapping.probability_kind in ("confidence", "positive", "correct")
-        and len(mapping.probabilities) > 1
-    ):
+    n_columns = sum(map(columns.width, mapping.probabilities))
+    is_single = mapping.probability_kind in ("confidence", "positive", "correct")
+    if mapping.probability_kind != "logits" and is_single != (n_columns == 1):
         raise InputError(
-            f"a {mapping.probability_kind} is one {columns.unit}; "
-            f"{len(mapping.probabilities)} were named for '{columns.file}'. Name one."
+            f"{columns.called(*mapping.probabilities)} must hold "
+            f"{'one number a row' if is_single else 'at least two classes'}, to be mapped as "
+            f"{mapping.probability_kind}; got {n_columns}. Map P(y = 1) as positive, numbers of "
+            "several classes as probabilities."
         )
     return mapping.label
 
@@ -236,13 +215,8 @@ def splits_in(
     codes, values = pd.factorize(columns.series(mapping.split).astype(object))
     words = [SPLIT_WORDS.get(str(value).strip().lower(), "") for value in values]
     known = np.array([*words, ""])  # "" is for missing values, code −1
-    columns.check(
-        mapping.split,
-        known[codes] == "",
-        "hold calibration or evaluation (or cal, val, dev, test, train)",
-        lambda row: "nothing" if codes[row] < 0 else short(repr(values[codes[row]])),
-        "Correct it, or map no split.",
-    )
+    rule = "hold calibration or evaluation (or cal, val, dev, test, train)"
+    columns.check(mapping.split, known[codes] == "", rule, "Correct it, or map no split.")
     split = known[codes].astype("<U11")
     return split, np.asarray(split == "train")
 
@@ -255,9 +229,8 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
         matrix = columns.matrix(names, np.float64)
     missing = ~np.isfinite(matrix)
     columns.check_cells(names, matrix, missing, "be finite", "Drop or fill these rows.")
-    called = columns.called(names[0])
     if kind == "logits":
-        return _of_logits(matrix, columns, called, notes)
+        return _of_logits(matrix, columns, columns.called(names[0]), notes)
     percent = " Divide percentages by 100." if 1 < matrix.max() <= 100 and matrix.min() >= 0 else ""
     outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
     fix = f"If these are scores, map them as logits.{percent}"
@@ -266,32 +239,15 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
     if kind == "confidence":
         return np.asarray(matrix[:, 0])
     if kind in ("positive", "correct"):
-        if matrix.shape[1] > 1:
-            raise InputError(
-                f"{called} must be a single column for P(y = 1); got {matrix.shape[1]} columns. "
-                "Map them as probabilities."
-            )
         return np.column_stack([1.0 - matrix[:, 0], matrix[:, 0]])
-    if matrix.shape[1] == 1:
-        raise InputError(
-            f"{called} must hold at least two classes; got one column. Map it as positive if it "
-            "is P(y = 1), or as confidence with a prediction."
-        )
     return _rescaled(matrix, columns, names, notes)
 
 
 def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: list[str]) -> Floats:
     """Return probabilities with row sums of exactly 1; refuse rows that are far from it."""
     matrix, total, bad = undo_rounded_sums(matrix, SUM_TOLERANCE)
-    if bad.any():
-        row = int(bad.argmax())
-        several = f"the columns {listed(names, 6)} of '{columns.file}'"
-        what = f"each row of {columns.called(names[0])}" if len(names) == 1 else several
-        raise InputError(
-            f"{what} must sum to 1; {columns.where(row)} sums to {total[row]:.6g} "
-            f"({counted(int(bad.sum()), 'such row')}). Give one probability for every class, or "
-            "map scores as logits."
-        )
+    fix = "Give one probability for every class, or map scores as logits."
+    columns.check(names, bad, "sum to 1 in each row", fix, lambda row: f"{total[row]:.6g}")
     away = np.abs(total - 1.0)
     if away.max() > _ROUNDING:
         notes.append(
@@ -327,16 +283,12 @@ def _features(
     if not sum(map(columns.width, names)):
         return None, None
     matrix = columns.matrix(names)
-    # A sum is finite only if all parts are (or it overflows, as the second look finds).
-    with np.errstate(all="ignore"):
-        finite = bool(np.isfinite(matrix.sum(dtype=np.float64)))
-    if not finite:
-        fix = "Drop or fill these rows, or leave the column out of the features."
-        columns.check_cells(names, matrix, ~np.isfinite(matrix), "be finite", fix)
-    if matrix.dtype == np.float64 and max(matrix.max(), -matrix.min()) > LARGEST:
-        rule = f"lie within ±{LARGEST:g}, or their distances are not finite"
-        fix = "Divide these values, or take logarithms."
-        columns.check_cells(names, matrix, np.abs(matrix) > LARGEST, rule, fix)
+    limit = min(LARGEST, float(np.finfo(matrix.dtype).max))
+    # (NaN is neither above nor below.)
+    if not (matrix.min() >= -limit and matrix.max() <= limit):
+        rule = f"be finite, within ±{LARGEST:g}"
+        fix = "Drop or fill these rows, divide the values, or leave the column out of the features."
+        columns.check_cells(names, matrix, ~(np.abs(matrix) <= limit), rule, fix)
     if all(len(columns.shapes[name]) == 1 for name in names):
         return matrix, names
     return matrix, columns.feature_names if names == ("features",) else None
@@ -356,20 +308,3 @@ def _values(columns: Columns, name: str) -> pd.Series[Any]:
     values = columns.series(name)
     # Lists and objects become text: nothing can be counted by them.
     return values.map(str, na_action="ignore") if columns.kinds[name] == "other" else values
-
-
-def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:
-    used = {name for names in mapping.columns().values() for name in names}
-    notes = []
-    for name in columns.names:
-        if name in used or columns.parents.get(name) in used:
-            continue
-        if name in ("logits", "logit") or name.lower().startswith(("logit_", "logits_")):
-            if mapping.probability_kind != "logits":
-                notes.append("The logits were not used: probabilities are there.")
-        elif name not in columns.parents:
-            shape, kind = columns.shapes[name], columns.kinds[name]
-            if shape != (n,) or kind == "other":
-                what = f"shape {shape}" if shape != (n,) else "no plain values"
-                notes.append(f"'{name}' of '{columns.file}' is not used: it has {what}.")
-    return notes

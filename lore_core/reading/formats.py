@@ -1,6 +1,7 @@
 """Formats of files, by suffix and first bytes; files that belong together: halves of a run."""
 
 import inspect
+import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -173,11 +174,10 @@ def in_directory(directory: Path) -> list[RawFile]:
             f"'{directory}' holds no readable file. These can be read: {', '.join(SUFFIXES)}."
         )
     check_parts(f"'{directory}'", [file.name for file in files])
-    if len(files) == 1:
-        return files
     pairs, rest = _paired(files)
-    if len(pairs) == 1 and len(rest) <= 1 and not any(half_of(file.name).split for file in rest):
-        return [*next(iter(pairs.values())), *rest]
+    halves = [file for file in rest if half_of(file.name).split]
+    if len(files) == 1 or (len(pairs) == 1 and len(rest) <= 1 and not halves):
+        return [*itertools.chain.from_iterable(pairs.values()), *rest]
     raise InputError(
         f"'{directory}' holds {len(files)} files, which are more than one pair. Name the files to "
         "read, or read every run with load_runs."
@@ -195,13 +195,19 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
             raise InputError(f"'{path}' is not a directory. Use load for a file.")
         files, where, unnamed = _readable(path), f"'{path}'", path.name
     pairs, rest = _paired(files)
-    _check_halves(pairs, rest, where)
+    names = {run for run, _ in pairs}
+    for file in rest:
+        half = half_of(file.name)
+        if half.split is not None and half.run not in names:
+            other = "test" if half.split == CALIBRATION else "calibration"
+            raise InputError(
+                f"'{file.name}' has no {other} file beside it in {where}. Add it, or remove this "
+                "file."
+            )
     if not files:
         raise InputError(
-            "there is no run to read: no file was given."
-            if are_given
-            else f"{where} holds no pair of files such as run1_cal.npz and run1_test.npz, and no "
-            "other file of predictions."
+            f"there is no run to read in {where}: no pair of files such as run1_cal.npz and "
+            "run1_test.npz, and no other file of predictions."
         )
     chosen: dict[str, tuple[RawFile, ...]] = {}
     for (run, _), pair in sorted(pairs.items(), key=lambda item: _rank(item[1][0])):
@@ -215,20 +221,6 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
 
 def _rank(file: RawFile) -> int:
     return _BY_SUFFIX.get(file.suffix, _TABLE).rank
-
-
-def _check_halves(
-    pairs: dict[tuple[str, str], tuple[RawFile, RawFile]], rest: Sequence[RawFile], where: str
-) -> None:
-    names = {run for run, _ in pairs}
-    for file in rest:
-        half = half_of(file.name)
-        if half.split is not None and half.run not in names:
-            other = "test" if half.split == CALIBRATION else "calibration"
-            raise InputError(
-                f"'{file.name}' has no {other} file beside it in {where}. Add it, or remove this "
-                "file."
-            )
 
 
 def _readable(directory: Path) -> list[RawFile]:

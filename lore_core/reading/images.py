@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.dataset import Dataset
-from lore_core.data.errors import require, short
-from lore_core.data.validation import InputError
+from lore_core.data.errors import InputError, require, short
 from lore_core.reading.raw_file import RawFile
 
 #: Side of thumbnails, in pixels.
@@ -49,12 +48,10 @@ def image_files(
     found = [_inside(str(text), roots, named) for text in texts]
     index = {path: k for k, path in enumerate(dict.fromkeys(filter(None, found)))}
     if not index:
+        got = short(repr(str(texts[0]))) if len(texts) else "nothing"
         raise InputError(
-            f"'{named}' names no file of '{roots[0]}': there is no {short(repr(str(texts[0])))}. "
-            "Put the table into the folder of the images, or leave them out "
-            '(mapping={"images": ""}).'
-            if len(texts)
-            else f"'{named}' names no images: it is empty."
+            f"'{named}' must name files below '{roots[0]}'; got {got}. Put the table into the "
+            'folder of the images, or leave them out (mapping={"images": ""}).'
         )
     of_text = np.array([-1 if path is None else index[path] for path in found] + [-1])
     return named, list(index), of_text[codes]

@@ -27,10 +27,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from lore_core.data import archive_files, dataset_files
-from lore_core.data.errors import short
+from lore_core.data.errors import InputError
 from lore_core.data.rules import check_value
-from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
+from lore_core.reading.columns import damaged, refusing_damage
 from lore_core.reading.databases import SeveralTablesError, on_disk
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import RawFile
@@ -62,26 +62,15 @@ _WALL_SECONDS_PER_SECOND = 6.0
 _GRACE_SECONDS = 10.0
 _READERS = "lore_core.reading.loading"
 #: Errors a child can raise here, and the types of their arguments.
-_ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
+_ERRORS: dict[str, tuple[type[InputError], Any]] = {
     "doubt": (DoubtfulDataError, tuple[Check, str]),
     "tables": (SeveralTablesError, tuple[str, str, tuple[str, ...]]),
     "text": (InputError, tuple[str]),
 }
+_TYPES = (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport)
+_FORMS = (*dataset_files.FORMS, *map(archive_files.form_of, (*_TYPES, Suggestion)))
 _ANSWER = archive_files.Kind(
-    "lore-answer",
-    "what was read",
-    "a child process",
-    (
-        *dataset_files.FORMS,
-        *map(
-            archive_files.form_of,
-            (
-                *(Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview),
-                *(Reading, ReadingReport, Suggestion),
-            ),
-        ),
-    ),
-    has_checksum=False,
+    "lore-answer", "what was read", "a child process", _FORMS, has_checksum=False
 )
 _PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
@@ -167,20 +156,15 @@ def parse(
         answer = _answer_of(function, files, arguments, limits)
     if isinstance(answer, int):
         raise InputError(_end_in_words(raws, answer, limits))
-    try:
+    with refusing_damage(raws[0].name, "data", ValueError, TypeError, LookupError, AttributeError):
         ((name, value),) = _ANSWER.put_together(*answer).items()
-        error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
-        check_value(arguments_of_error, value, name)
+        error: Callable[..., InputError]
+        error, expected = _ERRORS.get(name, (InputError, kind))
+        check_value(expected, value, name)
         if name == "result":
             result: Kind = value
             return result
         raise error(*value)
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-        raise InputError(
-            f"'{raws[0].name}' was read as something that is no data ({error}). Save it again."
-        ) from error
 
 
 def _answer_of(
@@ -271,15 +255,11 @@ def _error_content(
 ) -> dict[str, tuple[Any, ...]]:
     if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
         return {"text": (_end_in_words(raws, signal.SIGKILL, limits),)}
-    if isinstance(error, DoubtfulDataError):
-        return {"doubt": (error.doubt, error.name)}
-    if isinstance(error, SeveralTablesError):
-        return {"tables": (error.file, error.what, error.tables)}
-    if isinstance(error, InputError):
-        return {"text": (str(error),)}
+    for name, (kind, _) in _ERRORS.items():
+        if isinstance(error, kind):
+            return {name: getattr(error, "arguments", (str(error),))}
     # A damaged file raises almost anything.
-    reason = short(f"{type(error).__name__}: {error}")
-    return {"text": (f"'{raws[0].name}' is damaged and cannot be read ({reason}). Save it again.",)}
+    return {"text": (str(damaged(raws[0].name, "data", error)),)}
 
 
 def _size(raw: RawFile) -> int:

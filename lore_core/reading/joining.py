@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lore_core.data.arrays import Ints
-from lore_core.data.errors import InputError, counted, short
+from lore_core.data.errors import InputError, counted
 from lore_core.reading.columns import Columns
 from lore_core.reading.formats import half_of
 from lore_core.reading.mapping import ColumnMapping
@@ -55,18 +54,17 @@ def join(
     Raises InputError where neither fits exactly one file, or an id is missing or there twice.
     """
     of_side = guess(side, ColumnMapping())
-    key = given.row_id or of_side.row_id
+    own = {getattr(of_side, role) for role in _OWN_ROLES}
+    new, key = [name for name in side.names if name not in own], given.row_id or of_side.row_id
     if key in side.shapes and any(key in columns.shapes for columns in files):
-        joined = [
-            _by_id(columns, side, of_side, str(key), notes) if key in columns.shapes else columns
+        return [
+            _by_id(columns, side, new, str(key), notes) if key in columns.shapes else columns
             for columns in files
         ]
-    else:
-        main = _of_as_many_rows(files, side, of_side)
-        _check_order(main, side, of_side, given)
-        notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
-        joined = [_joined(c, side, of_side, None) if c is main else c for c in files]
-    return joined
+    main = _of_as_many_rows(files, side, of_side)
+    _check_order(main, side, of_side, given)
+    notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
+    return [_joined(c, side, new, None) if c is main else c for c in files]
 
 
 def _of_as_many_rows(files: Sequence[Columns], side: Columns, of_side: ColumnMapping) -> Columns:
@@ -109,62 +107,30 @@ def _check_order(
         )
 
 
-def _by_id(
-    main: Columns, side: Columns, of_side: ColumnMapping, key: str, notes: list[str]
-) -> Columns:
+def _by_id(main: Columns, side: Columns, new: Sequence[str], key: str, notes: list[str]) -> Columns:
     ids, wanted = (columns.series(key).astype(str) for columns in (side, main))
-    if ids.duplicated().any():
-        twice = short(ids[ids.duplicated()].iloc[0])
-        raise InputError(
-            f"{side.called(key)} must name each row once to be joined; '{twice}' is there twice. "
-            "Drop one of the rows."
-        )
+    twice, rule = ids.duplicated().to_numpy(), "name each row once to be joined"
+    side.check(key, twice, rule, "Drop those that are there again.")
     rows = pd.Index(ids).get_indexer(pd.Index(wanted))
     n_missing = int((rows < 0).sum())
-    if n_missing and (n_missing == len(rows) or _has_arrays(side, of_side)):
-        first = short(wanted.iloc[int((rows < 0).argmax())])
-        raise InputError(
-            f"'{side.file}' must have a row for each '{key}' of '{main.file}'; it has none for "
-            f"'{first}' ({counted(n_missing, 'such row')}). Add them, or join row by row."
-        )
+    has_arrays = any(len(side.shapes[name]) > 1 for name in new)
+    if n_missing == len(rows) or has_arrays:
+        rule, fix = f"name rows of '{side.file}'", "Add them, or join row by row."
+        main.check(key, rows < 0, rule, fix)
     missing = f"; {counted(n_missing, 'row')} without one" if n_missing else ""
     notes.append(f"'{side.file}' was joined to '{main.file}' by '{key}'{missing}.")
-    return _joined(main, side, of_side, rows)
+    return _joined(main, side, new, rows)
 
 
-def _has_arrays(side: Columns, of_side: ColumnMapping) -> bool:
-    return any(len(side.shapes[name]) > 1 for name in _new(side, of_side))
-
-
-def _new(side: Columns, of_side: ColumnMapping) -> list[str]:
-    own = {getattr(of_side, role) for role in _OWN_ROLES}
-    return [name for name in side.names if name not in own]
-
-
-def _joined(main: Columns, side: Columns, of_side: ColumnMapping, rows: Ints | None) -> Columns:
-    """Add the columns of ``side``: of its ``rows`` (−1: none), or of all in their order."""
-    new = [name for name in _new(side, of_side) if name not in main.shapes]
-    n = _n_rows(main)
-
-    def load(name: str) -> Any:
-        if name not in new:
-            return main.load(name)
-        values = side.load(name)
-        if rows is None or len(values) != _n_rows(side):
-            return values
-        if isinstance(values, pd.Series):
-            return values.reset_index(drop=True).reindex(rows).reset_index(drop=True)
-        return values[rows]
-
-    def shape_of(name: str) -> tuple[int, ...]:
-        shape = side.shapes[name]
-        return (n, *shape[1:]) if shape[:1] == (_n_rows(side),) else shape
-
+def _joined(main: Columns, side: Columns, new: Sequence[str], rows: Ints | None) -> Columns:
+    """Add ``new`` columns of ``side``: of its ``rows`` (−1: none), or of all in their order."""
+    taken = side if rows is None else side.take(rows, _n_rows(side))
+    added = [name for name in new if name not in main.shapes]
     return replace(
         main,
-        shapes={**main.shapes, **{name: shape_of(name) for name in new}},
-        kinds={**main.kinds, **{name: side.kinds[name] for name in new}},
-        parents={**main.parents, **{k: v for k, v in side.parents.items() if k in new}},
-        load=load,
+        shapes={**main.shapes, **{name: taken.shapes[name] for name in added}},
+        kinds={**main.kinds, **{name: side.kinds[name] for name in added}},
+        parents={**main.parents, **{k: v for k, v in side.parents.items() if k in added}},
+        load=lambda name: (taken if name in added else main).load(name),
         feature_names=main.feature_names or side.feature_names,
     )

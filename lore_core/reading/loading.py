@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.errors import counted
+from lore_core.data.errors import InputError, counted
 from lore_core.data.progress import Progress, tell
 from lore_core.data.texts import with_text_features
-from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
@@ -183,9 +182,9 @@ def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) ->
     note = f"Images are the files that '{column}' names, as thumbnails."
     if missing := int((of_row < 0).sum()):
         note += f" {counted(missing, 'row')} without one."
-    report = with_features_or_images(reading.report, dataset, note)
     mapping = dataclasses.replace(reading.mapping, images=column)
-    return dataclasses.replace(reading, dataset=dataset, report=report, mapping=mapping)
+    shown = dataclasses.replace(reading, mapping=mapping)
+    return with_features_or_images(shown, dataset, note)
 
 
 def _with_text(found: Reading) -> Reading:
@@ -200,8 +199,7 @@ def _with_text(found: Reading) -> Reading:
         f"Features are {count} numbers made of the words of '{column}' (TF-IDF and its singular "
         f"vectors, learnt from {whose})."
     )
-    report = with_features_or_images(found.report, dataset, note)
-    return dataclasses.replace(found, dataset=dataset, report=report)
+    return with_features_or_images(found, dataset, note)
 
 
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
@@ -236,10 +234,8 @@ def read_files(
     shared = runs[0] if len(runs) == 2 and runs[0] == runs[1] else ""
     parts: list[FileRows] = []
     for columns, half in zip(files, halves, strict=True):
-        wanted = _without_absent(given, columns, files)
-        if parts:
-            wanted = _like(wanted, parts[0].mapping, columns)
-        parts.append(_in_half(read_rows(columns, guess(columns, wanted)), half, notes))
+        rows = _rows_like(parts, columns, _without_absent(given, columns, files))
+        parts.append(_in_half(rows, half, notes))
     used = parts[0].mapping
     # (In the order of the files, unless the names say that the first is for evaluation.)
     if halves[0] == EVALUATION:
@@ -272,13 +268,12 @@ def read_batch_files(raws: Sequence[RawFile], given: ColumnMapping) -> Reading:
     """Read the rows of each file after those of the one before it; the report counts them."""
     parts: list[FileRows] = []
     for raw in raws:
-        columns = open_columns(raw, given.table, given.query)
-        wanted = _like(given, parts[0].mapping, columns) if parts else given
-        parts.append(read_rows(columns, guess(columns, wanted)))
+        parts.append(_rows_like(parts, open_columns(raw, given.table, given.query), given))
     dataset, notes = assemble(parts, name=f"{parts[0].columns.file} and others")
     used = parts[0].mapping
     apart = dataclasses.replace(dataset, split=None)  # halves of different days may overlap
-    checks = check_data(apart, given.accept or (), kind=used.probability_kind)
+    lost = [part.columns.incomplete for part in parts if part.columns.incomplete]
+    checks = check_data(apart, given.accept or (), kind=used.probability_kind, incomplete=lost)
     files = [FileFacts(p.columns.file, p.columns.format, len(p), p.role) for p in parts]
     report = report_on(dataset, files=tuple(files), dropped=(), notes=notes, checks=checks)
     return Reading(dataset, report, used)
@@ -339,10 +334,12 @@ def _without_absent(
     return dataclasses.replace(given, **changes)
 
 
-def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> ColumnMapping:
-    """Let the second file follow the first one's guesses where it has the same columns."""
+def _rows_like(parts: Sequence[FileRows], columns: Columns, given: ColumnMapping) -> FileRows:
+    """Read a file by the guesses for the first part where it has the same columns."""
     guessed = guess(columns, given)
-    follow: dict[str, Any] = {}
+    if not parts:
+        return read_rows(columns, guessed)
+    first, follow = parts[0].mapping, dict[str, Any]()
     for role in ("label", "prediction", "split", "row_id", "probabilities", "features"):
         names = set(first.columns().get(role, ()))
         is_open = getattr(given, role) is None and names and names <= set(columns.shapes)
@@ -350,4 +347,4 @@ def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> Colum
             follow[role] = getattr(first, role)
     if "probabilities" in follow and given.probability_kind is None:
         follow["probability_kind"] = first.probability_kind
-    return dataclasses.replace(given, **follow)
+    return read_rows(columns, guess(columns, dataclasses.replace(given, **follow)))

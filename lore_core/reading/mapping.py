@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lore_core.data.errors import listed
-from lore_core.data.validation import InputError
+from lore_core.data.errors import InputError, check_choice, listed
 from lore_core.reading.columns import Columns
 
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "correct")
@@ -97,11 +96,8 @@ class ColumnMapping:
             if value is not None:
                 names = (value,) if isinstance(value, str) else tuple(str(item) for item in value)
                 object.__setattr__(self, role, tuple(name for name in names if name))
-        if self.probability_kind is not None and self.probability_kind not in PROBABILITY_KINDS:
-            raise InputError(
-                f"'probability_kind' must be one of {', '.join(PROBABILITY_KINDS)}; "
-                f"got {self.probability_kind!r}."
-            )
+        if self.probability_kind is not None:
+            check_choice(self.probability_kind, "probability_kind", PROBABILITY_KINDS)
 
     def options(self) -> tuple[str, ...]:
         """Write what is not guessed as :func:`parse_options` reads it."""
@@ -111,6 +107,11 @@ class ColumnMapping:
             for role, value in values
             if value is not None
         )
+
+    def used(self, *without: str) -> set[str]:
+        """Return the columns that are named for roles other than those of ``without``."""
+        by_role = self.columns().items()
+        return {name for role, names in by_role if role not in without for name in names}
 
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return role to the columns named for it, empty roles left out."""
@@ -155,13 +156,11 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
     for role, names in mapping.columns().items():
         meant: list[str] = []
         for name in names:
-            if name in columns.shapes:
-                meant.append(name)
-                continue
             starts = name[:-1] if name.endswith("*") else None
             fitting = [column for column in columns.names if starts and column.startswith(starts)]
             # An array that was split into columns may be named as a whole, too.
             fitting += [column for column, parent in columns.parents.items() if parent == name]
+            fitting = [name] if name in columns.shapes else fitting
             if not fitting:
                 raise InputError(
                     f"'{columns.file}' has no {columns.unit} '{name}', which was named as "

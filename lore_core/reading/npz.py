@@ -18,19 +18,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.archive_files import read_npy_header
-from lore_core.data.errors import listed, short
-from lore_core.data.validation import InputError, repeated
+from lore_core.data.errors import InputError, listed
 from lore_core.reading.columns import (
-    MAX_COLUMNS,
     Columns,
+    check_size,
+    check_table,
+    check_width,
     kind_of_dtype,
     refusing_damage,
     vector_of,
 )
 from lore_core.reading.raw_file import RawFile
 
-#: Largest declared size that is read (against zip bombs).
-MAX_BYTES = 8 * 2**30
 #: Wider arrays do not become metadata columns.
 MAX_EXPANDED = 100
 
@@ -52,7 +51,10 @@ _EXPANDED = {"groups": "group", "inputs": "input"}
 def open_npz(raw: RawFile) -> Columns:
     """Open an archive; arrays are read when asked for."""
     headers = _headers(raw)
-    class_names, feature_names = _given_names(raw, headers)
+    class_names = _texts(raw, "class_names") if "class_names" in headers else None
+    named, numbers = (headers.get(of, ((),))[0] for of in ("feature_names", "features"))
+    are_named = len(numbers) == 2 and named == numbers[1:]
+    feature_names = _texts(raw, "feature_names") if are_named else None
     companions = {"class_names"} | ({"feature_names"} if feature_names is not None else set())
     companions |= {f"{_EXPANDED[array]}_names" for array in _EXPANDED if _is_table(headers, array)}
     #: Column to its array, and its index there if the array holds several.
@@ -91,20 +93,14 @@ def _headers(raw: RawFile) -> _Headers:
     total = 0
     with _refusing_damage(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
         members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
-        if len(members) > MAX_COLUMNS:
-            raise InputError(
-                f"'{raw.name}' holds {len(members):,} arrays, more than the {MAX_COLUMNS:,} that "
-                "are read. Put columns side by side into one array 'features'."
-            )
+        names = [item.filename.removesuffix(".npy") for item in members]
         if not members:
             raise InputError(
                 f"'{raw.name}' holds no arrays. Save it with numpy.savez(file, probs=…, labels=…)."
             )
+        check_table(raw.name, names, 1)
         check_entries(stream, archive)
-        for item in members:
-            name = item.filename.removesuffix(".npy")
-            if name in headers:
-                raise InputError(f"'{raw.name}' holds the array '{name}' twice. Keep one.")
+        for name, item in zip(names, members, strict=True):
             with archive.open(item) as member:
                 shape, _, dtype = read_npy_header(member)
                 start = member.tell()
@@ -116,17 +112,9 @@ def _headers(raw: RawFile) -> _Headers:
                 )
             size = math.prod(shape) * dtype.itemsize
             total += size
-            if total > MAX_BYTES:
-                raise InputError(
-                    f"'{raw.name}' declares more than {MAX_BYTES / 2**30:.3g} GiB of arrays "
-                    f"('{name}' has shape {shape}), which is more than is read. Save fewer rows or "
-                    "features, or float32 instead of float64."
-                )
+            check_size(raw.name, total)
             if any(length < 0 for length in shape) or start + size != item.file_size:
-                raise InputError(
-                    f"array '{name}' of '{raw.name}' is damaged: its header declares shape {shape} "
-                    "but its data has another size. Save it again with numpy.savez."
-                )
+                raise ValueError(f"the data of array '{name}' do not have its shape {shape}")
             headers[name] = (shape, dtype)
     return headers
 
@@ -157,41 +145,12 @@ def _read(raw: RawFile, name: str) -> NDArray[Any]:
 
 
 def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
-    try:
+    with refusing_damage(raw.name, f"archive with plain values as '{name}'", ValueError):
         return vector_of(values)
-    except ValueError as error:
-        raise InputError(
-            f"array '{name}' of '{raw.name}' is damaged ({short(error, 80)}). Save it again, as "
-            "numbers, text or dates with a unit."
-        ) from error
 
 
-def _texts(raw: RawFile, array: str, what: str = "") -> tuple[str, ...]:
-    """Return names in an array; ``what``: what they name, if they must differ."""
-    names = tuple(map(str, _vector(raw, array, np.atleast_1d(_read(raw, array)).ravel())))
-    for name in repeated(names) if what else ():
-        raise InputError(f"array '{array}' of '{raw.name}' names two {what} '{name}'. Rename one.")
-    return names
-
-
-def _given_names(
-    raw: RawFile, headers: _Headers
-) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """Return the names of classes and of features, as far as the file has them."""
-    classes = features = None
-    if "class_names" in headers:
-        shape = headers["class_names"][0]
-        if len(shape) != 1:
-            raise InputError(
-                f"array 'class_names' of '{raw.name}' must be one-dimensional, one name a class; "
-                f"got shape {shape}."
-            )
-        classes = _texts(raw, "class_names", "classes")
-    if "feature_names" in headers and "features" in headers:
-        shape = headers["features"][0]
-        if len(shape) == 2 and headers["feature_names"][0] == shape[1:]:
-            features = _texts(raw, "feature_names")
-    return classes, features
+def _texts(raw: RawFile, array: str) -> tuple[str, ...]:
+    return tuple(map(str, _vector(raw, array, np.atleast_1d(_read(raw, array)).ravel())))
 
 
 def _is_table(headers: _Headers, array: str) -> bool:
@@ -203,16 +162,13 @@ def _column_names(raw: RawFile, headers: _Headers, array: str) -> Sequence[str]:
     single, shape = _EXPANDED[array], headers[array][0]
     companion = f"{single}_names"
     count = 1 if len(shape) == 1 else shape[1]
-    if count > MAX_COLUMNS:
-        raise InputError(
-            f"array '{array}' of '{raw.name}' has {count:,} columns, more than the {MAX_COLUMNS:,} "
-            "that are read. Save fewer."
-        )
+    check_width(raw.name, count)
     names: Sequence[str] = (
         [f"{single}_{index}" for index in range(count)] if count > 1 else [single]
     )
     if companion in headers:
-        names = _texts(raw, companion, "columns")
+        names = _texts(raw, companion)
+        check_table(raw.name, names, 1)
     if len(names) != count:
         raise InputError(
             f"array '{companion}' of '{raw.name}' must name every column of '{array}'; got "

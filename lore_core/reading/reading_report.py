@@ -187,10 +187,12 @@ def report_on(
     return ReadingReport(files, dropped, facts, notes, warnings, checks)
 
 
-def with_features_or_images(report: ReadingReport, dataset: Dataset, note: str) -> ReadingReport:
-    """Return the report on a dataset that got features or images since, with a note on them."""
+def with_features_or_images(reading: Reading, dataset: Dataset, note: str) -> Reading:
+    """Return what was read of a dataset that got features or images since, with a note on them."""
+    report = reading.report
     facts = tuple(_facts(dataset, report.files, report.dropped))
-    return replace(report, facts=facts, notes=(*report.notes, note))
+    report = replace(report, facts=facts, notes=(*report.notes, note))
+    return replace(reading, dataset=dataset, report=report)
 
 
 def _facts(dataset: Dataset, files: Sequence[FileFacts], dropped: Sequence[str]) -> Iterator[str]:

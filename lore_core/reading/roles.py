@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.errors import InputError, short
+from lore_core.data.errors import short
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
@@ -107,8 +106,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     """Guess what ``given`` leaves open (``None``); roles no column fits stay ``None``."""
     mapping = given = expand(given, columns)
     # A column given only as a group can still have a role of its own.
-    taken = [names for role, names in given.columns().items() if role not in ("groups", "text")]
-    free = _Free(columns, itertools.chain.from_iterable(taken))
+    free = _Free(columns, given.used("groups", "text"))
 
     def fill(role: str, value: str | tuple[str, ...] | None) -> None:
         nonlocal mapping
@@ -283,19 +281,15 @@ def _features(free: _Free) -> tuple[str, ...]:
 def _rest(free: _Free, mapping: ColumnMapping) -> list[str]:
     """Return the columns left for metadata: one value a row, as many rows as labels."""
     columns = free.columns
-    used = {name for names in mapping.columns().values() for name in names}
-    used -= {*(mapping.groups or ()), *(mapping.metadata or ()), mapping.text or ""}
     # Unused probabilities in another form, and their names, tell nothing about a row.
-    unused_family = {
-        name for name in free.names if _LOGIT_FAMILY.fullmatch(name) or _key(name) in _LOGITS
-    }
+    logits = {name for name in free.names if _LOGIT_FAMILY.fullmatch(name) or _key(name) in _LOGITS}
+    used = logits | mapping.used("groups", "metadata", "text")
     key = mapping.label or next(iter(mapping.probabilities or columns.names))
     length = columns.shapes[key][:1]
     return [
         name
         for name in columns.names
         if name not in used
-        and name not in unused_family
         and columns.kinds[name] != "other"
         and (columns.shapes[name] == length or columns.parents.get(name) == "groups")
     ]
@@ -303,60 +297,71 @@ def _rest(free: _Free, mapping: ColumnMapping) -> list[str]:
 
 def _groups(columns: Columns, rest: list[str]) -> tuple[str, ...]:
     """Return arrays of groups, and text columns with few, repeated values."""
-    chosen = []
-    for name in rest:
-        parent = columns.parents.get(name)
-        if parent is not None:
-            if parent == "groups":
-                chosen.append(name)
-            continue
+
+    def is_group(name: str) -> bool:
+        if name in columns.parents:
+            return columns.parents[name] == "groups"
         kind, is_called_so = columns.kinds[name], _key(name) in ("group", "groups")
         is_of_few = kind == "text" and _key(name) not in _ASKED_AND_ANSWERED
-        if is_of_few or (is_called_so and kind in ("bool", "whole")):
-            values = columns.series(name)
-            if 1 < values.nunique() <= min(MAX_GROUP_VALUES, len(values) - 1):
-                chosen.append(name)
-    return tuple(chosen)
+        if not is_of_few and not (is_called_so and kind in ("bool", "whole")):
+            return False
+        values = columns.series(name)
+        return 1 < values.nunique() <= min(MAX_GROUP_VALUES, len(values) - 1)
+
+    return tuple(filter(is_group, rest))
 
 
 def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
-    """Return notes on what was taken for P(y = 1), and on unused columns like features."""
-    used = {name for names in mapping.columns().values() for name in names}
-    used -= {*(mapping.metadata or ()), *(mapping.groups or ())}
+    """Return notes on what was taken for P(y = 1), and on columns that may be meant for a role."""
+    used, shown = mapping.used("metadata", "groups"), mapping.used()
+    rows = columns.shapes[str(mapping.label)]
     _check_classes(columns, mapping, used)
-    notes = []
-    for name in columns.names:
-        if name in used or columns.kinds[name] != "text" or len(columns.shapes[name]) != 1:
-            continue
-        is_called_feature = _NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name)
-        if is_called_feature and (found := _written_numbers(columns, name)):
-            row, value = found
-            notes.append(
-                f"'{name}' is no feature: it holds text such as {short(repr(value))} "
-                f"({columns.where(row)}). Write its numbers without separators and signs to use it."
-            )
-    for name in columns.names:
-        if name in used or columns.shapes[name] != columns.shapes[str(mapping.label)]:
-            continue
-        if _key(name) in _LABEL:
-            both = (columns.series(of).astype(str) for of in (name, str(mapping.label)))
-            one, other = (pd.factorize(texts)[0] for texts in both)
-            # (Class numbers and their names divide the rows alike.)
-            if not np.array_equal(one, other):
-                notes.append(
-                    f"'{name}' of '{columns.file}' is kept beside its rows: the true class is "
-                    f"taken from '{mapping.label}'."
-                )
-        if name.lower() in _MAYBE_WEIGHTS and not mapping.weight and mapping.weight != "":
-            notes.append(
-                f"'{name}' of '{columns.file}' is not used: every row counts once. If it says what "
-                f'each row counts for, map it as weight (mapping={{"weight": "{name}"}}, --column '
-                f"weight={name}, or its role on the Data page)."
-            )
     names, kind = mapping.probabilities or (), mapping.probability_kind
+    notes = []
     if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
         notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")
+    for name in columns.names:
+        if name in used:
+            continue
+        shape, called = columns.shapes[name], f"'{name}' of '{columns.file}'"
+        is_text = columns.kinds[name] == "text" and len(shape) == 1
+        if _is_called_feature(name) and is_text and (found := _written_numbers(columns, name)):
+            notes.append(
+                f"'{name}' is no feature: it holds text such as {short(repr(found[1]))} "
+                f"({columns.where(found[0])}). Write its numbers without separators and signs to "
+                "use it."
+            )
+        if shape == rows and _key(name) in _LABEL and not _is_alike(columns, name, mapping):
+            notes.append(
+                f"{called} is kept beside its rows: the true class is taken from '{mapping.label}'."
+            )
+        if shape == rows and name.lower() in _MAYBE_WEIGHTS and mapping.weight is None:
+            notes.append(
+                f"{called} is not used: every row counts once. If it says what each row counts "
+                f'for, map it as weight (mapping={{"weight": "{name}"}}, --column weight={name}, '
+                "or its role on the Data page)."
+            )
+        if name in shown or name in columns.parents:
+            continue
+        if name in _LOGITS or name.lower().startswith(("logit_", "logits_")):
+            if kind != "logits":
+                notes.append("The logits were not used: probabilities are there.")
+        elif shape != rows[:1]:
+            notes.append(f"{called} is not used: it has shape {shape}.")
+        elif columns.kinds[name] == "other":
+            notes.append(f"{called} is not used: it has no plain values.")
     return notes
+
+
+def _is_called_feature(name: str) -> bool:
+    return bool(_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
+
+
+def _is_alike(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
+    """Return whether a column divides the rows as the label does: class numbers and their names."""
+    both = (columns.series(of).astype(str) for of in (name, str(mapping.label)))
+    one, other = (pd.factorize(texts)[0] for texts in both)
+    return np.array_equal(one, other)
 
 
 def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:
@@ -382,12 +387,9 @@ def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> 
                 or found[1] in set(columns.series(str(mapping.label)).astype(str))
             )
         if is_class:
-            row = int((cells.isna() | plain).to_numpy().argmin())
-            raise InputError(
-                f"{columns.called(name)} must hold numbers as the other probabilities do; got "
-                f"{short(repr(cells.iloc[row]))} at {columns.where(row)}. Write numbers without "
-                "signs, or call the column otherwise if it is no probability."
-            )
+            rule = "hold numbers as the other probabilities do"
+            fix = "Write numbers without signs, or call the column otherwise if it is none."
+            columns.check(name, (cells.notna() & ~plain).to_numpy(), rule, fix)
 
 
 def _class_column(name: str) -> tuple[str, str] | None:
@@ -398,15 +400,11 @@ def _class_column(name: str) -> tuple[str, str] | None:
 
 def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:
     """Return row and cell of the first number with signs (``%``, ``,``) in a numeric column."""
-    cells = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
-    if cells.empty:
-        return None
+    cells = columns.series(name).reset_index(drop=True).dropna().iloc[:_SAMPLE_CELLS]
     plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
     bare = cells.astype(str).str.strip().str.rstrip("%").str.replace(r"[,' _]", "", regex=True)
     numbers = pd.to_numeric(bare, errors="coerce").notna()
-    signed = (numbers & ~plain).to_numpy()
-    if not signed.any() or numbers.mean() <= 0.5:
+    signed = cells[numbers & ~plain]
+    if signed.empty or numbers.mean() <= 0.5:
         return None
-    position = int(np.flatnonzero(signed)[0])
-    row = int(np.flatnonzero(columns.series(name).notna().to_numpy())[position])
-    return row, cells.iloc[position]
+    return int(signed.index[0]), signed.iloc[0]

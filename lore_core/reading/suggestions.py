@@ -98,10 +98,9 @@ def _changes(
         if kind != known.probability_kind:
             other = {"probabilities": names, "probability_kind": kind}
             yield "probability_kind", f"as {_WORDS[kind]}", names[0], other
-    if known.split:
-        yield "split", f"without '{known.split}' as split", known.split, {"split": ""}
-    if known.weight:
-        yield "weight", f"without '{known.weight}' as weight", known.weight, {"weight": ""}
+    for role, name in (("split", known.split or ""), ("weight", known.weight or "")):
+        if name:
+            yield role, f"without '{name}' as {role}", name, {role: ""}
     for name in [n for n in flat if _can_be_label(columns, n, known)][:_TRIED]:
         yield "label", f"{name} as the true class", name, {"label": name}
     for name in known.features or ():

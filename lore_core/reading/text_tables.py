@@ -1,7 +1,6 @@
 """Text formats: delimited tables of any dialect; JSON records, lines, columns, logs of models."""
 
 import csv
-import dataclasses
 import io
 import json
 import re
@@ -18,11 +17,11 @@ import pandas as pd
 import pyarrow as pa
 
 from lore_core.data.arrays import Floats
-from lore_core.data.errors import short
-from lore_core.data.validation import InputError
+from lore_core.data.errors import InputError, short
 from lore_core.reading import npz
 from lore_core.reading.columns import (
     Columns,
+    check_size,
     check_table,
     columns_of_records,
     columns_of_values,
@@ -51,14 +50,9 @@ def open_text(raw: RawFile) -> Columns:
     except csv.Error as error:
         raise InputError(
             f"'{raw.name}' cannot be read as a table: a cell is longer than "
-            f"{csv.field_size_limit():,} characters, or a quote does not end. Close the quote, or "
-            "leave the column out."
+            f"{csv.field_size_limit():,} characters, its first two lines than a megabyte, or a "
+            "quote does not end. Close the quote; put many features into an .npz."
         ) from error
-    if len(rows) < 2 and not is_complete:
-        raise InputError(
-            f"'{raw.name}' cannot be read as a table: its first two lines, or a quote in them, are "
-            "longer than a megabyte. Close the quote; put many features into an .npz."
-        )
     if not rows:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
     names = _header(raw, rows)
@@ -74,8 +68,10 @@ def open_text(raw: RawFile) -> Columns:
     if decimal == ",":
         notes += (f"'{raw.name}' writes decimals with a comma: read so.",)
     check_table(raw.name, names, len(frame))
-    return dataclasses.replace(
-        columns_of_values(raw, "CSV", {name: frame[name] for name in names}),
+    return columns_of_values(
+        raw,
+        "CSV",
+        {name: frame[name] for name in names},
         notes=notes + missing_line_break(raw),
         locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
         incomplete=_cut_line(raw, names, delimiter),
@@ -102,6 +98,8 @@ def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
         agree = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
         if (agree, len(rows[0])) > best:
             best, chosen, first_rows = (agree, len(rows[0])), delimiter, rows
+    if len(first_rows) < 2 and not is_complete:
+        raise csv.Error
     return chosen, first_rows
 
 
@@ -151,15 +149,10 @@ def _parse(
     except UnicodeDecodeError:
         raise
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
-        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-        if found:
-            text = (
-                f"line {found[2]} of '{raw.name}' has {found[3]} values but the header names "
-                f"{found[1]} columns. Quote cells that contain '{delimiter}'."
-            )
-        else:
-            text = f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')})."
-        raise InputError(text) from error
+        raise InputError(
+            f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')}). Quote cells "
+            f"that contain '{delimiter}'."
+        ) from error
 
 
 def _cut_line(raw: RawFile, names: list[str], delimiter: str) -> str:
@@ -206,30 +199,20 @@ _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 wher
 
 def open_json(raw: RawFile) -> Columns:
     """Open JSON or JSON Lines: records, columns (``{"label": [0, 1], …}``), or a log."""
-    with raw.open() as stream:
-        try:
-            text = stream.read().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise InputError(
-                f"'{raw.name}' is not UTF-8 text, as JSON is. Save it again."
-            ) from None
+    with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
+        text = stream.read().decode("utf-8-sig")
     records, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
     choices = _rows_of_choices(records)
     records = choices or records
     if _HALF_CHARACTER.search(text):
-        try:
+        with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise InputError(
-                f"'{raw.name}' holds half a character (one of \\ud800 to \\udfff alone), which is "
-                "no text. Save it again."
-            ) from None
     notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
     if is_one_a_line:
         notes += missing_line_break(raw)
-    return columns_of_records(raw, records, notes)
+    return columns_of_records(raw, records, notes=notes)
 
 
 def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
@@ -272,13 +255,8 @@ def _is_table(found: Mapping[str, Any]) -> bool:
 
 
 def _json(raw: RawFile, text: str, where: str) -> Any:
-    try:
+    with refusing_damage(raw.name, f"JSON in {where}", ValueError, RecursionError):
         return json.loads(text)
-    except RecursionError:
-        reason = "nested too deeply"
-    except ValueError as error:
-        reason = short(error)
-    raise InputError(f"{where} of '{raw.name}' is no JSON ({reason}). Save it again.")
 
 
 def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
@@ -334,11 +312,7 @@ def open_eval(raw: RawFile) -> Columns:
             if part.filename in _ABOUT
             or (part.filename.startswith(_SAMPLES) and part.filename.endswith(".json"))
         ]
-        if sum(part.file_size for part in parts) > npz.MAX_BYTES:
-            raise InputError(
-                f"'{raw.name}' declares more than {npz.MAX_BYTES / 2**30:.3g} GiB, which is "
-                "more than is read. Log fewer samples."
-            )
+        check_size(raw.name, sum(part.file_size for part in parts))
         parts.sort(key=lambda part: part.filename)
         contents = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]
     samples = [content for name, content in contents if name.startswith(_SAMPLES)]
@@ -349,10 +323,9 @@ def open_eval(raw: RawFile) -> Columns:
 def _count_logged(about: object) -> int:
     """Return the number of samples by a log's header or summaries, else 0."""
     if isinstance(about, list):
-        items = [item for item in about if isinstance(item, dict)]
+        items = map(_mapping, about)
         return len({(str(item.get("id")), str(item.get("epoch"))) for item in items})
-    results = about.get("results") if isinstance(about, dict) else None
-    count = results.get("completed_samples") if isinstance(results, dict) else None
+    count = _mapping(_mapping(about).get("results")).get("completed_samples")
     return count if isinstance(count, int) else 0
 
 
@@ -361,21 +334,19 @@ def _columns_of_samples(raw: RawFile, samples: Any, n_logged: int) -> Columns:
     samples = samples if isinstance(samples, list) else []
     if not samples or not all(isinstance(sample, dict) for sample in samples):
         raise InputError(f"'{raw.name}' holds no samples. Save the log when the run has ended.")
-    scorer = next((name for sample in samples for name in _scores(sample)), None)
+    scorer = next((name for sample in samples for name in _mapping(sample.get("scores"))), None)
     if scorer is None:
         raise InputError(
             f"'{raw.name}' has no score: which answers are right is not known. Score the log "
             "(inspect score) and save it."
         )
     rows = (_row(sample, scorer) for sample in samples)
-    columns = columns_of_records(raw, rows, (_LOG_NOTE.format(scorer=f"'{scorer}'"),))
-    if len(samples) >= n_logged:
-        return columns
     incomplete = (
         f"'{raw.name}' holds {len(samples):,} samples but says that {n_logged:,} were logged: some "
         "are lost. Copy or save it again."
-    )
-    return dataclasses.replace(columns, incomplete=incomplete)
+    ) * (len(samples) < n_logged)
+    notes = (_LOG_NOTE.format(scorer=f"'{scorer}'"),)
+    return columns_of_records(raw, rows, notes=notes, incomplete=incomplete)
 
 
 def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
@@ -392,18 +363,17 @@ def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo)
     return content
 
 
-def _scores(sample: Mapping[str, Any]) -> Mapping[str, Any]:
-    scores = sample.get("scores")
-    return scores if isinstance(scores, dict) else {}
+def _mapping(value: object) -> Mapping[str, Any]:
+    """Return values by name; none of anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
-    score = _scores(sample).get(scorer)
+    score = _mapping(sample.get("scores")).get(scorer)
     score = score if isinstance(score, dict) else {"value": score}
-    value = score.get("value")
-    text, attachments = _text(sample.get("input")), sample.get("attachments")
-    if text is not None and text.startswith(_ATTACHED) and isinstance(attachments, dict):
-        text = _text(attachments.get(text.removeprefix(_ATTACHED), text))
+    value, text = score.get("value"), _text(sample.get("input"))
+    if text is not None and text.startswith(_ATTACHED):
+        text = _text(_mapping(sample.get("attachments")).get(text.removeprefix(_ATTACHED), text))
     row: dict[str, Any] = {
         "id": sample.get("id"),
         "input": text,
@@ -414,8 +384,7 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
     if sample.get("epoch", 1) != 1:
         row["epoch"] = sample["epoch"]
     for metadata in (sample.get("metadata"), score.get("metadata")):
-        if isinstance(metadata, dict):
-            row |= {name: item for name, item in metadata.items() if name not in row}
+        row |= {name: item for name, item in _mapping(metadata).items() if name not in row}
     return row
 
 

@@ -8,9 +8,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.errors import counted
+from lore_core.data.errors import InputError, counted
 from lore_core.data.rules import words_of
-from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding, LinearMap, NeighbourMap
 from lore_core.recalibration.base import Recalibrator, load_recalibrator
 from lore_core.recalibration.cells import rounded
@@ -22,9 +21,9 @@ class Held:
     """One thing in a file."""
 
     what: str  #: In words
-    shape: tuple[int, ...]  #: Empty for a few numbers or names
-    n_bytes: int  #: Without names and settings
-    single_rows: bool  #: Whether a single row of the data can be read
+    shape: tuple[int, ...] = ()  #: Empty for a few numbers or names
+    n_bytes: int = 0  #: Without names and settings
+    single_rows: bool = False  #: Whether a single row of the data can be read
 
 
 @dataclass(frozen=True)
@@ -46,18 +45,16 @@ class FileContents:
         """Whose data can be read from the file."""
         text = f"{self.label}, fitted on {counted(self.calibration_rows, 'calibration row')}. "
         if self.single_rows:
-            text += (
+            return text + (
                 "Single calibration rows can be read from the file: treat it like those rows. Of "
                 "other rows, evaluation rows among them, it holds none."
             )
-        elif self.smallest_cell is not None:
-            text += (
-                "No single row can be read from the file: what it says of rows are means over "
-                f"{self.smallest_cell:,} of them or more."
-            )
-        else:
-            text += "No single row can be read from the file."
-        return text
+        if self.smallest_cell is None:
+            return text + "No single row can be read from the file."
+        return text + (
+            "No single row can be read from the file: what it says of rows are means over "
+            f"{self.smallest_cell:,} of them or more."
+        )
 
     def table(self) -> dict[str, list[str]]:
         """Return the list as columns of text: ``holds, shape, size, single rows``."""
@@ -97,7 +94,7 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
         label=method.label,
         calibration_rows=method.n_rows_,
         smallest_cell=None if cells is None else int(cells.min()),
-        held=(*held, Held(f"names of {names}", (), 0, False)),
+        held=(*held, Held(f"names of {names}")),
     )
 
 
@@ -118,9 +115,9 @@ def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
     if isinstance(method, GroupWise):
         sizes = method.sizes_.values()
         what = f"names of {len(sizes):,} groups, and the calibration rows of each"
-        yield Held(f"{inside}{what}", (), 0, 1 in sizes)
+        yield Held(f"{inside}{what}", single_rows=1 in sizes)
     else:
-        yield Held(f"{inside}{method.numbers_in_words}", (), 0, False)
+        yield Held(f"{inside}{method.numbers_in_words}")
     listed: list[NDArray[Any]] = []
     for name, array in _arrays(state):
         # Without a base the rest are outcomes; and nothing is listed once.

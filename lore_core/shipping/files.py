@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import listed
 from lore_core.data.probabilities import spread_confidence
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import InputError, check_finite, check_integer, repeated
+from lore_core.data.validation import InputError, check_finite, check_integer, check_rows, repeated
 from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
@@ -41,37 +41,6 @@ class _Columns:
     features: tuple[str, ...]
     groups: tuple[str, ...]
     prediction: bool
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A file of rows, read from its beginning to its end."""
-
-    path: Path
-    columns: list[str]
-    separator: str = ""  #: Of CSV, all of it read as text; none: Parquet
-
-    def chunks(self, size: int) -> Iterator[tuple[pa.Table, float]]:
-        """Yield tables of ``size`` rows, and the share of the file that is read."""
-        with _refusing_damage(self.path), self.path.open("rb") as stream:
-            if not self.separator:
-                yield from _of_parquet(stream, size)
-                return
-            n_bytes = max(self.path.stat().st_size, 1)
-            # All as text, so that other columns are copied unchanged.
-            reader = pd.read_csv(
-                stream,
-                sep=self.separator,
-                dtype=str,
-                na_filter=False,
-                index_col=False,
-                chunksize=size,
-                encoding="utf-8-sig",
-            )
-            for frame in reader:
-                table = pa.Table.from_pandas(frame, preserve_index=False)
-                # (Not pandas' metadata: some columns become numbers.)
-                yield table.replace_schema_metadata(None), min(stream.tell() / n_bytes, 1.0)
 
 
 def recalibrate_file(
@@ -131,14 +100,21 @@ def recalibrate_file(
         )
     if path.exists() and out.exists() and path.samefile(out):
         raise InputError("'target' must be another file than the source.")
-    table, done = _opened(path), 0
+    (columns, separator), done = _opened(path), 0
+    found = _find(predictor, columns, path.name)
     writer: Any = None
     with ExitStack() as stack:
         part = stack.enter_context(replaced_at_once(out))
-        for chunk, share in _recalibrated_chunks(predictor, table, chunk_rows, suffix):
-            if table.separator:
+        for given, share in _chunks(path, separator, chunk_rows):
+            if not len(given):
+                continue
+            try:
+                chunk = _with_columns(given, _recalibrated(predictor, found, given, suffix))
+            except InputError as error:
+                raise InputError(f"'{path.name}': {_counted_on(str(error), done)}") from error
+            if separator:
                 rows = chunk.to_pandas()
-                rows.to_csv(part, sep=table.separator, index=False, mode="a", header=not done)
+                rows.to_csv(part, sep=separator, index=False, mode="a", header=not done)
             else:
                 if writer is None:
                     about = chunk.schema.metadata or {}
@@ -147,6 +123,8 @@ def recalibrate_file(
                 writer.write_table(chunk)
             done += len(chunk)
             tell(progress, share, f"{done:,} rows recalibrated")
+        if not done:
+            raise InputError(f"'{path.name}' has column names but no rows.")
     return done
 
 
@@ -154,24 +132,6 @@ def _as_predictor(model: Predictor | Recalibrator | str | Path) -> Predictor:
     if isinstance(model, Predictor):
         return model
     return Predictor(model) if isinstance(model, Recalibrator) else Predictor.load(model)
-
-
-def _recalibrated_chunks(
-    predictor: Predictor, table: _Table, size: int, suffix: str
-) -> Iterator[tuple[pa.Table, float]]:
-    name, done = table.path.name, 0
-    columns = _find(predictor, table.columns, name)
-    for chunk, share in table.chunks(size):
-        if not len(chunk):
-            continue
-        try:
-            new = _recalibrated(predictor, columns, chunk, suffix)
-        except InputError as error:
-            raise InputError(f"'{name}': {_counted_on(str(error), done)}") from error
-        done += len(chunk)
-        yield _with_columns(chunk, new), share
-    if done == 0:
-        raise InputError(f"'{name}' has column names but no rows.")
 
 
 def _counted_on(message: str, start: int) -> str:
@@ -193,7 +153,6 @@ def _with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
 
 def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
     classes = [f"p_{name}" for name in predictor.class_names]
-    missing = [name for name in classes if name not in names]
     there = [name for name in classes if name in names]
     prediction = _PREDICTION in names
     # Beside a prediction it may be the confidence of that.
@@ -209,16 +168,14 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
         probabilities = ()
     else:
         what = "a column p_<class> for every class of the fit (or 'confidence' and 'prediction')"
-        raise _lacks(file, what, missing)
+        raise _lacks(file, what, [name for name in classes if name not in names])
     wanted = predictor.feature_names if predictor.needs_features else ()
     features = tuple(name if name in names else f"f_{name}" for name in wanted)
-    missing = [name for name, found in zip(wanted, features, strict=True) if found not in names]
-    if missing:
-        what = f"the {len(features):,} features the recalibrator was fitted on"
-        raise _lacks(file, what, missing)
     groups = predictor.group_columns if predictor.needs_groups else ()
-    missing = [name for name in groups if name not in names]
-    if missing:
+    if missing := [name for name in features if name not in names]:
+        what = f"the {len(features):,} features the recalibrator was fitted on"
+        raise _lacks(file, what, [name.removeprefix("f_") for name in missing])
+    if missing := [name for name in groups if name not in names]:
         raise _lacks(file, "the group columns of the fit", missing)
     return _Columns(probabilities, second, features, groups, prediction)
 
@@ -258,23 +215,10 @@ def _recalibrated(
 def _predicted(predictor: Predictor, chunk: pa.Table) -> Ints:
     place = {str(name): k for k, name in enumerate(predictor.class_names)}
     names = [str(value) for value in chunk.column(_PREDICTION).to_pylist()]
-    try:
-        return np.array([place[name] for name in names], dtype=np.int64)
-    except KeyError:
-        row = next(row for row, name in enumerate(names) if name not in place)
-        raise InputError(
-            f"'{_PREDICTION}' must be one of the classes {listed(map(repr, place), 6)}; got "
-            f"{names[row]!r} at row {row}."
-        ) from None
-
-
-@dataclass(frozen=True)
-class RecalibratedFiles:
-    """What was written."""
-
-    n_rows: int  #: In files written now
-    n_written: int
-    n_kept: int  #: Files that an earlier run had written
+    codes = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    rule = f"be one of the classes {listed(map(repr, place), 6)}"
+    check_rows(codes < 0, _PREDICTION, rule, lambda row: repr(names[row]))
+    return codes
 
 
 def recalibrate_files(
@@ -286,11 +230,11 @@ def recalibrate_files(
     chunk_rows: int = 50_000,
     suffix: str = "",
     progress: Progress | None = None,
-) -> RecalibratedFiles:
+) -> list[int]:
     """Recalibrate Parquet files, no two of one name, into files of the same names in a directory.
 
-    A file made of the same source, model and ``suffix`` is kept, another replaced. Raises
-    InputError, naming the file; files that were finished stay.
+    A file made of the same source, model and ``suffix`` is kept, another replaced. Returns the rows
+    of each file written now. Raises InputError, naming the file; files that were finished stay.
     """
     import joblib  # type: ignore[import-untyped]
 
@@ -308,7 +252,7 @@ def recalibrate_files(
     of_model = hashlib.sha256(content + suffix.encode()).hexdigest()
     made_of = {path: f"{of_model} {_stamp(path)}" for path in sources}
     left = [path for path in sources if _made_of(place / path.name) != made_of[path]]
-    n_kept, rows = len(sources) - len(left), 0
+    rows: list[int] = []
     with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
         jobs = (
             joblib.delayed(recalibrate_file)(
@@ -321,13 +265,14 @@ def recalibrate_files(
             )
             for path in left
         )
-        for step, count in enumerate(pool(jobs), start=n_kept + 1):
-            rows += count
+        for step, count in enumerate(pool(jobs), start=len(sources) - len(left) + 1):
+            rows.append(count)
             tell(progress, step / len(sources), f"{step:,} of {len(sources):,} files written")
-    return RecalibratedFiles(rows, len(left), n_kept)
+    return rows
 
 
 def _stamp(path: Path) -> str:
+    """Return size and time of a file; InputError if there is none."""
     try:
         about = path.stat()
     except OSError as error:
@@ -343,13 +288,32 @@ def _made_of(path: Path) -> str | None:
     return str(about.get(_MADE_OF.encode(), b""), "ascii", "replace")
 
 
-def _of_parquet(stream: BinaryIO, size: int) -> Iterator[tuple[pa.Table, float]]:
-    # No reading ahead: it would hold whole row groups.
-    with pa.parquet.ParquetFile(stream, pre_buffer=False, buffer_size=2**20) as file:
-        done = 0
-        for batch in file.iter_batches(batch_size=size):
-            done += batch.num_rows
-            yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
+def _chunks(path: Path, separator: str, size: int) -> Iterator[tuple[pa.Table, float]]:
+    """Yield tables of ``size`` rows of a CSV or, without separator, Parquet file; share read."""
+    with _refusing_damage(path), path.open("rb") as stream:
+        if not separator:
+            # No reading ahead: it would hold whole row groups.
+            with pa.parquet.ParquetFile(stream, pre_buffer=False, buffer_size=2**20) as file:
+                done = 0
+                for batch in file.iter_batches(batch_size=size):
+                    done += batch.num_rows
+                    yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
+            return
+        # All as text, so that other columns are copied unchanged.
+        reader = pd.read_csv(
+            stream,
+            sep=separator,
+            dtype=str,
+            na_filter=False,
+            index_col=False,
+            chunksize=size,
+            encoding="utf-8-sig",
+        )
+        n_bytes = max(path.stat().st_size, 1)
+        for frame in reader:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            # (Not pandas' metadata: some columns become numbers.)
+            yield table.replace_schema_metadata(None), min(stream.tell() / n_bytes, 1.0)
 
 
 def _refusing_damage(path: Path) -> AbstractContextManager[None]:
@@ -357,15 +321,14 @@ def _refusing_damage(path: Path) -> AbstractContextManager[None]:
     return refusing_damage(path.name, f"{path.suffix.lower()} file", *errors)
 
 
-def _opened(path: Path) -> _Table:
-    """Open a .parquet or .csv file; InputError if unreadable or with repeated names."""
+def _opened(path: Path) -> tuple[list[str], str]:
+    """Return a file's columns and the separator of a CSV; InputError if it cannot be read."""
     if path.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(
             f"'{path.name}' must be a .parquet or .csv file to be read in chunks; got "
             f"'{path.suffix}'. Save it as one of those."
         )
-    if not path.exists():
-        raise InputError(f"'{path.name}' must be a file that exists; there is none.")
+    _stamp(path)
     separator = ""
     with _refusing_damage(path):
         if path.suffix.lower() == ".parquet":
@@ -380,7 +343,7 @@ def _opened(path: Path) -> _Table:
         raise InputError(f"'{path.name}' must begin with the names of its columns; it is empty.")
     for twice in repeated(columns):
         raise InputError(f"'{path.name}' has two columns named {twice!r}. Rename one.")
-    return _Table(path, columns, separator)
+    return columns, separator
 
 
 def _numbers(table: pa.Table, name: str) -> Floats:

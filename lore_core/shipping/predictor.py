@@ -121,12 +121,10 @@ class Predictor:
                 f"({', '.join(map(str, self.class_names[:8]))}"
                 f"{', …' if len(self.class_names) > 8 else ''}); got {given.shape[1]} columns."
             )
-        predicted = (
-            given.argmax(axis=1).astype(np.int64)
-            if predictions is None
-            else as_labels(predictions, given.shape[1], "predictions")
-        )
-        check_lengths(probabilities=given, predictions=predicted)
+        predicted = given.argmax(axis=1).astype(np.int64)
+        if predictions is not None:
+            predicted = as_labels(predictions, given.shape[1], "predictions")
+        check_lengths(probabilities=given, predictions=predicted, features=features)
         rows = Rows(
             given,
             predicted,
@@ -165,7 +163,7 @@ class Predictor:
         @cache
         def place(name: str | None, dimensions: int) -> Floats:
             if coordinates is None:
-                points = self._mapped(name, features, n)
+                points = self._mapped(name, features)
             else:
                 points = as_coordinates(chosen_map(coordinates, name, "coordinates"))
             check_lengths(probabilities=np.empty(n), coordinates=points)
@@ -178,7 +176,7 @@ class Predictor:
 
         return place
 
-    def _mapped(self, name: str | None, features: Any, n: int) -> Floats:
+    def _mapped(self, name: str | None, features: Any) -> Floats:
         embedding: Embedding | None = chosen_map(self._maps, name)
         if embedding is None:
             raise InputError(
@@ -190,11 +188,4 @@ class Predictor:
                 f"'features' must be given: {self.label} compares each row with its neighbours on "
                 f"{embedding.label} of {embedding.n_features:,} features."
             )
-        table = as_coordinates(features, "features")
-        if table.shape[1] != embedding.n_features:
-            raise InputError(
-                f"'features' must have the {embedding.n_features:,} features the map was fitted "
-                f"on; got {table.shape[1]:,}."
-            )
-        check_lengths(probabilities=np.empty(n), features=table)
-        return np.asarray(embedding.transform(table))
+        return np.asarray(embedding.transform(as_coordinates(features, "features")))

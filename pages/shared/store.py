@@ -93,17 +93,15 @@ class Cache(Generic[Value]):
     def put(self, key: Hashable, value: Value) -> None:
         """Keep a thing, whole on the disk too before this returns."""
         self.hold(key, value)
-        disk, title = self._disk(), "report"
+        disk = self._disk()
         if disk is None or (isinstance(value, Loaded) and value.source == DEMO):
             return
         if isinstance(value, Embedding) and not value.name.learned:
             return  # it is made on the spot
-        if isinstance(value, Loaded | Embedding):
-            title = value.dataset.name if isinstance(value, Loaded) else value.label
         # (A file holds bytes as an array.)
         content = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
         try:
-            disk.put(self._kind, _name(key), title, content)
+            disk.put(self._kind, _name(key), content)
             self.problem = None
         except InputError as error:
             self.problem = str(error)

@@ -132,7 +132,7 @@ def test_names_of_features():
     assert numbered.digest == data.digest
     assert Dataset(HALVES, LABELS, TABLE).digest != data.digest
     assert dataclasses.replace(data, features=None).feature_labels == ()
-    with pytest.raises(InputError, match="one name a feature; got 1 names for 2 features"):
+    with pytest.raises(InputError, match="must hold 2 names; got 1"):
         Dataset(HALVES, LABELS, TABLE, feature_names=["age"])
     with pytest.raises(InputError, match="must differ; got 'a' twice"):
         Dataset(HALVES, LABELS, TABLE, feature_names=["a", "a"])

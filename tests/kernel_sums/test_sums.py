@@ -193,7 +193,11 @@ POINTS = np.zeros((3, 2))
         ((np.zeros((3, 0)), None, [1] * 3), {}, "'targets' must have shape"),
         ((POINTS, None, [1] * 3), {"bandwidth": 0.0}, "'bandwidth' must be a finite number above"),
         ((POINTS, None, [1] * 3), {"bandwidth": [1, np.inf]}, "'bandwidth' must be a finite"),
-        ((POINTS, None, [1] * 3), {"bandwidth": "wide"}, "'bandwidth' must be a number above 0"),
+        (
+            (POINTS, None, [1] * 3),
+            {"bandwidth": "wide"},
+            "'bandwidth' must be a finite number above 0",
+        ),
         ((POINTS, None, [1] * 3), {"bandwidth": []}, "vector of such numbers"),
         ((POINTS, None, [1] * 3), {"bandwidth": [[1.0]]}, "vector of such numbers"),
         ((POINTS, None, [1] * 3), {"target_groups": [0, 1]}, "'target_groups' must have as many"),

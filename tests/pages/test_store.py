@@ -150,18 +150,22 @@ def test_a_damaged_file_is_as_if_it_were_not_there(files, made, place):
     assert Store().loaded.get(first.key).dataset.digest == first.dataset.digest
 
 
+def paths(kept):
+    return [thing.path for thing in kept.entries()]
+
+
 def test_it_is_bounded_in_bytes_and_in_time(tmp_path):
     kept = DiskCache(tmp_path / "kept", max_bytes=5_000)
     for name in "abc":
-        kept.put("data", name, name, np.zeros(200))
+        kept.put("data", name, np.zeros(200))
         os.utime(kept.path_of("data", name), (time.time() - 100 + ord(name),) * 2)
-    assert [thing.title for thing in kept.entries()] == ["c", "b"]  # 1,600 bytes each, and more
+    assert paths(kept) == [kept.path_of("data", key) for key in "cb"]  # 1,600 bytes each, and more
     assert kept.get("data", "b") is not None
     os.utime(kept.path_of("data", "c"), (time.time() - MAX_AGE_SECONDS - 9,) * 2)
     assert kept.get("data", "c") is None
-    assert [thing.title for thing in kept.entries()] == ["b"]
+    assert paths(kept) == [kept.path_of("data", key) for key in "b"]
     with pytest.raises(InputError, match="it takes 0 MB, of which the disk has no more"):
-        kept.put("data", "d", "d", np.zeros(2_000))
+        kept.put("data", "d", np.zeros(2_000))
 
 
 def test_where_nothing_can_be_kept_it_is_said_and_the_data_are_shown(files, made, monkeypatch):
@@ -180,7 +184,7 @@ def test_a_folder_of_another_account_is_not_written(tmp_path):
     (tmp_path / "kept").mkdir()
     os.chown(tmp_path / "kept", 65534, -1)
     with pytest.raises(InputError, match="it is another's"):
-        DiskCache(tmp_path / "kept").put("data", "a", "a", "")
+        DiskCache(tmp_path / "kept").put("data", "a", "")
 
 
 def clean(cache, *options):
@@ -193,7 +197,7 @@ def clean(cache, *options):
 @pytest.fixture
 def cache(tmp_path):
     kept = DiskCache(tmp_path / "lore-lens" / "kept")
-    kept.put("data", "a", "a", "")
+    kept.put("data", "a", "")
     return tmp_path
 
 
@@ -212,8 +216,8 @@ def test_what_is_no_file_is_neither_waited_for_nor_removed(cache, key):
     assert (code, printed[:18]) == (0, "Removed 1 dataset:")
     assert list(kept.folder.iterdir()) == [pipe]
     if key:  # and what is to be kept by that name takes its place
-        kept.put("data", key, "b", "")
-        assert [thing.title for thing in kept.entries()] == ["b"]
+        kept.put("data", key, "")
+        assert paths(kept) == [kept.path_of("data", key) for key in "b"]
 
 
 @linux_only
@@ -237,10 +241,10 @@ def test_files_of_others_in_the_folder_stay(cache, tmp_path_factory):
     (kept.folder / "notes.kept.txt").write_text("mine")
     link = kept.path_of("data", "b")
     link.symlink_to(other)
-    assert [thing.title for thing in kept.entries()] == ["a"]
+    assert paths(kept) == [kept.path_of("data", key) for key in "a"]
     assert kept.get("data", "b") is None
     kept.clear()
     assert sorted(path.name for path in kept.folder.iterdir()) == [link.name, "notes.kept.txt"]
-    kept.put("data", "b", "b", "")
+    kept.put("data", "b", "")
     assert other.read_text() == "mine"
     assert not link.is_symlink()

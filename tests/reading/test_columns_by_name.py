@@ -71,7 +71,7 @@ def test_what_cannot_be_opened_is_said(folder):
     refused(folder / "metadata.csv", r"'1.png' cannot be opened \(it claims more pixels")
     path = write_names(folder, [f"gone{k}.png" for k in range(8)])
     assert lore.load(path).images is None
-    refused(path, "names no file of", mapping={"images": "file_name"})
+    refused(path, "must name files below", mapping={"images": "file_name"})
     with path.open("rb") as upload:
         refused(upload, "neither an upload", mapping={"images": "file_name"})
 

@@ -61,7 +61,7 @@ REFUSED = {
         three(("NA", "EU", "AS"), np.array(["NA", "EU", "AS"])[Y3]), "'NA'.*told apart",
     ),
     "labels of 17 digits": (
-        three([10**16 + k for k in (1, 2, 3)], 10**16 + 1 + Y3), "more than 15 digits",
+        three([10**16 + k for k in (1, 2, 3)], 10**16 + 1 + Y3), "numbers of 15 digits or fewer",
     ),
     "one file twice": (halves(PLAIN, PLAIN), "200 calibration rows.*equal"),
     "halves that overlap": (halves(PLAIN[:150], PLAIN[100:]), "50 calibration rows.*equal"),
@@ -181,5 +181,5 @@ def test_honest_data_are_never_refused(n, k):
 
 
 def test_an_unknown_check_cannot_be_accepted(tmp_path):
-    with pytest.raises(lore.InputError, match="'accept' must name checks of class order"):
+    with pytest.raises(lore.InputError, match="'accept' must be one of class order"):
         reading.read(write(two(), tmp_path), mapping={"accept": "everything"})

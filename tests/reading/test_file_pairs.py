@@ -197,7 +197,7 @@ def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
 
 
 def test_no_runs(npz, tmp_path):
-    with pytest.raises(InputError, match="holds no pair"):
+    with pytest.raises(InputError, match="no run to read in .* no pair of files"):
         load_runs(tmp_path)
     with pytest.raises(InputError, match="holds no readable file"):
         load(tmp_path)
@@ -221,5 +221,5 @@ def test_runs_given_file_by_file(npz, tmp_path):
     assert seen[-1] == (1.0, "reading run 3 of 3: whole")
     with pytest.raises(InputError, match=r"'b_test.npz' has no calibration file.*files given"):
         load_runs(files[:1])
-    with pytest.raises(InputError, match="no file was given"):
+    with pytest.raises(InputError, match="no run to read in the files given"):
         load_runs([])

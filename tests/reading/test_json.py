@@ -87,11 +87,11 @@ def test_classes_go_before_whether_they_are_right(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"label": 0}\n{"label": \n', "line 2 of 'a.jsonl' is no JSON"),
+        ('{"label": 0}\n{"label": \n', "'a.jsonl' is damaged or no JSON in line 2"),
         ("[1, 2]", "record 0 of 'a.jsonl' must be an object"),
         ("[]", "holds no record"),
         ('"text"', "must hold a list of records"),
-        ("[" * 100_000, "nested too deeply"),
+        ("[" * 100_000, "recursion depth"),
         ('{"confidence": [0.9, 0.8], "correct": [1]}', "true classes|answers"),
         (lines([*ROWS[:3], {**ROWS[3], "correct": "perhaps"}]), "'perhaps' at row 3"),
         (lines([*ROWS[:3], {**ROWS[3], "confidence": "high"}]), "'high' at row 3"),

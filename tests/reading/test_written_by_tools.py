@@ -67,7 +67,9 @@ def test_a_log_without_scores_or_damaged(tmp_path):
         read(tmp_path / "log.eval")
     shutil.copytree(WRITTEN / "hf_dict", tmp_path / "runs")
     (tmp_path / "runs" / "validation" / "data-00001-of-00002.arrow").unlink()
-    with pytest.raises(InputError, match=r"'data-00001-of-00002\.arrow' of 'runs_validation' is"):
+    with pytest.raises(
+        InputError, match=r"00001-of-00002\.arrow' is.* no part of 'runs_validation'"
+    ):
         read(tmp_path / "runs")
     (tmp_path / "runs" / "dataset_dict.json").write_text('{"splits": ["train", "other"]}')
     with pytest.raises(InputError, match=r"splits train, other, of which one must be called"):
