@@ -1,4 +1,4 @@
-"""Files of images, texts or metadata beside predictions, joined by an id column or row by row."""
+"""Join files of images, texts or metadata to predictions, by an id column or row by row."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lore_core.reading.formats import half_of
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
-#: Roles of a file with predictions: what another file has of these is not joined.
+#: Roles that only a file with predictions fills: such columns of a side file are not joined.
 _OWN_ROLES = ("label", "prediction", "split", "row_id", "weight")
 
 
-def images_alone(columns: Columns) -> str | None:
+def image_only_array(columns: Columns) -> str | None:
     """Return the image array of an archive without predictions, else None."""
     if columns.format != "NPZ":
         return None
@@ -28,48 +28,52 @@ def images_alone(columns: Columns) -> str | None:
     return None if mapping.probabilities else mapping.images
 
 
-def with_predictions(opened: Sequence[Columns], given: ColumnMapping) -> list[Columns]:
+def prediction_files(files: Sequence[Columns], mapping: ColumnMapping) -> list[Columns]:
     """Return the files that hold predictions; where none does, all that hold more than images."""
-    found = [columns for columns in opened if _has_predictions(columns, given)]
-    halves = [columns for columns in opened if half_of(columns.file).split]
+    found = [columns for columns in files if _has_predictions(columns, mapping)]
+    halves = [columns for columns in files if half_of(columns.file).split]
     return [
         columns
-        for columns in opened
-        if not images_alone(columns)
+        for columns in files
+        if not image_only_array(columns)
         and (not found or columns in found or (columns in halves and len(halves) > 1))
     ]
 
 
-def _has_predictions(columns: Columns, given: ColumnMapping) -> bool:
+def _has_predictions(columns: Columns, mapping: ColumnMapping) -> bool:
     try:
-        return bool(guess(columns, given).probabilities)
+        return bool(guess(columns, mapping).probabilities)
     except InputError:  # what was named is in another file
         return False
 
 
 def join(
-    files: Sequence[Columns], side: Columns, given: ColumnMapping, notes: list[str]
+    files: Sequence[Columns], side: Columns, mapping: ColumnMapping, notes: list[str]
 ) -> list[Columns]:
-    """Join a file to those with predictions: by an id column that both have, else row by row.
+    """Join a side file to those with predictions: by an id column of both, else row by row.
 
-    Raises InputError where neither fits exactly one file, or an id is missing or there twice.
+    Raises InputError where neither fits exactly one file, or an id is missing or duplicated.
     """
-    of_side = guess(side, ColumnMapping())
-    key = given.row_id or of_side.row_id
+    side_mapping = guess(side, ColumnMapping())
+    key = mapping.row_id or side_mapping.row_id
     if key in side.shapes and any(key in columns.shapes for columns in files):
         joined = [
-            _by_id(columns, side, of_side, str(key), notes) if key in columns.shapes else columns
+            _by_id(columns, side, side_mapping, str(key), notes)
+            if key in columns.shapes
+            else columns
             for columns in files
         ]
     else:
-        main = _of_as_many_rows(files, side, of_side)
-        _check_order(main, side, of_side, given)
+        main = _file_of_equal_length(files, side, side_mapping)
+        _check_order(main, side, side_mapping, mapping)
         notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
-        joined = [_joined(c, side, of_side, None) if c is main else c for c in files]
+        joined = [_add_columns(c, side, side_mapping, None) if c is main else c for c in files]
     return joined
 
 
-def _of_as_many_rows(files: Sequence[Columns], side: Columns, of_side: ColumnMapping) -> Columns:
+def _file_of_equal_length(
+    files: Sequence[Columns], side: Columns, side_mapping: ColumnMapping
+) -> Columns:
     count = _n_rows(side)
     fitting = [columns for columns in files if _n_rows(columns) == count]
     hint = half_of(side.file, anywhere=True).split
@@ -77,7 +81,7 @@ def _of_as_many_rows(files: Sequence[Columns], side: Columns, of_side: ColumnMap
         fitting = [c for c in fitting if hint and half_of(c.file, anywhere=True).split == hint]
     if len(fitting) != 1:
         rows = ", ".join(f"'{columns.file}' {_n_rows(columns):,}" for columns in files)
-        what = "images" if of_side.images else "rows without predictions"
+        what = "images" if side_mapping.images else "rows without predictions"
         raise InputError(
             f"'{side.file}' holds {count:,} {what}, which must belong to exactly one file of as "
             f"many rows, or share an id column (id, row_id) with it; rows: {rows}. Name it after "
@@ -92,10 +96,10 @@ def _n_rows(columns: Columns) -> int:
 
 
 def _check_order(
-    main: Columns, side: Columns, of_side: ColumnMapping, given: ColumnMapping
+    main: Columns, side: Columns, side_mapping: ColumnMapping, mapping: ColumnMapping
 ) -> None:
-    """Compare labels stored in both, which prove the order, if both write them alike."""
-    label, own = of_side.label, guess(main, given).label
+    """Refuse a side file whose labels, if it has any of the same kind, are in another order."""
+    label, own = side_mapping.label, guess(main, mapping).label
     if not label or not own or side.kinds[label] != main.kinds[own]:
         return
     beside, expected = side.series(label), main.series(own)
@@ -110,7 +114,7 @@ def _check_order(
 
 
 def _by_id(
-    main: Columns, side: Columns, of_side: ColumnMapping, key: str, notes: list[str]
+    main: Columns, side: Columns, side_mapping: ColumnMapping, key: str, notes: list[str]
 ) -> Columns:
     ids, wanted = (columns.series(key).astype(str) for columns in (side, main))
     if ids.duplicated().any():
@@ -121,7 +125,7 @@ def _by_id(
         )
     rows = pd.Index(ids).get_indexer(pd.Index(wanted))
     n_missing = int((rows < 0).sum())
-    if n_missing and (n_missing == len(rows) or _has_arrays(side, of_side)):
+    if n_missing and (n_missing == len(rows) or _has_arrays(side, side_mapping)):
         first = short(wanted.iloc[int((rows < 0).argmax())])
         raise InputError(
             f"'{side.file}' must have a row for each '{key}' of '{main.file}'; it has none for "
@@ -129,21 +133,23 @@ def _by_id(
         )
     missing = f"; {counted(n_missing, 'row')} without one" if n_missing else ""
     notes.append(f"'{side.file}' was joined to '{main.file}' by '{key}'{missing}.")
-    return _joined(main, side, of_side, rows)
+    return _add_columns(main, side, side_mapping, rows)
 
 
-def _has_arrays(side: Columns, of_side: ColumnMapping) -> bool:
-    return any(len(side.shapes[name]) > 1 for name in _new(side, of_side))
+def _has_arrays(side: Columns, side_mapping: ColumnMapping) -> bool:
+    return any(len(side.shapes[name]) > 1 for name in _new_columns(side, side_mapping))
 
 
-def _new(side: Columns, of_side: ColumnMapping) -> list[str]:
-    own = {getattr(of_side, role) for role in _OWN_ROLES}
+def _new_columns(side: Columns, side_mapping: ColumnMapping) -> list[str]:
+    own = {getattr(side_mapping, role) for role in _OWN_ROLES}
     return [name for name in side.names if name not in own]
 
 
-def _joined(main: Columns, side: Columns, of_side: ColumnMapping, rows: Ints | None) -> Columns:
-    """Add the columns of ``side``: of its ``rows`` (−1: none), or of all in their order."""
-    new = [name for name in _new(side, of_side) if name not in main.shapes]
+def _add_columns(
+    main: Columns, side: Columns, side_mapping: ColumnMapping, rows: Ints | None
+) -> Columns:
+    """Add the columns of ``side``, at its ``rows`` (−1: no row); None: all rows in order."""
+    new = [name for name in _new_columns(side, side_mapping) if name not in main.shapes]
     n = _n_rows(main)
 
     def load(name: str) -> Any:
