@@ -56,7 +56,7 @@ def fairness(
         got = repr(wrong[0]) if wrong else "no group column"
         raise InputError(f"'--group' must be one of {known}; got {got}.")
     groups = views.methods.group_names(view.evaluation, chosen)
-    min_group_size = views.methods.counted_from(groups, min_group_size)
+    min_group_size = views.methods.counted_group_size(groups, min_group_size)
     methods = methods_of(given, names, local=view.is_local)
     result = compare_one(view, methods, group=chosen[0], n_draws=0, progress=progress)
     worst = comparison.compare_groups(

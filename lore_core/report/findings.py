@@ -240,9 +240,9 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         findings.comparison = findings.comparing(names, findings.grouping, own)
     else:
         # Global metrics alone where local ones would take too long.
-        simulating = methods.simulating_of(view, draws, n_methods=len(chosen))
+        options = methods.interval_options(view, draws, n_methods=len(chosen))
         findings.comparison = methods.comparison_of(
-            view, chosen, simulating, grouping=findings.grouping, progress=own
+            view, chosen, options, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
         findings.method_curves = {
