@@ -102,7 +102,7 @@ class DiskCache:
             return
         path = self.path_of(kind, key)
         content = {"kind": kind, "key": key, "title": title, "value": value}
-        header, arrays = self._file.taken_apart(content)
+        header, arrays = self._file.encode(content)
         make_private(self.folder)
         try:
             self._make_room(

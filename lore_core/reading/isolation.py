@@ -168,7 +168,7 @@ def parse(
     if isinstance(answer, int):
         raise InputError(_end_in_words(raws, answer, limits))
     try:
-        ((name, value),) = _ANSWER.put_together(*answer).items()
+        ((name, value),) = _ANSWER.decode(*answer).items()
         error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
         check_value(arguments_of_error, value, name)
         if name == "result":
@@ -250,10 +250,10 @@ def _run(
     limits.apply()
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            answer = _ANSWER.taken_apart({"result": function(raws, *arguments)})
+            answer = _ANSWER.encode({"result": function(raws, *arguments)})
         except BaseException as error:
             del spare
-            answer = _ANSWER.taken_apart(_error_content(error, raws, limits))
+            answer = _ANSWER.encode(_error_content(error, raws, limits))
         _ANSWER.save(stream, *answer)
     sender.close()
 
