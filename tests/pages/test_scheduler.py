@@ -65,7 +65,7 @@ def test_few_pages_run_at_a_time_in_their_order(monkeypatch):
 def test_a_hand_on_a_control_comes_before_new_pages(monkeypatch, moment, expected):
     """Unless these have waited for long."""
     monkeypatch.setattr(scheduler, "_MAX_PAGES", 1)
-    monkeypatch.setattr(scheduler, "_MOMENT_SECONDS", moment)
+    monkeypatch.setattr(scheduler, "_PATIENCE_SECONDS", moment)
     order = []
     first = Page("first", order)
     others = [Page(name, order, is_step=name != "new page") for name in ("new page", "γ", "next γ")]
