@@ -17,7 +17,7 @@ from lore_core.kernel_sums.schedule import Workers
 
 #: The first pass's share of the progress where effective sizes take a second pass.
 _FIRST_PASS_SHARE = 0.6
-#: Rows that make parts, joins and a problem in the plane posed from space.
+#: Enough rows to run every step: parts, joins, and the plane problems that joins in space pose.
 _WARMUP_ROWS = 2_100
 
 
