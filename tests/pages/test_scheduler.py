@@ -38,7 +38,7 @@ class Page(threading.Thread):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(scheduler, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler, "_NOTICE_SECONDS", 0.0)
     monkeypatch.setattr(scheduler, "_LONG_PAGE_SECONDS", 60.0)
     yield
     assert scheduler.wait_for_pages()
