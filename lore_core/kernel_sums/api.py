@@ -255,7 +255,7 @@ def means_by_bandwidth(
 
 
 def warmup() -> None:
-    """Compile every kernel, or load it from the cache; the first call ever takes some seconds."""
+    """Compile every kernel, or load what is in the cache; some seconds at the first call ever."""
     random = np.random.default_rng(0)
     for d in (1, 2, 3, 4):
         rows = 600 if d > 3 else _WARMUP_ROWS
