@@ -21,11 +21,11 @@ from numba import njit
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.kernel_sums.exponential import half_power
 from lore_core.kernel_sums.pairs import (
+    add_terms,
     insertion_order,
     merge_order,
     rates,
     reorder,
-    send,
     tree_levels,
 )
 from lore_core.kernel_sums.sweep2d import plane_tree
@@ -64,7 +64,7 @@ def _one_dimension_more(lower: Any) -> Any:
                 for i in range(n):
                     if side[lo + i] == side[lo + s]:
                         distance[s * n + i] = np.inf
-        send(lo, n, lo, n, distance, weights, sums, grid, np.empty(n * n))
+        add_terms(lo, n, lo, n, distance, weights, sums, grid, np.empty(n * n))
         order = np.empty(n, np.int32)
         insertion_order(lo, hi, coordinates[1], order)
         bring(lo, hi, coordinates, side, index, weights, sums, order, buffer)

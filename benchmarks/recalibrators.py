@@ -15,14 +15,14 @@ import lore_core as lore
 from lore_core.demo.scanned_digits import digits
 from lore_core.embedding import MapName, make_map
 from lore_core.recalibration import offered_recalibrators
-from lore_core.view.methods import needs_calibration
+from lore_core.view.methods import require_calibration
 
 SCORES = {"NLL": lore.negative_log_likelihood, "Brier": lore.brier_score}
 
 
 def measured(data: lore.Dataset, typed_map: str, most_rows: int) -> pd.DataFrame:
     """Fit every method on one dataset; scores, accuracy and seconds, one row a method."""
-    fit_on, tried = needs_calibration(data), data.evaluation
+    fit_on, tried = require_calibration(data), data.evaluation
     if len(fit_on) > most_rows:
         fit_on = fit_on.rows(np.random.default_rng(0).permutation(len(fit_on))[:most_rows])
     embedding = make_map(fit_on, MapName.parse(typed_map, "--map"))

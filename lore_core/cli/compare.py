@@ -201,12 +201,10 @@ def compare_one(
         check_choice(group, "--group", views.methods.group_columns(view.dataset))
     grouping = views.methods.grouping_of(view.dataset, group, min_group_size)
     # With the local metrics if that takes some seconds, else the global ones alone.
-    simulating = views.methods.simulating_of(view, n_methods=len(methods))
+    options = views.methods.interval_options(view, n_methods=len(methods))
     if n_draws is not None:
-        simulating = {"n_draws": n_draws}
-    return views.methods.comparison_of(
-        view, methods, simulating, grouping=grouping, progress=progress
-    )
+        options = {"n_draws": n_draws}
+    return views.methods.comparison_of(view, methods, options, grouping=grouping, progress=progress)
 
 
 def _settings(given: ViewOptions, gamma: float) -> dict[str, Any]:

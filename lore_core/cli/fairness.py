@@ -54,7 +54,7 @@ def fairness(
     if not chosen:
         raise InputError(f"'{view.dataset.name}' must have a group column; it has none.")
     groups = views.methods.group_names(view.evaluation, chosen)
-    min_group_size = views.methods.counted_from(groups, min_group_size)
+    min_group_size = views.methods.counted_group_size(groups, min_group_size)
     methods = methods_of(given, names, local=view.is_local)
     result = compare_one(view, methods, group=chosen[0], n_draws=0, progress=progress)
     worst = comparison.compare_groups(

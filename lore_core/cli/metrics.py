@@ -97,7 +97,7 @@ def metrics(
         if card_path is not None:
             name, shown = view.dataset.name, pd.DataFrame(columns)
             card_text = model_card(
-                table, name=name, sentences=sentences, shown=shown, measured_on=basis
+                table, name=name, sentences=sentences, display=shown, footer=basis
             )
             write_bytes(card_path, card_text.encode())
     if chance is not None:

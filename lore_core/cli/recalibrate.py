@@ -17,12 +17,12 @@ from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
 from lore_core.recalibration.registry import METHODS, named_recalibrator
 
-_DIMENSIONS = 20
+_MAX_PCA_DIMENSIONS = 20
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What is fitted, on which rows."""
+    """Options of fitting: the method, and the rows to fit on."""
 
     data: tuple[str, ...]
     method: str
@@ -82,8 +82,8 @@ class FitOptions:
 @click.option(
     "--without-rows",
     is_flag=True,
-    help="Of the calibration rows keep means over ten or more alone, for confidential data; how "
-    "far that changes confidences is said.",
+    help="Save only means over ten or more calibration rows, for confidential data; prints by how "
+    "much this changes confidences.",
 )
 @click.option(
     "--describe", metavar="M.LORE", help="List what a saved recalibrator holds, and nothing else."
@@ -127,9 +127,9 @@ def recalibrate(
     """Fit a recalibrator and save it, apply a saved one to FILE, or list what it holds.
 
     FILE is .parquet or .csv of any length, with the columns p_<class> and the features. It is
-    read in chunks; OUT has the same rows and columns and is there as a whole or not at all.
+    read in chunks; OUT has the same rows and columns and is written as a whole or not at all.
     Several FILEs, or a pattern in quotes, are Parquet and become files of the same names in the
-    directory OUT; a run that was stopped goes on.
+    directory OUT; start an interrupted run again to resume it.
     """
     from lore_core.shipping import describe as contents_of
     from lore_core.shipping.files import recalibrate_file, recalibrate_files
@@ -146,16 +146,16 @@ def recalibrate(
     if (not sources) != (out is None):
         raise InputError("FILE and '--out' must be given together: what to recalibrate, and where.")
     if fit.data and save is None and not sources:
-        raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is kept.")
+        raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is saved.")
     if model is not None and (save is not None or fit.without_rows):
         raise InputError(
             "'--save' and '--without-rows' go with '--fit'; '--model' is saved already."
         )
-    several = _several(sources)
-    if several and fit.data and save is None:
+    files = _parquet_sources(sources)
+    if files and fit.data and save is None:
         raise InputError("'--fit' needs '--save' where several files are recalibrated.")
     target = None
-    if out is not None and not several:
+    if out is not None and not files:
         target = output_path(out, (".parquet", ".csv"))
     fitted: Any = model
     if fit.data:
@@ -172,9 +172,9 @@ def recalibrate(
             if Path(out).suffix:
                 raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
             file = model or save or ""
-            made = recalibrate_files(file, several, out, n_workers=n_workers, **options)
+            made = recalibrate_files(file, files, out, n_workers=n_workers, **options)
             done = f"Recalibrated {sum(made):,} rows into {len(made)} files in {out}"
-            n_kept = len(several) - len(made)
+            n_kept = len(files) - len(made)
             done += f"; {n_kept} were there." if n_kept else "."
         else:
             rows = recalibrate_file(fitted, Path(sources[0]), target, **options)
@@ -182,7 +182,7 @@ def recalibrate(
     say(done)
 
 
-def _several(sources: tuple[str, ...]) -> list[Path]:
+def _parquet_sources(sources: tuple[str, ...]) -> list[Path]:
     if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
         return []
     if len(sources) == 1 and Path(sources[0]).suffix.lower() == ".csv":
@@ -193,9 +193,9 @@ def _several(sources: tuple[str, ...]) -> list[Path]:
     return [] if len(sources) == 1 and not files[0].exists() else files
 
 
-def _fit(given: FitOptions) -> lore.Recalibrator:
-    drawn = source.sample_of(given.data, given.roles, given.fit_rows)
-    dataset = source.load_data(given.data, given.roles) if drawn is None else drawn
+def _fit(options: FitOptions) -> lore.Recalibrator:
+    drawn = source.sample_of(options.data, options.roles, options.fit_rows)
+    dataset = source.load_data(options.data, options.roles) if drawn is None else drawn
     if dataset.split is None:
         note(f"{dataset.name} names no split: all {len(dataset):,} rows are fitted on.")
     rows: lore.Dataset | None = dataset if dataset.split is None else dataset.calibration
@@ -203,9 +203,9 @@ def _fit(given: FitOptions) -> lore.Recalibrator:
         raise InputError(
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
         )
-    made = named_recalibrator(given.method, given.gamma, given.bins)
-    if given.group is not None:
-        made = lore.GroupWise(made, given.group)
+    made = named_recalibrator(options.method, options.gamma, options.bins)
+    if options.group is not None:
+        made = lore.GroupWise(made, options.group)
     embedding = None
     if made.needs_embedding:
         if rows.features is None:
@@ -214,15 +214,15 @@ def _fit(given: FitOptions) -> lore.Recalibrator:
                 "global one, such as --method temperature."
             )
         # (PCA has no more dimensions than there are rows or features.)
-        most = min(_DIMENSIONS, *rows.features.shape)
+        most = min(_MAX_PCA_DIMENSIONS, *rows.features.shape)
         name = lore.embedding.MapName("pca", most)
-        if given.map_ is not None:
-            name = source.map_name(given.map_, rows.features.shape[1])
+        if options.map_ is not None:
+            name = source.map_name(options.map_, rows.features.shape[1])
         with Progress() as report:
             # On these rows alone: later rows are placed by the same map.
             embedding = lore.embedding.make_map(rows, name, progress=report)
     fitted = made.fit(rows, embedding)
-    if not given.without_rows:
+    if not options.without_rows:
         return fitted
     shareable = fitted.without_rows()
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
@@ -231,7 +231,7 @@ def _fit(given: FitOptions) -> lore.Recalibrator:
     if embedding is not None and tried.features is not None:
         points = embedding.transform(tried.features)
     difference = lore.comparison.confidence_difference(
-        fitted, shareable, tried, points, gamma=given.gamma, n_bins=given.bins
+        fitted, shareable, tried, points, gamma=options.gamma, n_bins=options.bins
     )
     say(difference.sentence("evaluation" if measured else "calibration"))
     return shareable

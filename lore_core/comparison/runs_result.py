@@ -1,4 +1,4 @@
-"""Means, spreads and significant differences over many runs of one experiment."""
+"""Means, standard deviations and differences of methods over runs of one experiment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE, less_is_better
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Each method minus one of them, run by run."""
+    """Mean paired differences of every method to one of them."""
 
     #: Over the runs, with its Student-t interval: one row a method, one column a metric. Bounds are
     #: NaN where fewer than two runs have the metric.
@@ -28,14 +28,14 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class RunsComparison:
-    """What each method did to the evaluation rows of each run."""
+    """Metrics of every method on the evaluation rows of every run."""
 
     runs: pd.DataFrame  #: One row a run and method: ``run, method``, then the metrics
     rows: pd.DataFrame | None = None  #: One row a run: ``run, calibration_rows, evaluation_rows``
 
     @property
     def n_runs(self) -> int:
-        """Number of runs."""
+        """The number of runs."""
         return int(self.runs["run"].nunique())
 
     @property
@@ -62,13 +62,13 @@ class RunsComparison:
         return self.runs.drop(columns="run").groupby("method", sort=False)
 
     def values(self, metric: str) -> pd.DataFrame:
-        """One metric: one row a run, one column a method."""
+        """Return one metric: one row a run, one column a method."""
         self._check_metric(metric, "metric")
         wide = self.runs.pivot(index="run", columns="method", values=metric)
         return wide.reindex(index=self.runs["run"].unique(), columns=self.methods)
 
     def difference(self, to: str | None = None, *, level: float = 0.95) -> PairedDifference:
-        """Mean difference of every method to one of them, with its interval.
+        """Return mean differences of every method to one of them, with intervals.
 
         ``to``: a method; by default the first. ``level``: of the interval. Raises InputError if
         there is no such method.
@@ -95,9 +95,9 @@ class RunsComparison:
         return PairedDifference(mean, mean - half, mean + half, p_value)
 
     def best(self) -> dict[str, str]:
-        """Name, by error metric, the method that is significantly lower than all others, if any.
+        """Return by error metric the method that is significantly lower than all others, if any.
 
-        By the intervals of its paired difference to all others, Bonferroni's for their number.
+        By the intervals of its paired differences, Bonferroni-corrected for their number.
         """
         found: dict[str, str] = {}
         for metric in filter(less_is_better, self.metrics):
@@ -110,7 +110,7 @@ class RunsComparison:
         return found
 
     def correlation(self, of: str = MAX_GROUPWISE) -> pd.Series:
-        """Pearson correlation of every metric with one of them over all runs and methods."""
+        """Return the Pearson correlation of every metric with one over all runs and methods."""
         metrics = self.runs.drop(columns=["run", "method"])
         self._check_metric(of, "of")
         varies = metrics.columns[metrics.nunique() > 1]
@@ -118,7 +118,7 @@ class RunsComparison:
         return with_it.reindex(metrics.columns).drop(of).rename(f"correlation with {of}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return means and spreads by method, and with groups what goes with the worst one."""
+        """Return means and standard deviations by method, and correlations with the worst group."""
         known = MAX_GROUPWISE in self.metrics
         return {
             "runs": self.n_runs,
@@ -128,7 +128,7 @@ class RunsComparison:
         }
 
     def frame(self, level: float = 0.95) -> pd.DataFrame:
-        """Everything in one long table, as it is saved, with intervals at ``level``.
+        """Return everything in one long table, with intervals at ``level``.
 
         ``method, metric, unit, runs, mean, sd`` and the paired ``difference`` to the first method
         with ``difference_low, difference_high, p_value`` (Student's t).

@@ -88,7 +88,7 @@ class DiskCache:
         if self.touch(kind, key):
             return
         path = self.path_of(kind, key)
-        header, arrays = self._file.taken_apart({"kind": kind, "key": key, "value": value})
+        header, arrays = self._file.encode({"kind": kind, "key": key, "value": value})
         make_private(self.folder)
         try:
             self._make_room(

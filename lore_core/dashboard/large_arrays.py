@@ -1,4 +1,4 @@
-"""Large arrays in unnamed files that server and workers map; ten methods of 1e6 rows are 1.5 GB."""
+"""Large arrays in unnamed files that the server and its workers map into memory."""
 
 import contextlib
 import copyreg
@@ -27,8 +27,8 @@ from lore_core.view.view import View
 Holder = TypeVar("Holder", Dataset, LocalErrors)
 #: Bytes from which on an array goes into a file, and bytes of the disk that are left alone.
 LARGE_BYTES, _RESERVED_BYTES = 2**18, 2**32
-#: Parts of a dataset that no worker reads, and what is known of one that it need not compute again.
-_UNREAD, _KNOWN = {"images", "has_image", "metadata"}, {"digest", "evaluation", "calibration"}
+#: Fields of a dataset that no worker reads, and cached properties sent along with one.
+_UNUSED, _CACHED = {"images", "has_image", "metadata"}, {"digest", "evaluation", "calibration"}
 
 
 class _Location(NamedTuple):
@@ -55,11 +55,11 @@ class ArrayFile:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that lie in it."""
+        """Size of the file."""
         return os.fstat(self._number).st_size
 
     def append(self, array: NDArray[Any]) -> _Location | None:
-        """Write an array at the end; return where, None where there is no room."""
+        """Append an array and return its location; None if the disk has no room."""
         content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         try:
             if shutil.disk_usage(self._number).free < len(content) + _RESERVED_BYTES:
@@ -75,25 +75,25 @@ class ArrayFile:
         return _Location(self.path, start, array.dtype, array.shape)
 
     def map(self, location: _Location) -> NDArray[Any]:
-        """Return an array that was written; it takes memory as far as it is looked at."""
+        """Map the array at a location; only what is read of it takes memory."""
         skipped = location.start % mmap.ALLOCATIONGRANULARITY
         length = skipped + math.prod(location.shape) * location.dtype.itemsize
         start = location.start - skipped
-        pages = _Region(self._number, length, access=mmap.ACCESS_READ, offset=start)
-        pages.file, pages.start = self, start
-        pages.address = np.frombuffer(pages, np.uint8).ctypes.data
+        region = _Region(self._number, length, access=mmap.ACCESS_READ, offset=start)
+        region.file, region.start = self, start
+        region.address = np.frombuffer(region, np.uint8).ctypes.data
         with _REGIONS_LOCK:
-            _REGIONS.add(pages)
-        return np.frombuffer(pages, location.dtype, offset=skipped).reshape(location.shape)
+            _REGIONS.add(region)
+        return np.frombuffer(region, location.dtype, offset=skipped).reshape(location.shape)
 
     def map_array(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an equal array in the file; the same where it is small or has no room."""
+        """Copy an array to the file and map it; return the array itself if small or out of room."""
         location = self.append(array) if array.nbytes >= LARGE_BYTES else None
         return array if location is None else self.map(location)
 
 
 class _Region(mmap.mmap):
-    """What of a file is mapped: from which byte on, and where."""
+    """A mapped part of a file: its first byte in the file, and its address in memory."""
 
     file: ArrayFile
     start: int
@@ -105,7 +105,7 @@ _REGIONS_LOCK = threading.Lock()
 
 
 def new_file() -> ArrayFile | None:
-    """Return a new file; None where none can be made."""
+    """Return a new file; None if the system allows none."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             return ArrayFile()
@@ -113,7 +113,7 @@ def new_file() -> ArrayFile | None:
 
 
 def map_arrays(holder: Holder) -> Holder:
-    """Return the same of arrays that lie in a file where they are large, and there is room."""
+    """Return a dataset or errors with large arrays mapped from a file, if the disk has room."""
     if isinstance(holder, Dataset):
         _ = holder.digest  # whoever names the data looks at all of them: now they are in memory
     file = new_file()
@@ -121,11 +121,11 @@ def map_arrays(holder: Holder) -> Holder:
 
 
 def release_pages() -> None:
-    """Let the system have the memory of what was looked at in files; it is read again at need."""
+    """Release the memory of mapped pages; the system reads them again when needed."""
     with _REGIONS_LOCK:
         mapped = list(_REGIONS)
-    for pages in mapped:
-        pages.madvise(mmap.MADV_DONTNEED)
+    for region in mapped:
+        region.madvise(mmap.MADV_DONTNEED)
 
 
 class _ArrayPickler(pickle.Pickler):
@@ -135,7 +135,7 @@ class _ArrayPickler(pickle.Pickler):
         self._numbers = {id(value): k for k, value in enumerate(shared)}
 
     def persistent_id(self, value: Any) -> int | tuple[_Location, bool] | None:
-        """Return what stands for a value: its number among those shared, or where an array lies."""
+        """Return the number of a shared value, or the location of a large array; else None."""
         if type(value) is not np.ndarray:
             return self._numbers.get(id(value))
         if self._file is None or value.nbytes < LARGE_BYTES or value.dtype.hasobject:
@@ -145,7 +145,7 @@ class _ArrayPickler(pickle.Pickler):
         return None if location is None else (location, by_column)
 
     def _locate(self, array: NDArray[Any]) -> _Location | None:
-        """Return where an array lies in a file that the other process can open, if need be new."""
+        """Return an array's location in a file the other process can open; append it if new."""
         file = self._file
         assert file is not None
         base: Any = array
@@ -158,28 +158,28 @@ class _ArrayPickler(pickle.Pickler):
         return _Location(region.file.path, start, array.dtype, array.shape)
 
     def reducer_override(self, value: Any) -> Any:
-        """Leave out what is known there, or nobody reads."""
+        """Leave out what the other process has already, and what it never reads."""
         if not isinstance(value, (Dataset, Embedding, View)):
             return NotImplemented
         if self._shared and isinstance(value, Dataset):
             # (Picking the confidences would touch every page of a file that is mapped.)
             return self._shared[0].with_checked, (value.probabilities, value.confidence)
         # (Other threads may add to what is known of it.)
-        names = {item.name for item in dataclasses.fields(value)} | _KNOWN
+        names = {item.name for item in dataclasses.fields(value)} | _CACHED
         state = {name: item for name, item in dict(vars(value)).items() if name in names}
-        state |= dict.fromkeys(_UNREAD & state.keys())
+        state |= dict.fromkeys(_UNUSED & state.keys())
         return copyreg.__newobj__, (type(value),), state  # type: ignore[attr-defined]
 
 
 def pickle_mapped(value: Any, file: ArrayFile | None, shared: Sequence[Any] = ()) -> bytes:
-    """Pickle a value, its large arrays in a file if there is one, ``shared`` values as numbers."""
+    """Pickle a value: large arrays as locations in ``file``, ``shared`` values as numbers."""
     stream = io.BytesIO()
     _ArrayPickler(stream, file, shared).dump(value)
     return stream.getvalue()
 
 
 def unpickle_mapped(content: bytes, file: ArrayFile | None, shared: Sequence[Any] = ()) -> Any:
-    """Return what :func:`pickle_mapped` has pickled in another process."""
+    """Unpickle what :func:`pickle_mapped` has pickled in another process."""
     return _ArrayUnpickler(content, file, shared).load()
 
 

@@ -1,4 +1,4 @@
-"""Archive files: values as JSON and arrays in a zip with one checksum, nothing pickled."""
+"""Archive files: a zip of JSON and arrays with a checksum, without pickle."""
 
 import dataclasses
 import hashlib
@@ -19,7 +19,7 @@ from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError, short
 from lore_core.data.rules import check_fields
 
-#: Raised whenever a new file would be misread by the version before.
+#: Increase it whenever the previous version would misread a new file.
 SCHEMA = 1
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -36,7 +36,7 @@ _ZLIB_LEVEL = 1
 
 @dataclass(frozen=True)
 class Form:
-    """How objects of a class are written: as named parts."""
+    """How to write and rebuild objects of a class, by named parts."""
 
     name: str  #: In files
     type: type
@@ -61,7 +61,7 @@ def fields_of(item: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: named values, which are None, text, numbers, arrays, lists and dicts."""
+    """A file format of named values: None, text, numbers, arrays, lists, dicts and ``forms``."""
 
     format: str  #: In the header
     what: str  #: In words: "a recalibrator"
@@ -71,32 +71,32 @@ class Kind:
     has_checksum: bool = True  #: False between processes, where nothing is damaged
 
     def write(self, target: str | Path | BinaryIO, content: Mapping[str, Any]) -> None:
-        """Write values to an open file, or to a path as a whole or not at all."""
+        """Write values to an open file, or atomically to a path."""
         if isinstance(target, (str, Path)):
             with replaced_at_once(target) as part, part.open("wb") as stream:
                 self.write(stream, content)
         else:
-            self.save(target, *self.taken_apart(content))
+            self.save(target, *self.encode(content))
 
     def to_bytes(self, content: Mapping[str, Any], key: bytes | None = None) -> bytes:
-        """Return values as a file's bytes, signed with ``key``; InputError for unsupported ones."""
-        return self.pack(*self.taken_apart(content), key)
+        """Return the file's bytes, signed with ``key``; InputError for unsupported values."""
+        return self.pack(*self.encode(content), key)
 
     def digest(self, content: Mapping[str, Any]) -> str:
         """Return the sha256 of values, exact to the last bit."""
-        return _digest(*self.taken_apart(content))
+        return _digest(*self.encode(content))
 
     def read(self, source: str | Path | bytes | BinaryIO, key: bytes | None = None) -> Any:
         """Read the values of a path, bytes or open file, as a dict.
 
         Raises InputError if it is missing, damaged, of another kind, or not signed with ``key``.
         """
-        return self.put_together(*self.unpack(source, key))
+        return self.decode(*self.unpack(source, key))
 
-    def put_together(self, header: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-        """Return the values from the result of :meth:`taken_apart`. Raises InputError."""
+    def decode(self, header: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+        """Return the values that :meth:`encode` took. Raises InputError."""
         try:
-            return {name: self._decode(item, arrays) for name, item in header.items()}
+            return {name: self._decode_value(item, arrays) for name, item in header.items()}
         except InputError:
             raise
         except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -104,10 +104,8 @@ class Kind:
                 f"the file of {self.what} must hold all its parts; {type(error).__name__}: {error}."
             ) from error
 
-    def taken_apart(
-        self, content: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return values as JSON-compatible ones, and their arrays, each once."""
+    def encode(self, content: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return values as a JSON-compatible header and their arrays, each once."""
         arrays: dict[str, NDArray[Any]] = {}
         names: dict[int, str] = {}
 
@@ -121,9 +119,9 @@ class Kind:
             arrays[name] = np.ascontiguousarray(array) if array.ndim else array
             return name
 
-        return {name: self._encode(item, add) for name, item in content.items()}, arrays
+        return {name: self._encode_value(item, add) for name, item in content.items()}, arrays
 
-    def _encode(self, value: Any, add: Callable[[NDArray[Any]], str]) -> Any:
+    def _encode_value(self, value: Any, add: Callable[[NDArray[Any]], str]) -> Any:
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, (bool, str, int)):
@@ -133,9 +131,9 @@ class Kind:
         if isinstance(value, np.ndarray):
             return {"array": add(value)}
         if isinstance(value, list):
-            return [self._encode(item, add) for item in value]
+            return [self._encode_value(item, add) for item in value]
         if isinstance(value, tuple):
-            return {"tuple": [self._encode(item, add) for item in value]}
+            return {"tuple": [self._encode_value(item, add) for item in value]}
         name, parts = "object", value
         if not isinstance(value, Mapping):
             form = next((form for form in self.forms if isinstance(value, form.type)), None)
@@ -146,11 +144,11 @@ class Kind:
                     "of lore_core."
                 )
             name, parts = form.name, form.parts(value)
-        return {name: {part: self._encode(item, add) for part, item in parts.items()}}
+        return {name: {part: self._encode_value(item, add) for part, item in parts.items()}}
 
-    def _decode(self, value: Any, arrays: Arrays) -> Any:
+    def _decode_value(self, value: Any, arrays: Arrays) -> Any:
         if isinstance(value, list):
-            return [self._decode(item, arrays) for item in value]
+            return [self._decode_value(item, arrays) for item in value]
         if not isinstance(value, dict):
             return value
         ((name, parts),) = value.items()
@@ -159,14 +157,14 @@ class Kind:
         if name == "array":
             return arrays[parts]
         if name == "tuple":
-            return tuple(self._decode(item, arrays) for item in parts)
+            return tuple(self._decode_value(item, arrays) for item in parts)
         form = next((form for form in self.forms if form.name == name), None)
         if form is None and name != "object":
             raise InputError(
                 f"the file of {self.what} must hold kinds of values this version knows; got "
                 f"{name!r}."
             )
-        made = {part: self._decode(item, arrays) for part, item in parts.items()}
+        made = {part: self._decode_value(item, arrays) for part, item in parts.items()}
         return made if form is None else form.build(made)
 
     def pack(self, header: Mapping[str, Any], arrays: Arrays, key: bytes | None = None) -> bytes:
@@ -220,7 +218,7 @@ class Kind:
     ) -> tuple[dict[str, Any], Arrays]:
         damaged = f"{name} is damaged or was changed after it was written"
         try:
-            header, arrays = self._opened(stream, name, damaged)
+            header, arrays = self._read_archive(stream, name, damaged)
             checksum = _digest(header, arrays) if self.has_checksum else None
         except InputError:
             raise
@@ -243,7 +241,9 @@ class Kind:
         own = ("format", "schema", "digest", "signature")
         return {part: item for part, item in header.items() if part not in own}, arrays
 
-    def _opened(self, stream: BinaryIO, name: str, damaged: str) -> tuple[dict[str, Any], Arrays]:
+    def _read_archive(
+        self, stream: BinaryIO, name: str, damaged: str
+    ) -> tuple[dict[str, Any], Arrays]:
         n_bytes = stream.seek(0, io.SEEK_END)
         with zipfile.ZipFile(stream) as archive:
             if _HEADER not in archive.namelist():

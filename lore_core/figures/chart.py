@@ -1,4 +1,4 @@
-"""What a figure shows, in a theme and a size, ready to be shown, read and exported."""
+"""Charts: figures with their texts and table, in a theme and a size."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ class Chart(ABC):
     title: str  #: What is shown
     subtitle: str  #: Of which rows
     how_to_read: str  #: One line for under the picture
-    alt: str  #: The same for a reader who cannot see it
+    alt: str  #: Text for readers who cannot see it
     name: str  #: Stem of exported files
     table: pd.DataFrame  #: The numbers shown
     height: int = 420  #: Pixels
     mode: Mode = "light"  #: Theme
-    lay_out: Callable[[go.Figure], go.Figure] | None = None  #: Lays Plotly's figure out anew
+    lay_out: Callable[[go.Figure], go.Figure] | None = None  #: Changes Plotly's layout
 
     @cached_property
     def figure(self) -> go.Figure:
         """The picture as Plotly draws it; it may be changed."""
         require("Drawing a figure", "plotly")
-        figure = self._drawn()
+        figure = self._draw()
         return figure if self.lay_out is None else self.lay_out(figure)
 
     @abstractmethod
-    def _drawn(self) -> go.Figure:
-        """Draw it with Plotly."""
+    def _draw(self) -> go.Figure:
+        """Return the Plotly figure."""
 
     @property
     def config(self) -> dict[str, Any]:
-        """Plotly's settings, where it needs others than all charts."""
+        """Plotly settings that only this chart needs."""
         return {}
 
     def _ipython_display_(self) -> None:
@@ -75,9 +75,9 @@ class PanelPicture(Chart):
     #: Whether the names of the marks are listed, and whether the lower right corner is free.
     legend: bool = False
     free_corner: bool = False
-    still: bool = False  #: Whether it is neither dragged nor zoomed
+    static: bool = False  #: Whether dragging and zooming are off
 
-    def _drawn(self) -> go.Figure:
+    def _draw(self) -> go.Figure:
         from lore_core.figures.plotly.frame import panels
 
         return panels(self)

@@ -26,7 +26,7 @@ from lore_core.figures.pictures.picture import (
     Panel,
     Rule,
     Tint,
-    shortened,
+    truncate,
 )
 from lore_core.figures.style import MODES, palette, shades
 
@@ -129,7 +129,7 @@ _DASHES = {"solid": "none", "dash": "4 3", "dot": "2 3"}
 def panel_drawing(picture: PanelPicture) -> Drawing:
     """Draw a picture; what is only a detail is left out."""
     panels = [panel.in_units() for panel in picture.panels if not panel.detail]
-    names = [len(shortened(name, _LONGEST)) for _, name in panels[0].y.ticks]
+    names = [len(truncate(name, _LONGEST)) for _, name in panels[0].y.ticks]
     left = min(130.0, 14 + _LETTER * max(names)) if names else _room_for_ticks(panels)
     top, bottom = _TOP, _TOP + (_LINE * len(names) or _HIGH)
     below = (len(panels) - 1) * (_BETWEEN + _LOW)
@@ -242,7 +242,7 @@ class _Frame:
 
     def _draw_bars(self, mark: Bars) -> None:
         half = np.asarray(mark.width) / 2
-        corners = np.array([mark.place - half, mark.place + half]), _from_zero(mark.length)
+        corners = np.array([mark.center - half, mark.center + half]), _from_zero(mark.length)
         across, upwards = corners[::-1] if mark.sideways else corners
         (x0, x1), (y1, y0) = np.sort(self.px(across), axis=0), np.sort(self.py(upwards), axis=0)
         for k, tint in enumerate(mark.tints):
@@ -268,7 +268,7 @@ def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
             return mark.outline
         case Bars():
             half = np.asarray(mark.width) / 2
-            place = np.concatenate([mark.place - half, mark.place + half])
+            place = np.concatenate([mark.center - half, mark.center + half])
             length = _from_zero(mark.length).ravel()
             return (length, place) if mark.sideways else (place, length)
         case Rule(text=""):
@@ -302,7 +302,7 @@ def _ticks(axis: Axis, span: tuple[float, float]) -> list[tuple[float, str]]:
     """Round numbers between the ends of an axis, or its names."""
     low, high = span
     if axis.ticks or axis.few_ticks:
-        return [(at, shortened(words, _LONGEST)) for at, words in axis.ticks]
+        return [(at, truncate(words, _LONGEST)) for at, words in axis.ticks]
     if axis.log:
         steps = (1,) if high / low > 1e3 else (1, 2, 5)
         every = [step * 10.0**power for power in range(-4, 5) for step in steps]

@@ -17,21 +17,21 @@ from lore_core.kernel_sums.compute import compute_sums, means_of_each
 from lore_core.kernel_sums.prepare import TOLERANCE, Problem, as_problem
 from lore_core.kernel_sums.schedule import Workers
 
-#: Share of the progress of the first pass, where effective sizes take a second.
-_FIRST_SHARE = 0.6
-#: Rows that make parts, joins and a problem in the plane posed from space.
+#: The first pass's share of the progress where effective sizes take a second pass.
+_FIRST_PASS_SHARE = 0.6
+#: Enough rows to run every step: parts, joins, and the plane problems that joins in space pose.
 _WARMUP_ROWS = 2_100
 
 
 @dataclass(frozen=True)
 class KernelMeans:
-    """Kernel-weighted means of values, and how much data stands behind each."""
+    """Kernel-weighted means of values, their mass and their effective sample size."""
 
     mean: Floats  #: ([g,] n_t[, m]); Σ_j k_ij v_j / Σ_j k_ij. NaN where a target has no source.
     #: ([g,] n_t); Σ_j k_ij; may underflow to 0 far from all sources, while ``mean`` stays exact.
     mass: Floats
     #: ([g,] n_t); (Σ_j k_ij)² / Σ_j k_ij², in [1, number of sources]; 0 where a target has no
-    #: source. NaN if it was not asked for.
+    #: source. NaN if not computed.
     effective_size: Floats
 
 
@@ -115,7 +115,7 @@ def laplacian_sums(
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
     result = columns.transpose(0, 2, 1)
     workers.finish()
-    return _shaped(result, problem)
+    return _drop_axes(result, problem)
 
 
 def laplacian_means(
@@ -170,21 +170,21 @@ def laplacian_means(
     scale = float(weights.max(initial=0.0)) or 1.0
     w, h, v = weights / scale, np.asarray(bandwidth, np.float64), np.asarray(values, np.float64)
     table = v[:, None] if v.ndim == 1 else v
-    last = _FIRST_SHARE if effective_size else 1.0
+    last = _FIRST_PASS_SHARE if effective_size else 1.0
     plain = means(
-        np.column_stack([table * w[:, None], w]), h, effective_size, _part(progress, 0.0, last)
+        np.column_stack([table * w[:, None], w]), h, effective_size, _part_of(progress, 0.0, last)
     )
     weight, size = plain.mean[..., -1], plain.effective_size
     with np.errstate(invalid="ignore"):
         if effective_size:
-            square = means(w * w, h / 2, False, _part(progress, last, 1.0)).mean
+            square = means(w * w, h / 2, False, _part_of(progress, last, 1.0)).mean
             size = np.where(size > 0, size * weight**2 / square, 0.0)
         mean = plain.mean[..., :-1] / weight[..., None]
         mass = np.where(plain.mass > 0, plain.mass * weight, 0.0) * scale
     return KernelMeans(mean[..., 0] if v.ndim == 1 else mean, mass, size)
 
 
-def _part(
+def _part_of(
     progress: Callable[[float], object] | None, first: float, last: float
 ) -> Callable[[float], object] | None:
     return None if progress is None else lambda share: progress(first + (last - first) * share)
@@ -206,10 +206,10 @@ def _means(problem: Problem, workers: Workers, effective_size: bool) -> KernelMe
     workers.finish()
     if not problem.has_grid:
         mass, size = mass[0], size[0]
-    return KernelMeans(_shaped(mean.transpose(0, 2, 1), problem), mass, size)
+    return KernelMeans(_drop_axes(mean.transpose(0, 2, 1), problem), mass, size)
 
 
-def _shaped(result: Floats, problem: Problem) -> Floats:
+def _drop_axes(result: Floats, problem: Problem) -> Floats:
     if not problem.has_columns:
         result = result[:, :, 0]
     return result if problem.has_grid else np.asarray(result[0])
@@ -227,12 +227,12 @@ def means_by_bandwidth(
     progress: Callable[[float], object] | None = None,
     **groups: Any,
 ) -> Iterator[tuple[int, KernelMeans]]:
-    """Yield what :func:`laplacian_means` returns, bandwidth by bandwidth, in a third of the memory.
+    """Yield the means of :func:`laplacian_means` one bandwidth at a time, in a third of the memory.
 
     ``values`` (n_s, m), ``bandwidth`` (g,), ``groups``: ``target_groups, source_groups,
     exclude_self``; the rest as there. ``first`` (g,), without weights: the first column averaged at
-    each bandwidth; those before it cost nothing there. Yielded are the number of a bandwidth, each
-    once and in no order, and its means, of shape (n_t, m − first).
+    each bandwidth; earlier ones are skipped. Each item is the index of a bandwidth, in any order,
+    and its means, of shape (n_t, m − first).
     """
     if weights is not None:
         of_all = laplacian_means(

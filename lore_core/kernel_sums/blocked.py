@@ -9,7 +9,7 @@ import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled, compiled_sums
 from lore_core.kernel_sums.fixed_point import add_gap
-from lore_core.kernel_sums.pairs import kernel_values, send
+from lore_core.kernel_sums.pairs import add_terms, kernel_values
 
 #: Targets of a tile, and sources whose distances to it are computed before all their kernel
 #: values. The two matrices of the pairs, of 8 bytes each, should stay in the L1 cache.
@@ -68,8 +68,8 @@ def _distances(first, count, lo, n, rows, scratch):
 
 
 @compiled_sums
-def _exchange(k, count, n, theirs, own, out, back):
-    """Add to targets what ``count`` sources send them, and to the sources what targets send.
+def _add_both_ways(k, count, n, source_weights, target_weights, out, source_sums):
+    """Add the terms of ``count`` sources to targets, and those of the targets to the sources.
 
     Four sources at once, which share the loads and stores of the targets.
     """
@@ -78,29 +78,29 @@ def _exchange(k, count, n, theirs, own, out, back):
         k1 = k[s * n + n : s * n + 2 * n]
         k2 = k[s * n + 2 * n : s * n + 3 * n]
         k3 = k[s * n + 3 * n : s * n + 4 * n]
-        w0 = theirs[s]
-        w1 = theirs[s + 1]
-        w2 = theirs[s + 2]
-        w3 = theirs[s + 3]
+        w0 = source_weights[s]
+        w1 = source_weights[s + 1]
+        w2 = source_weights[s + 2]
+        w3 = source_weights[s + 3]
         t0 = t1 = t2 = t3 = 0.0
         for i in range(n):
             out[i] += (w0 * k0[i] + w1 * k1[i]) + (w2 * k2[i] + w3 * k3[i])
-            t0 += own[i] * k0[i]
-            t1 += own[i] * k1[i]
-            t2 += own[i] * k2[i]
-            t3 += own[i] * k3[i]
-        back[s] += t0
-        back[s + 1] += t1
-        back[s + 2] += t2
-        back[s + 3] += t3
+            t0 += target_weights[i] * k0[i]
+            t1 += target_weights[i] * k1[i]
+            t2 += target_weights[i] * k2[i]
+            t3 += target_weights[i] * k3[i]
+        source_sums[s] += t0
+        source_sums[s + 1] += t1
+        source_sums[s + 2] += t2
+        source_sums[s + 3] += t3
     for s in range(count - count % 4, count):
         k0 = k[s * n : s * n + n]
-        w0 = theirs[s]
+        w0 = source_weights[s]
         t0 = 0.0
         for i in range(n):
             out[i] += w0 * k0[i]
-            t0 += own[i] * k0[i]
-        back[s] += t0
+            t0 += target_weights[i] * k0[i]
+        source_sums[s] += t0
 
 
 @compiled
@@ -117,9 +117,9 @@ def _tile_both_ways(lo, n, first, last, rows, grid, scratch):
             for q in range(start[b], start[b + 1]):
                 weight = weights[column[q]]
                 row = sums[q]
-                theirs = weight[a : a + count]
-                own = weight[lo : lo + n]
-                _exchange(k, count, n, theirs, own, row[lo : lo + n], row[a : a + count])
+                sources = weight[a : a + count]
+                targets = weight[lo : lo + n]
+                _add_both_ways(k, count, n, sources, targets, row[lo : lo + n], row[a : a + count])
 
 
 @compiled
@@ -134,7 +134,7 @@ def _tile_one_way(lo, n, first, last, rows, grid, scratch, exclude_self):
             for s in range(count):
                 if lo <= a + s < lo + n:
                     distance[s * n + a + s - lo] = np.inf
-        send(a, count, lo, n, distance, weights, sums, grid, k)
+        add_terms(a, count, lo, n, distance, weights, sums, grid, k)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""What every algorithm shares: one source sent to a run of targets, orders, merges.
+"""Steps that all algorithms share: kernel values, terms of a few sources, sort orders, merges.
 
 The kernels pass two tuples around, so that each has exactly one compiled signature:
 
@@ -36,7 +36,7 @@ def rates(bandwidths):
 
 @compiled
 def kernel_values(distance, n, lift, rate, squared, k):
-    """Write 2^(−distance·lift·rate) into ``k``; the previous bandwidth's, if ``squared``."""
+    """Write 2^(−distance·lift·rate) into ``k``; if ``squared``, square what ``k`` holds."""
     if squared:
         for i in range(n):
             k[i] = square(k[i])
@@ -46,7 +46,7 @@ def kernel_values(distance, n, lift, rate, squared, k):
 
 
 @compiled
-def send(first, n_sources, lo, n, distance, weights, sums, grid, k):
+def add_terms(first, n_sources, lo, n, distance, weights, sums, grid, k):
     """Add the terms of a few sources to targets lo … lo + n − 1.
 
     The sources are rows first … first + n_sources − 1; ``distance`` holds that of source s to
@@ -92,7 +92,7 @@ def tree_levels(n, leaf):
 
 @compiled
 def insertion_order(lo, hi, v, order):
-    """Write the row numbers lo … hi − 1 in the order of v; earlier rows first among equals."""
+    """Write the row numbers lo … hi − 1 sorted by v, stably."""
     for i in range(hi - lo):
         key = v[lo + i]
         j = i
@@ -104,7 +104,7 @@ def insertion_order(lo, hi, v, order):
 
 @compiled
 def merge_order(lo, mid, hi, v, order, code):
-    """Write the row numbers of two sorted parts in the order of v; code 1 = from the right part."""
+    """Write the row numbers of two sorted parts, merged by v; code 1: from the right part."""
     # From both ends at once: each choice waits for the one before it, but not for the other end's.
     # As many steps as the shorter part has rows need no look at the ends; the rest is the middle.
     # Without branches on the data: which part comes next cannot be predicted.
@@ -137,7 +137,7 @@ def merge_order(lo, mid, hi, v, order, code):
 
 @compiled
 def reorder(lo, hi, array, order, scratch):
-    """Bring array[lo:hi] into the given order of row numbers."""
+    """Sort array[lo:hi] by an order of row numbers."""
     n = hi - lo
     for i in range(n):
         scratch[i] = array[order[i]]

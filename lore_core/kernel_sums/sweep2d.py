@@ -13,7 +13,13 @@ import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
 from lore_core.kernel_sums.exponential import half_power, square
-from lore_core.kernel_sums.pairs import insertion_order, merge_order, reorder, send, tree_levels
+from lore_core.kernel_sums.pairs import (
+    add_terms,
+    insertion_order,
+    merge_order,
+    reorder,
+    tree_levels,
+)
 
 #: Up to so many rows pairs are summed directly.
 LEAF = 32
@@ -21,7 +27,7 @@ LEAF = 32
 
 @compiled
 def _walk(factor, step, code, weight, out):
-    """Add to ``out`` what the rows of the other half send, both ways along v, for one column.
+    """Add to ``out`` what the rows of the other half add_terms, both ways along v, for one column.
 
     ``step[i]`` is the decay from row i − 1 to row i. The upward and the downward walk are
     independent, so running them in one loop hides the latency of both.
@@ -179,7 +185,7 @@ def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
                     distance[s * n + i] = np.inf
         elif exclude_self:
             distance[s * n + s] = np.inf
-    send(lo, n, lo, n, distance, weights, sums, grid, k)
+    add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, v, order)
     _reorder_rows(lo, hi, rows, order, crossing)
     for q in range(len(sums)):

@@ -10,7 +10,13 @@ import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
 from lore_core.kernel_sums.exponential import half_power, square
-from lore_core.kernel_sums.pairs import insertion_order, merge_order, reorder, send, tree_levels
+from lore_core.kernel_sums.pairs import (
+    add_terms,
+    insertion_order,
+    merge_order,
+    reorder,
+    tree_levels,
+)
 from lore_core.kernel_sums.sweep2d import plane_tree
 
 #: Up to so many rows pairs are summed directly.
@@ -46,7 +52,7 @@ def _leaf(lo, hi, rows, grid, exclude_self):
             distance[s * n + i] = abs(xn[i] - xn[s]) + abs(yn[i] - yn[s]) + abs(zn[i] - zn[s])
         if exclude_self:
             distance[s * n + s] = np.inf
-    send(lo, n, lo, n, distance, weights, sums, grid, k)
+    add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, y, order)
     _reorder_rows(lo, hi, rows, order)
     for q in range(len(sums)):

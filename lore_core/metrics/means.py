@@ -1,4 +1,4 @@
-"""Intervals of means of rows, of several at once, and of draws; Holm's p-values of many tests."""
+"""Intervals of means, one or several jointly, and of draws; Holm's adjusted p-values."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,9 +13,9 @@ from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import check_share
 from lore_core.data.weights import weighed
 
-#: Draws behind joint intervals, and blocks that more rows are joined into at most.
+#: Draws behind joint intervals; most blocks that rows are averaged in.
 _DRAWS, _MAX_BLOCKS = 5000, 1000
-#: Relative difference of equal values that are summed differently.
+#: Relative difference up to which values count as equal: rounding of sums.
 TIE = 1e-9
 
 
@@ -34,7 +34,7 @@ def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
 
 
 def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> pd.DataFrame:
-    """Return means of columns with intervals that hold all at once with 95 %.
+    """Return means of columns with joint 95 % intervals.
 
     ``values`` (n, m): a column for each mean; rows with a NaN take no part. ``possible`` (m, 2):
     smallest and largest possible value of a column; by default the largest absolute value there is,
@@ -83,13 +83,13 @@ def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=2)
 def _weights(n: int) -> Floats:
-    """Random weights of n rows and an imaginary one, uniform on the simplex: (draws, n + 1)."""
+    """Return weights (draws, n + 1) of n rows and an extra one, uniform on the simplex."""
     drawn = np.random.default_rng(0).standard_exponential((_DRAWS, n + 1))
     return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
 
 
 def difference_range(
-    of_class: Callable[[Floats], Floats],
+    score_of_class: Callable[[Floats], Floats],
     first: Floats,
     other: Floats,
     weights: Floats | None = None,
@@ -97,15 +97,15 @@ def difference_range(
     """Return the least and largest difference of a score, other − first, over all classes."""
 
     def ends(one: Floats, two: Floats) -> Floats:
-        apart = of_class(two) - of_class(one)
-        return np.column_stack([apart.min(axis=1), apart.max(axis=1)])
+        difference = score_of_class(two) - score_of_class(one)
+        return np.column_stack([difference.min(axis=1), difference.max(axis=1)])
 
     low, high = weighed(by_blocks(ends, first, other), weights).T
     return float(low.min()), float(high.max())
 
 
 def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
-    """Return limits that hold a further draw with chance ``level``: at (b + 1)(1 ± level)/2."""
+    """Return limits that hold a further draw with probability ``level``."""
     tail = (1 - check_share(level, "level")) / 2
     low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")
     return np.asarray(low), np.asarray(high)

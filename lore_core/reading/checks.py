@@ -1,4 +1,4 @@
-"""Checks for data that were probably meant otherwise; each is reported or stops the reading."""
+"""Plausibility checks of data that were read; a failed one is reported or stops the reading."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,40 +20,40 @@ CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
 INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
 ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
 
-#: Standard deviations beyond which a finding is not chance, at any size of data.
-_SURE = 6.0
-#: How much more of the rows another order of classes must explain.
-_MORE_RIGHT = 0.1
-#: Standard deviations where only one kind of mistake leads to a finding.
-_UNLIKELY = 3.0
+#: z-score from which on a finding counts, at any size of data.
+_STRICT_Z = 6.0
+#: Share of the rows by which another order of classes must raise the accuracy.
+_MIN_GAIN = 0.1
+#: z-score where only one kind of mistake leads to a finding.
+_LENIENT_Z = 3.0
 #: Share of pairs of predictions above which the confidence is that of one class.
-_ORDERED = 0.99
+_MIN_ORDERED_SHARE = 0.99
 #: Accuracy of unconfident answers, and mean of 1 − confidence, that show another meaning.
-_MOSTLY_RIGHT, _SURE_OF_OTHER = 0.9, 0.8
+_MIN_ACCURACY, _MIN_DOUBT = 0.9, 0.8
 #: Folds: each is tried with the order of classes that fits the others best.
 _FOLDS = 5
-#: Largest probability, and ratio of positive rows to it, that show a wrong scale.
-_TINY, _TIMES = 0.011, 5.0
+#: Largest probability, and ratio of the share of positive rows to it, of a wrong scale.
+_MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 #: Rows in both halves that are no coincidence: number, and share of the smaller half.
-_COPIES, _SHARE = 5, 0.01
-#: Fewer rows show nothing.
-_FEWEST = 20
+_MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
+#: Fewer rows are not checked.
+_MIN_ROWS = 20
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked for in the data."""
+    """One check of the data and its result."""
 
     name: str  #: What was checked, in a word or two
-    found: str  #: A sentence
-    #: Nothing found; worth a look; or refused, as another reading is more likely.
+    found: str  #: What it found, in a sentence
+    #: Passed; to be inspected; or refused, as the data probably mean something else.
     level: Literal["fine", "look", "refuse"] = "fine"
 
 
 class DoubtfulDataError(InputError):
-    """Data that are more likely meant otherwise.
+    """Raised for data that probably mean something else.
 
-    ``check`` names the doubt, which can be accepted; ``found`` is the sentence without how.
+    ``check`` names the check, which can be accepted; ``found`` is the message alone.
     """
 
     def __init__(self, check: Check, name: str) -> None:
@@ -88,19 +88,19 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
     if dataset.n_classes == 2 and kind in _SINGLE_KINDS:
         doubt_of, fine = _SINGLE_KINDS[kind]
         yield _check(CONFIDENCE, doubt_of(dataset), fine)
-    if len(dataset) < _FEWEST:
+    if len(dataset) < _MIN_ROWS:
         yield Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
     else:
-        doubt = _inverted(dataset) if dataset.n_classes == 2 else _reordered(dataset)
+        doubt = _inversion(dataset) if dataset.n_classes == 2 else _reordering(dataset)
         fine = "Labels fit the probabilities best with the classes as they are."
         yield _check(CLASS_ORDER, doubt, fine)
     if dataset.n_classes == 2:
         yield _check(SCALE, _scale(dataset), "Probabilities are of the size of what happens.")
     if dataset.split is not None:
         one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
-        if min(len(one), len(two)) >= _FEWEST:
+        if min(len(one), len(two)) >= _MIN_ROWS:
             yield _overlap(dataset, (one, two), row_id)
-            yield _learnt(dataset, (one, two))
+            yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
 
@@ -114,7 +114,7 @@ def _confidence(dataset: Dataset) -> str | None:
     predicted, labels, names = dataset.predictions, dataset.labels, dataset.class_names
     stated = dataset.probabilities[np.arange(len(dataset)), predicted]
     # (In few rows P(class 0), which is rare in files, is no better a guess.)
-    for k in (1, 0) if len(dataset) >= _FEWEST else (1,):
+    for k in (1, 0) if len(dataset) >= _MIN_ROWS else (1,):
         other = predicted != k
         small = stated[other] < 0.5
         if not small.any():
@@ -123,7 +123,7 @@ def _confidence(dataset: Dataset) -> str | None:
             ordered = small.all()
         else:
             pairs = stats.mannwhitneyu(stated[~other], stated[other]).statistic
-            ordered = pairs >= _ORDERED * other.sum() * (~other).sum()
+            ordered = pairs >= _MIN_ORDERED_SHARE * other.sum() * (~other).sum()
         if not ordered:
             continue
         as_read = dataset.probabilities[other]
@@ -142,10 +142,10 @@ def _confidence_in_answers(dataset: Dataset) -> str | None:
     stated, right = dataset.probabilities[:, 1], dataset.labels == 1
     low = stated < 0.5
     n, m = int((low & right).sum()), int((low & ~right).sum())
-    if n + m >= _FEWEST and n > m:
+    if n + m >= _MIN_ROWS and n > m:
         # (Where hardly any is wrong, there is nothing to rank.)
-        clear = n >= _MOSTLY_RIGHT * (n + m) and (1 - stated[low]).mean() >= _SURE_OF_OTHER
-        if clear or _rank_score(stated[low], right[low]) < -_UNLIKELY:
+        clear = n >= _MIN_ACCURACY * (n + m) and (1 - stated[low]).mean() >= _MIN_DOUBT
+        if clear or _rank_score(stated[low], right[low]) < -_LENIENT_Z:
             return (
                 f"of {counted(n + m, 'answer')} with a confidence below 50 %, "
                 f"{percent(n / (n + m))} are right, and the more the smaller the confidence. "
@@ -159,11 +159,11 @@ def _single_logit(dataset: Dataset) -> str | None:
     """Describe logits that are probabilities already."""
     odds = dataset.probabilities[:, 1] / np.maximum(dataset.probabilities[:, 0], SMALLEST)
     given = np.log(np.maximum(odds, SMALLEST))
-    if len(dataset) >= _FEWEST and given.min() >= -1e-6 and given.max() <= 1 + 1e-6:
+    if len(dataset) >= _MIN_ROWS and given.min() >= -1e-6 and given.max() <= 1 + 1e-6:
         given = np.clip(given, 0.0, 1.0)
         read = row_nll(dataset.probabilities, dataset.labels)
         better = read - row_nll(np.column_stack([1 - given, given]), dataset.labels)
-        if better.mean() > _UNLIKELY * better.std() / np.sqrt(len(better)):
+        if better.mean() > _LENIENT_Z * better.std() / np.sqrt(len(better)):
             return (
                 "all logits lie in [0, 1] and fit the labels better as probabilities. Probably "
                 "they are: map the column as positive, by probability_kind."
@@ -180,11 +180,11 @@ _SINGLE_KINDS = {
 }
 
 
-def _inverted(dataset: Dataset) -> str | None:
-    """Describe P(y = 1) that is significantly lower where y is 1, where 1 − P fits better."""
+def _inversion(dataset: Dataset) -> str | None:
+    """Describe P(y = 1) that is significantly lower where y = 1, if 1 − P fits better."""
     probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
     other, as_read = (row_nll(of, labels).mean() for of in (probabilities[:, ::-1], probabilities))
-    if _rank_score(probabilities[:, 1], labels == 1) > -_SURE or other >= as_read:
+    if _rank_score(probabilities[:, 1], labels == 1) > -_STRICT_Z or other >= as_read:
         return None
     return (
         f"the probabilities fit the labels better the other way round: rows of class {names[1]!r} "
@@ -194,7 +194,7 @@ def _inverted(dataset: Dataset) -> str | None:
     )
 
 
-def _reordered(dataset: Dataset) -> str | None:
+def _reordering(dataset: Dataset) -> str | None:
     """Describe labels that fit the probabilities better with the classes in another order."""
     k, labels, names = dataset.n_classes, dataset.labels, dataset.class_names
     guessed = dataset.probabilities.argmax(axis=1)
@@ -222,12 +222,12 @@ def _reordered(dataset: Dataset) -> str | None:
 
 def _is_better(moved: Mask, right: Mask) -> bool:
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
-    sure = (gained - lost) > _SURE * np.sqrt(gained + lost)
-    return bool(sure and gained - lost > _MORE_RIGHT * len(right))
+    sure = (gained - lost) > _STRICT_Z * np.sqrt(gained + lost)
+    return bool(sure and gained - lost > _MIN_GAIN * len(right))
 
 
 def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
-    """Return the class each label stands for so that most guesses are right; −1 for none."""
+    """Return the class each label most likely stands for, by best assignment; −1 for none."""
     seen, row = np.unique(labels, return_inverse=True)
     classes, column = np.unique(guessed, return_inverse=True)
     size = len(classes)
@@ -248,10 +248,14 @@ def _rank_score(values: Floats, positive: Mask) -> float:
 
 
 def _scale(dataset: Dataset) -> str | None:
-    """Describe a P(y = 1) that was divided by 100 once too often."""
+    """Describe a P(y = 1) that was divided by 100 by mistake."""
     largest = float(dataset.probabilities[:, 1].max())
     share = float(dataset.labels.mean())
-    if len(dataset) >= _FEWEST and largest <= _TINY and share > _TIMES * max(largest, 1e-12):
+    if (
+        len(dataset) >= _MIN_ROWS
+        and largest <= _MAX_PROBABILITY
+        and share > _MIN_RATIO * max(largest, 1e-12)
+    ):
         return (
             f"no row has a P({dataset.class_names[1]}) above {largest:.2g}, but {percent(share)} "
             "are of that class. Probably it was divided by 100: multiply it."
@@ -261,7 +265,7 @@ def _scale(dataset: Dataset) -> str | None:
 
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
-    many = max(_COPIES, _SHARE * smaller)
+    many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
     named, keys = _same_names(dataset, halves, row_id), _row_hash(dataset)
     # (Rows that are alike within a half may be alike across by coincidence.)
     counts = [keys.iloc[half].value_counts() for half in halves]
@@ -287,7 +291,7 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
 
 
 def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int:
-    """Count row names in both halves, if they name the same rows: their labels always agree."""
+    """Count row names in both halves; 0 if their labels differ, so they name different rows."""
     if dataset.metadata is None or row_id not in dataset.metadata:
         return 0
     names = dataset.metadata[row_id]
@@ -297,7 +301,7 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
     )
     both = pd.concat([one, two], axis=1, join="inner")
     same = bool((both[0] == both[1]).all()) and both[0].nunique() > 1
-    return len(both) if same and len(both) >= _FEWEST else 0
+    return len(both) if same and len(both) >= _MIN_ROWS else 0
 
 
 def _row_hash(dataset: Dataset) -> "pd.Series[Any]":
@@ -310,15 +314,15 @@ def _row_hash(dataset: Dataset) -> "pd.Series[Any]":
     return pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
 
 
-def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
-    """Check whether the classifier knows the calibration rows better than the evaluation rows."""
+def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
+    """Check whether the loss is significantly lower on calibration than on evaluation rows."""
     name = "fit of the halves"
     if not dataset.complete:
         return Check(name, "Too little is known to compare calibration and evaluation rows.")
     loss = row_nll(dataset.probabilities, dataset.labels)
     one, two = (loss[half] for half in halves)
     error = np.sqrt(one.var() / len(one) + two.var() / len(two))
-    if two.mean() - one.mean() > _SURE * error > 0:
+    if two.mean() - one.mean() > _STRICT_Z * error > 0:
         return Check(
             name,
             f"Calibration rows are better predicted than evaluation rows, significantly (NLL "
@@ -339,7 +343,7 @@ def _feature_columns(dataset: Dataset) -> Check:
     numbers = [
         names[k]
         for k in np.flatnonzero(span == n - 1)
-        if n >= _FEWEST and (np.diff(np.sort(features[:, k])) == 1).all()
+        if n >= _MIN_ROWS and (np.diff(np.sort(features[:, k])) == 1).all()
     ]
     text = f"The same in every row: {listed(constant, 8)}. " if constant else ""
     if numbers:

@@ -157,7 +157,7 @@ def parse(
     if isinstance(answer, int):
         raise InputError(_end_in_words(raws, answer, limits))
     with refusing_damage(raws[0].name, "data", ValueError, TypeError, LookupError, AttributeError):
-        ((name, value),) = _ANSWER.put_together(*answer).items()
+        ((name, value),) = _ANSWER.decode(*answer).items()
         error: Callable[..., InputError]
         error, expected = _ERRORS.get(name, (InputError, kind))
         check_value(expected, value, name)
@@ -234,10 +234,10 @@ def _run(
     limits.apply()
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            answer = _ANSWER.taken_apart({"result": function(raws, *arguments)})
+            answer = _ANSWER.encode({"result": function(raws, *arguments)})
         except BaseException as error:
             del spare
-            answer = _ANSWER.taken_apart(_error_content(error, raws, limits))
+            answer = _ANSWER.encode(_error_content(error, raws, limits))
         _ANSWER.save(stream, *answer)
     sender.close()
 

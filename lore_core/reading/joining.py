@@ -1,4 +1,4 @@
-"""Files of images, texts or metadata beside predictions, joined by an id column or row by row."""
+"""Join files of images, texts or metadata to predictions, by an id column or row by row."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lore_core.reading.formats import half_of
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
-#: Roles of a file with predictions: what another file has of these is not joined.
+#: Roles that only a file with predictions fills: such columns of a side file are not joined.
 _OWN_ROLES = ("label", "prediction", "split", "row_id", "weight")
 
 
-def images_alone(columns: Columns) -> str | None:
+def image_only_array(columns: Columns) -> str | None:
     """Return the image array of an archive without predictions, else None."""
     if columns.format != "NPZ":
         return None
@@ -27,47 +27,52 @@ def images_alone(columns: Columns) -> str | None:
     return None if mapping.probabilities else mapping.images
 
 
-def with_predictions(opened: Sequence[Columns], given: ColumnMapping) -> list[Columns]:
+def prediction_files(files: Sequence[Columns], mapping: ColumnMapping) -> list[Columns]:
     """Return the files that hold predictions; where none does, all that hold more than images."""
-    found = [columns for columns in opened if _has_predictions(columns, given)]
-    halves = [columns for columns in opened if half_of(columns.file).split]
+    found = [columns for columns in files if _has_predictions(columns, mapping)]
+    halves = [columns for columns in files if half_of(columns.file).split]
     return [
         columns
-        for columns in opened
-        if not images_alone(columns)
+        for columns in files
+        if not image_only_array(columns)
         and (not found or columns in found or (columns in halves and len(halves) > 1))
     ]
 
 
-def _has_predictions(columns: Columns, given: ColumnMapping) -> bool:
+def _has_predictions(columns: Columns, mapping: ColumnMapping) -> bool:
     try:
-        return bool(guess(columns, given).probabilities)
+        return bool(guess(columns, mapping).probabilities)
     except InputError:  # what was named is in another file
         return False
 
 
 def join(
-    files: Sequence[Columns], side: Columns, given: ColumnMapping, notes: list[str]
+    files: Sequence[Columns], side: Columns, mapping: ColumnMapping, notes: list[str]
 ) -> list[Columns]:
-    """Join a file to those with predictions: by an id column that both have, else row by row.
+    """Join a side file to those with predictions: by an id column of both, else row by row.
 
-    Raises InputError where neither fits exactly one file, or an id is missing or there twice.
+    Raises InputError where neither fits exactly one file, or an id is missing or duplicated.
     """
-    of_side = guess(side, ColumnMapping())
-    own = {getattr(of_side, role) for role in _OWN_ROLES}
-    new, key = [name for name in side.names if name not in own], given.row_id or of_side.row_id
+    side_mapping = guess(side, ColumnMapping())
+    own = {getattr(side_mapping, role) for role in _OWN_ROLES}
+    new, key = (
+        [name for name in side.names if name not in own],
+        mapping.row_id or side_mapping.row_id,
+    )
     if key in side.shapes and any(key in columns.shapes for columns in files):
         return [
             _by_id(columns, side, new, str(key), notes) if key in columns.shapes else columns
             for columns in files
         ]
-    main = _of_as_many_rows(files, side, of_side)
-    _check_order(main, side, of_side, given)
+    main = _file_of_equal_length(files, side, side_mapping)
+    _check_order(main, side, side_mapping, mapping)
     notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
-    return [_joined(c, side, new, None) if c is main else c for c in files]
+    return [_add_columns(c, side, new, None) if c is main else c for c in files]
 
 
-def _of_as_many_rows(files: Sequence[Columns], side: Columns, of_side: ColumnMapping) -> Columns:
+def _file_of_equal_length(
+    files: Sequence[Columns], side: Columns, side_mapping: ColumnMapping
+) -> Columns:
     count = _n_rows(side)
     fitting = [columns for columns in files if _n_rows(columns) == count]
     hint = half_of(side.file, anywhere=True).split
@@ -75,7 +80,7 @@ def _of_as_many_rows(files: Sequence[Columns], side: Columns, of_side: ColumnMap
         fitting = [c for c in fitting if hint and half_of(c.file, anywhere=True).split == hint]
     if len(fitting) != 1:
         rows = ", ".join(f"'{columns.file}' {_n_rows(columns):,}" for columns in files)
-        what = "images" if of_side.images else "rows without predictions"
+        what = "images" if side_mapping.images else "rows without predictions"
         raise InputError(
             f"'{side.file}' holds {count:,} {what}, which must belong to exactly one file of as "
             f"many rows, or share an id column (id, row_id) with it; rows: {rows}. Name it after "
@@ -90,10 +95,10 @@ def _n_rows(columns: Columns) -> int:
 
 
 def _check_order(
-    main: Columns, side: Columns, of_side: ColumnMapping, given: ColumnMapping
+    main: Columns, side: Columns, side_mapping: ColumnMapping, mapping: ColumnMapping
 ) -> None:
-    """Compare labels stored in both, which prove the order, if both write them alike."""
-    label, own = of_side.label, guess(main, given).label
+    """Refuse a side file whose labels, if it has any of the same kind, are in another order."""
+    label, own = side_mapping.label, guess(main, mapping).label
     if not label or not own or side.kinds[label] != main.kinds[own]:
         return
     beside, expected = side.series(label), main.series(own)
@@ -119,10 +124,10 @@ def _by_id(main: Columns, side: Columns, new: Sequence[str], key: str, notes: li
         main.check(key, rows < 0, rule, fix)
     missing = f"; {counted(n_missing, 'row')} without one" if n_missing else ""
     notes.append(f"'{side.file}' was joined to '{main.file}' by '{key}'{missing}.")
-    return _joined(main, side, new, rows)
+    return _add_columns(main, side, new, rows)
 
 
-def _joined(main: Columns, side: Columns, new: Sequence[str], rows: Ints | None) -> Columns:
+def _add_columns(main: Columns, side: Columns, new: Sequence[str], rows: Ints | None) -> Columns:
     """Add ``new`` columns of ``side``: of its ``rows`` (−1: none), or of all in their order."""
     taken = side if rows is None else side.take(rows, _n_rows(side))
     added = [name for name in new if name not in main.shapes]

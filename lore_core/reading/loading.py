@@ -18,7 +18,7 @@ from lore_core.reading.file_rows import FileRows, read_rows
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
-from lore_core.reading.joining import images_alone, join, with_predictions
+from lore_core.reading.joining import image_only_array, join, prediction_files
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
@@ -205,7 +205,7 @@ def _with_text(found: Reading) -> Reading:
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
     """Describe the first file with predictions, or of those the first that cannot be read."""
     opened = [open_columns(raw, given.table, given.query) for raw in raws]
-    files = with_predictions(opened, given) or opened[:1]
+    files = prediction_files(opened, given) or opened[:1]
     for columns in files:
         found = suggest(columns, given)
         if found:
@@ -218,7 +218,7 @@ def read_files(
 ) -> Reading:
     """Read the files, but neither texts as features nor image files they name."""
     opened = [open_columns(raw, given.table, given.query) for raw in raws]
-    files = with_predictions(opened, given)
+    files = prediction_files(opened, given)
     _check_count(raws, files)
     notes: list[str] = []
     beside = [columns for columns in opened if columns not in files]
@@ -243,7 +243,7 @@ def read_files(
     dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
     facts = [FileFacts(p.columns.file, p.columns.format, len(p.is_read), p.role) for p in parts]
     for columns in beside:
-        images = images_alone(columns)
+        images = image_only_array(columns)
         count = columns.shapes[images or columns.names[0]][0]
         role = "images" if images else "further columns"
         facts.append(FileFacts(columns.file, columns.format, count, role))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class State(TypedDict):
-    """What LoRe fits: its settings, and the calibration rows others are compared with."""
+    """Fitted state of LoRe: its settings and its calibration rows."""
 
     gamma: Annotated[float, POSITIVE]
     floor: bool
@@ -54,7 +54,7 @@ class State(TypedDict):
     points: Annotated[Floats, Values(("n", "d")), "places of {who} on the map"]
     bin_index: Annotated[Ints, Values(("n",), 0, whole=True, below="b"), "confidence bins of {who}"]
     outcome: Outcomes
-    #: What is averaged
+    #: The outcome or, with a base, its residual: what is averaged
     leftover: Annotated[
         Floats,
         Values(("n",), -1.0, 1.0),
@@ -76,12 +76,12 @@ class LoRe(Recalibrator):
     n_bins : int
         Confidence bins; 1 compares rows of any confidence.
     binning : {"equal-width", "equal-mass"}
-        How they are chosen (on the calibration rows).
+        How their edges are chosen, on the calibration rows.
     floor : bool
-        Never below 1/K: the largest of K probabilities cannot be.
+        Whether to keep the confidence at 1/K or more, as the largest of K probabilities is.
     prior_strength : float
         s ≥ 0 pseudo-rows of the accuracy of the bin or, with a base, of no residual, mixed into
-        each neighbourhood; ``inf``: these alone.
+        each neighbourhood; ``inf``: only these.
     base : Recalibrator, optional
         A global method fitted first, whose residuals LoRe then corrects.
     feature_map : str, optional
@@ -168,7 +168,7 @@ class LoRe(Recalibrator):
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
-        """Return the name of the one map."""
+        """Return the name of its map."""
         return [state["feature_map"]]
 
     @staticmethod
@@ -189,7 +189,7 @@ class LoRe(Recalibrator):
         here = accuracy_by_bin(state["bin_index"], state["outcome"], bins.n_bins, weights)[index]
         base = state["base"]
         start = rows if base is None else base.applied_to(rows)
-        new = corrected(
+        new = unclipped_confidence(
             means.mean,
             means.mass,
             state["prior_strength"],
@@ -202,7 +202,7 @@ class LoRe(Recalibrator):
 
     @staticmethod
     def check_state(state: State, name: str, sizes: Sizes) -> None:
-        """Refuse other rows than were fitted on, odd bins, and a base that needs a map."""
+        """Refuse inconsistent rows, invalid bins and a base that needs a map."""
         cells.check_rows(state, name, sizes["calibration_rows"])
         cells.check_edges(state["edges"], name)
         base = state["base"]
@@ -211,7 +211,7 @@ class LoRe(Recalibrator):
 
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
-        """Return means over cells of neighbours in one confidence bin; sparse bins are left out."""
+        """Replace rows by means over cells of neighbours in the same bin; omit sparse bins."""
         if state["count"] is not None:
             return state, None
         cell = cells.cells_of(state["points"], state["bin_index"], size)
@@ -226,7 +226,7 @@ class LoRe(Recalibrator):
         return means, cell
 
     def without_neighbours(self, evaluation: Dataset) -> Mask:
-        """Return the rows whose bin holds no calibration row: they keep their confidence, (n,)."""
+        """Return the rows (n,) in bins without calibration rows, which keep their confidence."""
         state: Any = self.state()
         held = np.unique(state["bin_index"])
         return ~np.isin(_bins(state).assign(evaluation.confidence), held)
@@ -236,7 +236,7 @@ def _bins(state: State) -> ConfidenceBins:
     return ConfidenceBins(state["edges"], state["binning"])
 
 
-def corrected(
+def unclipped_confidence(
     mean: Floats,
     mass: Floats,
     prior_strength: float,
@@ -245,20 +245,20 @@ def corrected(
     accuracy: Floats,
     start: Floats | None,
 ) -> Floats:
-    """Return p' of LoRe and LoRe smooth before it is clipped, shape (n,).
+    """Return p' of LoRe or LoRe smooth before clipping, shape (n,).
 
     ``mean``: of outcomes or, with a base (``start``), its residuals; NaN in empty bins.
     ``accuracy``: of the bins; the confidence in empty ones.
     """
     if start is not None:
-        return start + _pulled(mean, mass, np.zeros(len(start)), prior_strength)
+        return start + _shrink(mean, mass, np.zeros(len(start)), prior_strength)
     # Without pseudo-rows, a row without neighbours keeps its confidence.
-    return _pulled(mean, mass, confidence if prior_strength == 0 else accuracy, prior_strength)
+    return _shrink(mean, mass, confidence if prior_strength == 0 else accuracy, prior_strength)
 
 
-def _pulled(mean: Floats, mass: Floats, toward: Floats, prior_strength: float) -> Floats:
-    """Return (Σ k v + s·toward) / (Σ k + s): ``toward`` where the mean is NaN, mean if s = 0."""
+def _shrink(mean: Floats, mass: Floats, target: Floats, prior_strength: float) -> Floats:
+    """Return (Σ k v + s·target) / (Σ k + s): ``target`` where the mean is NaN, mean if s = 0."""
     if prior_strength == 0:
-        return np.where(np.isnan(mean), toward, mean)
+        return np.where(np.isnan(mean), target, mean)
     share = mass / (mass + prior_strength)
-    return np.where(np.isnan(mean), toward, np.nan_to_num(mean) * share + toward * (1 - share))
+    return np.where(np.isnan(mean), target, np.nan_to_num(mean) * share + target * (1 - share))

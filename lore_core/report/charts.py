@@ -1,4 +1,4 @@
-"""The figures of a report: as the dashboard shows them, for print, and the live landscape."""
+"""Figures of a report: those of the dashboard, drawings for print and the live landscape."""
 
 import warnings
 from collections.abc import Mapping
@@ -27,18 +27,18 @@ from lore_core.report.findings import Findings
 from lore_core.view.scene import RESOLUTION, Scene
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
-_LIBRARY = "plotly.min.js"
-_GROUPS = 14
-#: Drawings that are files too.
-PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
-#: Places listed and outlined.
-LISTED = 8
+_SCRIPT = "plotly.min.js"
+_MAX_GROUPS = 14
+#: Drawings that are also written as files.
+DRAWING_FILES = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
+#: Subgroups that are listed and outlined.
+MAX_SHOWN = 8
 
 
 def report_charts(
     findings: Findings, landscape: LandscapePicture | None
 ) -> dict[str, figures.Chart]:
-    """Show what was found as the dashboard does; charts by the name of their files."""
+    """Return the dashboard's charts of the findings, by file name."""
     summary, settings, result = findings.summary, findings.settings, findings.comparison
     rows, gamma = findings.view.rows, findings.view.gamma
     on = findings.view.map_name
@@ -88,12 +88,12 @@ def report_charts(
 def figure_files(
     charts: Mapping[str, figures.Chart], *, images: bool, progress: Progress | None = None
 ) -> tuple[dict[str, bytes], str | None]:
-    """Return figures as HTML that shares a script and (``images``) SVG; or why there is no SVG."""
+    """Return figures as HTML that shares a script, with ``images`` as SVG too, or why not."""
     missing = why_no_static_images() if images else "Static images were not asked for."
     files: dict[str, bytes] = {}
     for position, (name, chart) in enumerate(charts.items()):
         tell(progress, position / len(charts), f"figure {name}")
-        files[f"figures/{name}.html"] = chart_html(chart, script=_LIBRARY)
+        files[f"figures/{name}.html"] = chart_html(chart, script=_SCRIPT)
         if missing is None:
             try:
                 with warnings.catch_warnings():
@@ -102,16 +102,16 @@ def figure_files(
             except InputError as error:  # the browser failed: go on without
                 missing = f"Static images could not be made here ({error})."
     if charts:
-        files[f"figures/{_LIBRARY}"] = plotly_script()
+        files[f"figures/{_SCRIPT}"] = plotly_script()
     return files, missing
 
 
 def report_drawings(
     findings: Findings, charts: Mapping[str, figures.Chart], landscape: LandscapePicture | None
 ) -> dict[str, Drawing]:
-    """Draw what the page shows for a narrow column; what could not be computed has no drawing.
+    """Draw the figures of the page for a narrow column, those that could be computed.
 
-    ``charts``: the same for a screen; those that fit a column are drawn as they are.
+    ``charts``: of :func:`report_charts`; those that fit a column are drawn as they are.
     """
     rows = findings.view.rows
     points = reliability_points(findings.summary.reliability, rows=rows)
@@ -127,7 +127,7 @@ def report_drawings(
         made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
-        groups = figures.group_figure({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
+        groups = figures.group_figure({label: report.head(_MAX_GROUPS)}, rows=rows, by_sign=True)
         made["groups"] = drawing(groups)
     as_shown = [
         name for name in ("bandwidth", "bandwidth_by_method", "decisions") if name in charts
@@ -136,8 +136,8 @@ def report_drawings(
 
 
 def landscape_chart(findings: Findings) -> LandscapePicture | None:
-    """Show the landscape at the report's bandwidth; None where there is no map to draw."""
-    on, local = findings.drawn_on, findings.summary.local
+    """Return the landscape at the report's bandwidth; None without a map to draw."""
+    on, local = findings.picture_map, findings.summary.local
     if on is None or local is None:
         return None
     scene = scene_of(findings, local, on)
@@ -149,23 +149,23 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
         limit=shared_limit(scene.supported),
         rows=f"{findings.view.rows}, {findings.view.kernel_in_words}",
         axes=scene.axes,
-        found=outlines_of(findings.search, scene.points, LISTED),
+        found=outlines_of(findings.search, scene.points, MAX_SHOWN),
         labels=scene.classes,
     )
 
 
 def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
-    """Return all rows on the map ``on``; ``errors``: of the evaluation rows."""
+    """Return the scene of all rows on the map ``on``; ``errors``: of the evaluation rows."""
     return Scene(findings.view, errors, reliability_of(findings.view), None, on, on.name.title)
 
 
 def live_landscape(
     findings: Findings, still: LandscapePicture, progress: Progress | None = None
 ) -> LandscapePicture:
-    """Show the fields of all rows and of a few confidence bins at every bandwidth."""
-    view, on = findings.view, findings.drawn_on
+    """Add to a landscape the fields of all rows and of a few confidence bins at every γ."""
+    view, on = findings.view, findings.picture_map
     table, points = reliability_of(view), view.points(on=on)
-    names: dict[int | None, str] = {None: "all confidences together", **_bins(table)}
+    names: dict[int | None, str] = {None: "all confidences together", **_notable_bins(table)}
     counts: dict[int | None, int] = {None: len(points), **dict(enumerate(table.count.tolist()))}
     gammas = tuple(sorted({*STORED_GAMMAS, view.gamma}))
     fields: dict[int | None, list[Field]] = {number: [] for number in names}
@@ -185,8 +185,8 @@ def live_landscape(
     return replace(still, layers=tuple(layers), gammas=gammas, start=gammas.index(view.gamma))
 
 
-def _bins(table: ReliabilityTable) -> dict[int | None, str]:
-    """Worst, best and fullest confidence bin, each once."""
+def _notable_bins(table: ReliabilityTable) -> dict[int | None, str]:
+    """Return worst, best and fullest confidence bin with their labels, each once."""
     if np.count_nonzero(table.count) < 2:  # one bin is all rows
         return {}
     chosen: dict[int, list[str]] = {}

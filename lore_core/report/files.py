@@ -1,4 +1,4 @@
-"""The report as files: computed, drawn, described, with what makes it again."""
+"""Files of a report: page, figures, tables, settings and a script that reruns it."""
 
 import platform
 import shlex
@@ -24,14 +24,14 @@ from lore_core.report.tables import ABOUT_TABLES, table_files, tables
 from lore_core.view import SumsView, View
 from lore_core.view.methods import group_columns
 
-#: Of the numbers; what else is installed does not change them.
+#: Packages whose versions can change the numbers.
 _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
 
 
 def configuration(
     findings: Findings, digest: str, source: Source, options: list[str], contents: Mapping[str, str]
 ) -> dict[str, object]:
-    """Gather settings, versions and what the data were, as ``config.json`` says it."""
+    """Return the content of ``config.json``: settings, versions and a description of the data."""
     dataset, embedding = findings.view.dataset, findings.embedding
     calibration = dataset.calibration
     seeds = {"simulations": findings.view.seed}
@@ -67,7 +67,7 @@ def configuration(
             "option": map_option(findings.view),
             "description": embedding.description,
             "coordinates_sha256": embedding.digest,
-            "drawn_on": None if findings.drawn_on is None else findings.drawn_on.label,
+            "drawn_on": None if findings.picture_map is None else findings.picture_map.label,
         },
         "seeds": seeds,
         "versions": {
@@ -82,19 +82,19 @@ def configuration(
 
 
 def map_option(view: View) -> str:
-    """Name the map as the command line does: ``pca-2``, ``tsne-2``, ``identity``, ``none``."""
+    """Return the map as an option: ``pca-2``, ``tsne-2``, ``identity`` or ``none``."""
     return view.embedding.name.typed if view.is_local else "none"
 
 
 def target_option(view: View) -> str:
-    """Name the target as the command line does."""
+    """Return the target as an option of the command line."""
     return view.target_name.removeprefix("class ")
 
 
 def rerun_command(
     view: View, settings: ReportSettings, *, source: Source, digest: str
 ) -> tuple[str, list[str]]:
-    """Return the script that makes the report again (other data are refused), and its options."""
+    """Return a script that reruns the report, on the same data only, and its options."""
     looked_at = {
         "--map": map_option(view),
         "--gamma": view.gamma,
@@ -129,7 +129,7 @@ def rerun_command(
 
 
 def require_packages() -> None:
-    """Raise InputError if a package that a report needs is missing, before anything is computed."""
+    """Raise InputError if a package that a report needs is missing."""
     require("A report", "plotly", "jinja2", "PIL")
 
 
@@ -153,7 +153,7 @@ def write_report(
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write everything there is to say about a classifier's calibration to one bundle.
+    """Write a full report on a classifier's calibration to one bundle.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def write_report(
         Rows, with a split if recalibrators are to be compared.
     path : str or Path
         A ``.zip`` file, or a directory: a new one, an empty one, or an earlier report, which is
-        replaced. It is there as a whole or not at all.
+        replaced. It is written as a whole or not at all.
     embedding : Embedding, optional
         All rows on the feature map the kernel works on; by default PCA to two dimensions where
         there are features.
@@ -185,17 +185,17 @@ def write_report(
     source : Source, optional
         Where the data came from, for ``rerun.sh``.
     progress : callable, optional
-        Called with the share done and what is at work; may raise to cancel.
+        Called with the share done and the current step; may raise to cancel.
 
     Returns
     -------
     Path
-        Where it is.
+        Path of the bundle.
 
     Raises
     ------
     InputError
-        If a setting names what is not there, or the place cannot be written. Data that lack
+        If a setting names what is not there, or ``path`` cannot be written. Data that lack
         features, calibration rows or groups give a report that says so.
 
     Notes
@@ -242,13 +242,13 @@ def report_files(
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
-    ``view``: what to look at; without a map global metrics only, of sums what they say. ``images,
+    ``view``: without a map, global metrics only; of sums, what these allow. ``images,
     source, progress``: see :func:`write_report`. ``comparing, saved``: see
     :func:`~lore_core.report.findings.examine`. Returns them by path in the bundle.
     """
     require_packages()
     from lore_core.report.charts import (
-        PRINTED,
+        DRAWING_FILES,
         figure_files,
         landscape_chart,
         live_landscape,
@@ -268,7 +268,7 @@ def report_files(
         landscape = live_landscape(findings, still, part_of(progress, 0.7, 0.8))
     drawings = report_drawings(findings, charts, landscape)
     figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.8, 0.97))
-    printed = [name for name in PRINTED if name in drawings]
+    printed = [name for name in DRAWING_FILES if name in drawings]
     files = figures | {f"figures/84mm/{name}.svg": drawings[name].file() for name in printed}
     contents: dict[str, str] = {
         "index.html": "this page",

@@ -1,4 +1,4 @@
-"""Findings: everything a report says, computed, without pictures, files and page words."""
+"""Findings of a report: its numbers and sentences, without figures, files or page text."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,16 +23,16 @@ from lore_core.recalibration import offered_recalibrators, standard_recalibrator
 from lore_core.regions import SavedSubgroup, SubgroupSearch, Verdict, identified
 from lore_core.view import View, inference, methods, where
 
-#: Compares methods by their labels, with their intervals, also by groups; may tell its progress.
+#: Function that compares the methods of some labels, by groups if asked; reports progress.
 Comparing = Callable[[list[str], methods.Grouping | None, Progress | None], Comparison]
 
 #: Groups whose intervals are simulated; a column of more names is more like an identifier.
-_MOST_GROUPS = 100
+_MAX_GROUPS = 100
 
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """Everything that changes a report's numbers, besides what is looked at."""
+    """Everything that changes a report's numbers, besides the view."""
 
     #: Labels of the recalibrators, the reference first. None: the standard ones.
     methods: tuple[str, ...] | None = None
@@ -53,9 +53,9 @@ class ReportSettings:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the data came from, for whoever makes the report again."""
+    """Where the data came from, for rerunning the report."""
 
-    #: What stands as DATA on the command line; empty where it is not known.
+    #: The DATA arguments of the command line; empty if unknown.
     files: tuple[str, ...] = ()
     #: How they were read: ``--column``, ``--calibration-share``, ``--seed``.
     options: tuple[str, ...] = field(default=())
@@ -63,24 +63,24 @@ class Source:
 
 @dataclass
 class Findings:
-    """What was found, part by part; of a part these data do not allow ``missing`` says why."""
+    """Everything computed for a report, by part; ``missing`` says why a part is not there."""
 
-    view: View  #: What is looked at
-    settings: ReportSettings  #: What was asked besides
-    comparing: Comparing | None = None  #: What fits and measures; None: it is done here
+    view: View  #: The rows and settings of the report
+    settings: ReportSettings  #: Further settings
+    comparing: Comparing | None = None  #: Fits and measures; None: comparison_of
     saved: Sequence[SavedSubgroup] = ()  #: Subgroups with the names and notes that users gave
-    drawn_on: Embedding | None = None  #: The 2-D map of the pictures, all rows
+    picture_map: Embedding | None = None  #: The 2-D map of the pictures, all rows
     summary: Summary = field(init=False)
-    verdict: Verdict = field(init=False)  #: The headline, and what it rests on
+    verdict: Verdict = field(init=False)  #: The headline and its evidence
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
     remaining: str = ""  #: What a global method would leave, in a sentence
     search: SubgroupSearch = field(init=False)  #: Where the confidence is worse than on average
-    #: What the regions among the subgroups are made of, by their number from 0.
+    #: Compositions of the regions among the subgroups, by their number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
-    vector_sentence: str = ""  #: What is said of the whole vector
-    classes: pd.DataFrame | None = None  #: Every class by itself, the most wrong first
+    vector_sentence: str = ""  #: On the calibration of the whole vector
+    classes: pd.DataFrame | None = None  #: Every class, the largest error first
     variables: pd.DataFrame = field(init=False)
     comparison: Comparison | None = None
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Findings:
     group_table: pd.DataFrame | None = None
     group_reports: dict[str, pd.DataFrame] = field(default_factory=dict)
     rewards: dict[str, RewardCurve] = field(init=False)
-    own_rewards: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
+    rewards_at_costs: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
     reward_sentence: str = ""
     gains: GainEstimate | None = None  #: What recalibration and retraining could gain
     retraining_sentence: str = ""  #: Recalibrate, or retrain?
@@ -98,12 +98,12 @@ class Findings:
 
     @property
     def embedding(self) -> Embedding | None:
-        """The map the kernel works on, all rows."""
+        """Map of the kernel, all rows."""
         return self.view.embedding if self.view.is_local else None
 
     @property
     def group_column(self) -> str | None:
-        """What groups are measured by."""
+        """Column of the groups, if any."""
         return None if self.grouping is None else self.grouping.column
 
     @property
@@ -119,7 +119,7 @@ def examine(
     comparing: Comparing | None = None,
     saved: Sequence[SavedSubgroup] = (),
 ) -> Findings:
-    """Compute every part of a report; a part these data do not allow is left out and said so.
+    """Compute every part of a report; ``missing`` says why a part is left out.
 
     ``comparing``: in place of :func:`~lore_core.view.methods.comparison_of`, to the same result.
     ``saved``: subgroups whose names and notes are taken. Raises InputError if a setting names
@@ -157,9 +157,9 @@ def _map(findings: Findings, progress: Progress | None) -> str | None:
             "no map of where the confidence is wrong."
         )
     if view.embedding.n_components == 2:
-        findings.drawn_on = view.embedding
+        findings.picture_map = view.embedding
     elif min(features.shape) >= 2:
-        findings.drawn_on = embed(features, "pca", 2, random_state=0, progress=progress)
+        findings.picture_map = embed(features, "pca", 2, random_state=0, progress=progress)
     else:
         return "One feature alone gives no map to draw; two are the least."
     return None
@@ -240,9 +240,9 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         findings.comparison = findings.comparing(names, findings.grouping, own)
     else:
         # Global metrics alone where local ones would take too long.
-        simulating = methods.simulating_of(view, draws, n_methods=len(chosen))
+        options = methods.interval_options(view, draws, n_methods=len(chosen))
         findings.comparison = methods.comparison_of(
-            view, chosen, simulating, grouping=findings.grouping, progress=own
+            view, chosen, options, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
         findings.method_curves = {
@@ -257,7 +257,7 @@ def _group_measures(findings: Findings, progress: Progress | None) -> str | None
     if frame is None or findings.grouping is None:
         return "These data name no groups."
     groups = frame[findings.grouping.column].astype(str)
-    simulated = findings.settings.n_draws != 0 and groups.nunique() <= _MOST_GROUPS
+    simulated = findings.settings.n_draws != 0 and groups.nunique() <= _MAX_GROUPS
     datasets = _datasets(findings)
     for position, (label, item) in enumerate(datasets.items()):
         tell(progress, position / len(datasets), label)
@@ -280,9 +280,9 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     settings, datasets = findings.settings, _datasets(findings)
     ratio = settings.wrong_cost / settings.unsure_cost
     findings.rewards = compare_rewards(datasets)
-    findings.own_rewards = compare_rewards(datasets, [ratio])
+    findings.rewards_at_costs = compare_rewards(datasets, [ratio])
     findings.reward_sentence = describe_rewards(
-        findings.own_rewards, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
+        findings.rewards_at_costs, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
     view = findings.view
     if view.calibration is not None or view.dataset.weights is not None:

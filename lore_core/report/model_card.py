@@ -9,8 +9,8 @@ import pandas as pd
 
 import lore_core
 
-#: What the hub calls metrics of its own; others keep their name.
-_TYPES = {
+#: The hub's names of metrics it knows; others keep their own.
+_HUB_NAMES = {
     "accuracy": "accuracy",
     "ECE": "expected_calibration_error",
     "NLL": "negative_log_likelihood",
@@ -21,20 +21,15 @@ _TYPES = {
 
 
 def model_card(
-    table: pd.DataFrame,
-    *,
-    name: str,
-    sentences: Sequence[str],
-    shown: pd.DataFrame,
-    measured_on: str,
+    table: pd.DataFrame, *, name: str, sentences: Sequence[str], display: pd.DataFrame, footer: str
 ) -> str:
     """Return a piece of a model card in Markdown, as Hugging Face has them.
 
     ``table``: from :func:`~lore_core.comparison.tables.metric_table`. ``name``: of the model and
-    its data. ``shown``: the metrics as a reader sees them. ``measured_on``: rows and settings. The
+    its data. ``display``: the metrics as text. ``footer``: rows and settings. The
     front matter is a ``model-index`` (https://github.com/huggingface/hub-docs, modelcard.md).
     """
-    known = {
+    values = {
         str(row["metric"]): float(row["value"])
         for row in table.to_dict("records")
         if math.isfinite(row["value"])
@@ -52,19 +47,19 @@ def model_card(
         f"      name: {json.dumps(name, ensure_ascii=False)}",
         "    metrics:",
     ]
-    for metric, value in known.items():
-        kind = _TYPES.get(metric, metric.lower().replace(" ", "_"))
+    for metric, value in values.items():
+        kind = _HUB_NAMES.get(metric, metric.lower().replace(" ", "_"))
         lines += [
             f"    - type: {json.dumps(kind)}",
             f"      name: {json.dumps(metric)}",
             f"      value: {value!r}",
         ]
     lines += ["---", "", "## Calibration", ""]
-    lines += [part for sentence in sentences if sentence for part in (_plain(sentence), "")]
-    heads = [str(head) for head in shown.columns]
+    lines += [part for sentence in sentences if sentence for part in (_escape(sentence), "")]
+    heads = [str(head) for head in display.columns]
     lines += [_row(heads), _row(["---", *["---:"] * (len(heads) - 1)])]
-    lines += [_row([_plain(str(cell)) for cell in row]) for row in shown.to_numpy()]
-    lines += ["", f"{_plain(measured_on)} LoRe Lens {lore_core.__version__}.", ""]
+    lines += [_row([_escape(str(cell)) for cell in row]) for row in display.to_numpy()]
+    lines += ["", f"{_escape(footer)} LoRe Lens {lore_core.__version__}.", ""]
     return "\n".join(lines)
 
 
@@ -72,6 +67,6 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _plain(text: str) -> str:
-    """Keep what data say from being read as Markdown or HTML."""
+def _escape(text: str) -> str:
+    """Escape Markdown and HTML."""
     return re.sub(r"([\\`*_\[\]<>|#$])", r"\\\1", text)

@@ -24,7 +24,7 @@ from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, describe_composition, telling_rows
 from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.verdict import generated_name
-from lore_core.report.charts import LISTED, scene_of
+from lore_core.report.charts import MAX_SHOWN, scene_of
 from lore_core.report.findings import Findings
 from lore_core.shipping import describe
 from lore_core.view.where import subgroup_table
@@ -182,7 +182,7 @@ def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 
 def _subgroups(findings: Findings) -> Markup:
     search = findings.search
-    table = subgroup_table(findings.view, search, findings.gains).head(LISTED).to_dict("records")
+    table = subgroup_table(findings.view, search, findings.gains).head(MAX_SHOWN).to_dict("records")
     texts = {number: describe_composition(of) for number, of in findings.compositions.items()}
     made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in texts.items()}
     return render(
@@ -202,7 +202,7 @@ def _subgroups(findings: Findings) -> Markup:
         tried=search.sentence if search.subgroups else findings.verdict.evidence,
         average=search.gap if search.against == "average" else None,
         vector=findings.vector_sentence,
-        n_hidden=len(search.subgroups) - LISTED,
+        n_hidden=len(search.subgroups) - MAX_SHOWN,
         is_local=findings.view.is_local,
     )
 
@@ -236,7 +236,7 @@ def _examples(findings: Findings, subgroup: Subgroup) -> list[dict[str, object]]
 def _landscape(
     findings: Findings, landscape: LandscapePicture | None, drawings: Mapping[str, Drawing]
 ) -> Markup:
-    local, on, embedding = findings.summary.local, findings.drawn_on, findings.embedding
+    local, on, embedding = findings.summary.local, findings.picture_map, findings.embedding
     if landscape is None or on is None or embedding is None or local is None:
         return missing(findings.missing["map"])
     vivid = rows_outline(findings.view.points(on=on), findings.search.inside())
@@ -358,7 +358,7 @@ def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
             "kind": beyond_chance(-item.gain_high[0], -item.gain_low[0]),
             **{key: float(getattr(item, of)[0]) * u for key, of in numbers.items()},
         }
-        for name, item in findings.own_rewards.items()
+        for name, item in findings.rewards_at_costs.items()
     ]
     return render(
         "decisions.html",
@@ -371,5 +371,5 @@ def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
         ratio=ratio,
         n_rows=len(findings.view.evaluation),
         drawing=drawings["decisions"],
-        colors=_method_colors(findings.own_rewards),
+        colors=_method_colors(findings.rewards_at_costs),
     )

@@ -76,7 +76,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         made["worst_group"] = findings.group_table.rename_axis("method").reset_index()
         made["groups"] = stacked(findings.group_reports)
     made["decisions"] = stacked(_frames(findings.rewards))
-    made["decisions_at_own_costs"] = stacked(_frames(findings.own_rewards))
+    made["decisions_at_own_costs"] = stacked(_frames(findings.rewards_at_costs))
     if findings.retraining is not None:
         made["retraining"] = findings.retraining.reset_index()
     return {name: _plain(frame) for name, frame in made.items()}
@@ -130,8 +130,8 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
     columns["subgroup"] = np.zeros(len(dataset), dtype=np.int64)
     for number in reversed(range(len(findings.search.subgroups))):
         columns["subgroup"][findings.search.mask(number)] = number + 1
-    if findings.drawn_on is not None:
-        points = findings.view.points(on=findings.drawn_on)
+    if findings.picture_map is not None:
+        points = findings.view.points(on=findings.picture_map)
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}
     if findings.comparison is not None:
         columns |= {

@@ -1,4 +1,4 @@
-"""All metrics of a view, before recalibration and after every method."""
+"""Metrics of a view, before and after recalibration."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,19 +37,19 @@ from lore_core.view.view import SumsView, View, scored
 
 @dataclass(frozen=True)
 class Grouping:
-    """Groups of the maximum group-wise MCE."""
+    """The groups that set the maximum group-wise MCE."""
 
     column: str  #: Group column
     min_group_size: int  #: Groups of fewer evaluation rows are left out
 
 
 def group_columns(dataset: Dataset) -> list[str]:
-    """Names of the group columns."""
+    """Return the names of the group columns."""
     return [] if dataset.groups is None else [str(name) for name in dataset.groups.columns]
 
 
 def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]:
-    """Name the group of every row; of several columns the intersections."""
+    """Return the group of every row; for several columns their intersections, joined by ×."""
     frame = dataset.groups if dataset.groups is not None else pd.DataFrame()
     first, *others = (frame[column].astype(str) for column in columns)
     return np.asarray(reduce(lambda names, other: names + " × " + other, others, first), object)
@@ -63,19 +63,21 @@ def grouping_of(
     if frame is None:
         return None
     column = group_columns(dataset)[0] if column is None else column
-    return Grouping(column, counted_from(group_names(dataset.evaluation, [column]), min_group_size))
+    return Grouping(
+        column, counted_group_size(group_names(dataset.evaluation, [column]), min_group_size)
+    )
 
 
-def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None) -> int:
-    """Return the least rows with which one of the groups (n,) counts; see :func:`grouping_of`."""
+def counted_group_size(groups: NDArray[np.object_], min_group_size: int | None = None) -> int:
+    """Return the size from which on a group counts, at most that of the largest of ``groups``."""
     largest = int(pd.Series(groups).value_counts().max())
     return min(min_group_size or MIN_GROUP_SIZE, largest)
 
 
-def simulating_of(
+def interval_options(
     view: View, n_draws: int | None = None, *, n_methods: int = 1, on: Embedding | None = None
 ) -> dict[str, Any]:
-    """Return intervals as :func:`comparison_of` takes them: asked for, or short to wait for."""
+    """Return arguments for simulated intervals: with ``n_draws``, else what takes some seconds."""
     if n_draws is not None:
         return {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
     embedding = view.embedding if on is None and view.is_local else on
@@ -99,14 +101,14 @@ def summary_of(
         local=errors,
         random_state=view.seed,
         progress=progress,
-        **simulating_of(view, n_draws),
+        **interval_options(view, n_draws),
     )
 
 
 def metrics_of(
     view: View | SumsView, *, n_draws: int | None = None, progress: Progress | None = None
 ) -> tuple[pd.DataFrame, NullErrors | None]:
-    """List every metric with its interval, of sums its bounds; and what chance makes of it."""
+    """Return all metrics with intervals (of sums: bounds), and their null distribution if any."""
     if isinstance(view, SumsView):
         chance = chance_errors_of(view, n_draws=n_draws, progress=part_of(progress, 0.8, 0.9))
         measuring = part_of(progress, 0.9, 1.0)
@@ -120,7 +122,7 @@ def metrics_of(
 
 
 def recalibrators_of(view: View) -> dict[str, Recalibrator]:
-    """Return every method on offer for these rows by its label, not yet fitted."""
+    """Return the unfitted recalibrators that these rows allow, by label."""
     offered = offered_recalibrators(**view.local)
     if view.dataset.weights is not None:
         offered = [item for item in offered if item.takes_weights]
@@ -130,22 +132,25 @@ def recalibrators_of(view: View) -> dict[str, Recalibrator]:
 def comparison_of(
     view: View,
     methods: Sequence[Recalibrator],
-    simulating: Mapping[str, Any],
+    options: Mapping[str, Any],
     *,
     grouping: Grouping | None = None,
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
     map_array: MapArray | None = None,
 ) -> Comparison:
-    """Fit methods on calibration rows; measure them on evaluation rows, placed as new ones are."""
+    """Fit methods on calibration rows; measure them on evaluation rows, mapped like new rows.
+
+    ``options``: of :func:`interval_options`. ``measured_on``: map of the local errors.
+    """
     frame = view.evaluation.groups
-    calibration = needs_calibration(view.dataset)
+    calibration = require_calibration(view.dataset)
     return compare(
         calibration,
         view.evaluation,
         methods,
-        calibration_embedding=_on_maps(view, view.known),
-        evaluation_embedding=_on_maps(view, view.as_new),
+        calibration_embedding=_on_each_map(view, view.known),
+        evaluation_embedding=_on_each_map(view, view.as_new),
         metric_embedding=view.points(on=measured_on) if view.is_local else None,
         **view.local,
         groups=None if grouping is None or frame is None else frame[grouping.column],
@@ -153,7 +158,7 @@ def comparison_of(
         random_state=view.seed,
         progress=progress,
         map_array=map_array,
-        **simulating,
+        **options,
     )
 
 
@@ -164,13 +169,11 @@ def intervals_of(
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
 ) -> dict[str, pd.DataFrame] | None:
-    """Simulate the intervals of calibration errors that can be waited for; None where none can."""
-    simulating = simulating_of(view, n_methods=len(confidences), on=measured_on)
-    if not simulating["n_draws"]:
+    """Simulate intervals of calibration errors; None if that takes more than some seconds."""
+    options = interval_options(view, n_methods=len(confidences), on=measured_on)
+    if not options["n_draws"]:
         return None
-    points = (
-        view.points(on=measured_on) if view.is_local and simulating["local_intervals"] else None
-    )
+    points = view.points(on=measured_on) if view.is_local and options["local_intervals"] else None
     found, outcome = {}, view.evaluation.outcome
     for position, (label, confidence) in enumerate(confidences.items()):
         tell(progress, position / len(confidences), label)
@@ -179,14 +182,14 @@ def intervals_of(
             outcome,
             points,
             **view.local,
-            n_draws=simulating["n_draws"],
+            n_draws=options["n_draws"],
             weights=view.evaluation.weights,
             random_state=view.seed,
         )
     return found
 
 
-def needs_calibration(dataset: Dataset) -> Dataset:
+def require_calibration(dataset: Dataset) -> Dataset:
     """Return the calibration rows; InputError if there are none."""
     if dataset.calibration is None:
         raise InputError(
@@ -197,7 +200,7 @@ def needs_calibration(dataset: Dataset) -> Dataset:
 
 
 def gains_of(view: View) -> GainEstimate | None:
-    """Learn on calibration rows what could be gained; None without any, or with weights."""
+    """Estimate on calibration rows what could be gained; None without any, or with weights."""
     if view.calibration is None or view.dataset.weights is not None:
         return None
     return estimate_gains(
@@ -205,13 +208,13 @@ def gains_of(view: View) -> GainEstimate | None:
     )
 
 
-#: Global methods that are tried, the simplest first, and the calibration rows they see at most.
-_GLOBAL = ("temperature", "beta", "matrix")
-_MOST_TRIED_ON, _FOLDS, _MOST_CLASSES = 20_000, 5, 30
+#: Global methods to try, the simplest first; limits of their calibration rows and classes.
+_GLOBAL_METHODS = ("temperature", "beta", "matrix")
+_MAX_ROWS, _FOLDS, _MAX_MATRIX_CLASSES = 20_000, 5, 30
 
 
 def remaining_of(view: View, progress: Progress | None = None) -> Remaining | None:
-    """Search the evaluation rows again after the best global method; None without calibration rows.
+    """Search for subgroups that the best global method leaves; None without calibration rows.
 
     The method is chosen by cross-validated log loss on at most 20,000 calibration rows and fitted
     on all of these. Temperature scaling is kept unless another is better by one standard error.
@@ -221,8 +224,8 @@ def remaining_of(view: View, progress: Progress | None = None) -> Remaining | No
     part = part_of(progress, 0.0, 0.5)
     tell(part, 0.0, "fitting a global method")
     known = view.calibration
-    if len(known) > _MOST_TRIED_ON:
-        chosen = np.random.default_rng(view.seed).permutation(len(known))[:_MOST_TRIED_ON]
+    if len(known) > _MAX_ROWS:
+        chosen = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_ROWS]
         known = known.rows(np.sort(chosen))
     fitted = _best_global(known, view.target, view.seed).fit(known)
     after = fitted.recalibrate(view.evaluation)
@@ -241,8 +244,8 @@ def remaining_of(view: View, progress: Progress | None = None) -> Remaining | No
 
 def _best_global(calibration: Dataset, target: str | int, seed: int) -> Recalibrator:
     """Return the global method of the lowest cross-validated log loss, not fitted."""
-    methods = [named_recalibrator(name) for name in _GLOBAL]
-    if not calibration.complete or calibration.n_classes > _MOST_CLASSES:
+    methods = [named_recalibrator(name) for name in _GLOBAL_METHODS]
+    if not calibration.complete or calibration.n_classes > _MAX_MATRIX_CLASSES:
         methods = [item for item in methods if not isinstance(item, MatrixScaling)]
     fold = np.random.default_rng(seed).permutation(len(calibration)) % _FOLDS
     rows = [cross_fitted(method, calibration, fold).target(target) for method in methods]
@@ -254,7 +257,7 @@ def _best_global(calibration: Dataset, target: str | int, seed: int) -> Recalibr
     return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))]
 
 
-def _on_maps(
+def _on_each_map(
     view: View, rows_of: Callable[[Embedding], Embedding]
 ) -> dict[str, Embedding] | Embedding | None:
     placed = {name: rows_of(embedding) for name, embedding in view.maps.items()}
@@ -264,7 +267,7 @@ def _on_maps(
 def group_reports_of(
     view: View, datasets: Mapping[str, Dataset], groups: Any, *, n_draws: int = N_SIMULATED
 ) -> dict[str, pd.DataFrame]:
-    """Return each group's numbers under every method."""
+    """Return a table of the groups' metrics for every method."""
     options: dict[str, Any] = {**view.bins, "n_draws": n_draws, "random_state": view.seed}
     return {
         method: group_report(**scored(dataset), groups=groups, **options)

@@ -22,7 +22,7 @@ from lore_core.figures import landscape_3d_figure, landscape_figure, surface_fig
 from lore_core.figures.browser.landscape import EveryRow, GammaFields, every_row, pack, packed_rows
 from lore_core.figures.pictures.landscape import outlined_region, row_colors, row_hovers
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
-from lore_core.figures.pictures.picture import shortened
+from lore_core.figures.pictures.picture import truncate
 from lore_core.regions import Field, Verdict, telling_column
 from lore_core.regions.field import rows_outline
 from lore_core.regions.rows import columns_of
@@ -256,7 +256,7 @@ def glimpses(dataset: Dataset, rows: NDArray[np.int64]) -> list[dict[str, int | 
     if dataset.images is not None:
         name, shown = "image", thumbnail_urls(dataset.images, rows, side=_SIDE_PIXELS)
     elif column is not None:
-        name, shown = "words", [shortened(text, _MAX_LETTERS) for text in column.iloc[rows]]
+        name, shown = "words", [truncate(text, _MAX_LETTERS) for text in column.iloc[rows]]
     else:
         return []
     return [{"row": int(row), name: what} for row, what in zip(rows, shown, strict=True)]

@@ -21,7 +21,7 @@ from lore_core.data.dataset import CALIBRATION, TOP_LABEL
 from lore_core.data.number_text import POINTS, Unit, decimal, p_words, unbroken
 from lore_core.data.weights import chosen_weights
 from lore_core.figures import reliability_figure
-from lore_core.figures.pictures.picture import shortened
+from lore_core.figures.pictures.picture import truncate
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.glossary import FISHER, GLOSSARY
@@ -253,7 +253,7 @@ class Marked:
 def marked_rows(scene: Scene, chosen: Chosen | None, words: str) -> Marked | None:
     """Return what is looked at: a subgroup, else what was drawn or asked for in words."""
     if chosen is not None:
-        return Marked(chosen.mask & scene.rows, shortened(chosen.title, _MAX_LETTERS))
+        return Marked(chosen.mask & scene.rows, truncate(chosen.title, _MAX_LETTERS))
     region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
     if region or words:
         rows = _asked_of(dataset, region or words, scene.points) & scene.rows

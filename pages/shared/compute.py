@@ -20,7 +20,7 @@ from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import identified, saved_subgroups
 from lore_core.view import View, inference, methods, where
-from lore_core.view.methods import Grouping, needs_calibration
+from lore_core.view.methods import Grouping, require_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
 from pages.shared.session import saved
@@ -206,7 +206,7 @@ def intervals(
 ) -> Request[dict[str, pd.DataFrame] | None] | None:
     """Return the work that simulates intervals of :func:`fits`; None if it takes too long."""
     n_methods = len(result.datasets)
-    if not methods.simulating_of(view, n_methods=n_methods, on=measured_on)["n_draws"]:
+    if not methods.interval_options(view, n_methods=n_methods, on=measured_on)["n_draws"]:
         return None
     confidences = {name: item.confidence for name, item in result.datasets.items()}
     how: dict[str, Any] = {"confidences": confidences, "measured_on": measured_on}
@@ -319,5 +319,5 @@ def recalibrated_region(
 ) -> regions.RegionRecalibration:
     """Recalibrators fitted on a region's calibration rows; ``key`` names the region."""
     return regions.recalibrate_region(
-        needs_calibration(dataset), dataset.evaluation, _fitted_on, _measured_on
+        require_calibration(dataset), dataset.evaluation, _fitted_on, _measured_on
     )

@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 from lore_core import Dataset
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, neighbours_words, percent
-from lore_core.figures.pictures.picture import shortened
+from lore_core.figures.pictures.picture import truncate
 from lore_core.figures.svg import png_url
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
@@ -128,7 +128,7 @@ def show_examples(dataset: Dataset, rows: NDArray[np.int64], confidence: Floats)
     column = telling_column(dataset)
     if column is not None:
         for row, name in zip(rows[:_QUOTED], names, strict=False):
-            text = shortened(str(column.iloc[row]), _MAX_LETTERS)
+            text = truncate(str(column.iloc[row]), _MAX_LETTERS)
             st.caption(plain(f"“{text}” {name}, confidence {percent(confidence[row], 0)}"))
 
 

@@ -1,4 +1,4 @@
-"""Turns of pages that run at the same time, and what waits until none does: memory, too."""
+"""Scheduler: slots for pages that run at once, and work for when none runs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from lore_core.dashboard.large_arrays import release_pages
 from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.kernel_sums.schedule import fewer_threads
 
-#: Seconds that work waits for pages of other readers, and new pages for those with a hand on them.
-_MOMENT_SECONDS = 3.0
-#: Seconds without a page after which there is time for what nobody has asked for.
+#: Seconds that work waits for running pages, and new pages for pages whose control was moved.
+_PATIENCE_SECONDS = 3.0
+#: Seconds without a page after which idle work starts.
 _IDLE_SECONDS = 2.0
 #: Pages computed at a time (ten at once would each take ten times as long), and seconds after
 #: which one no longer counts.
 _MAX_PAGES, _LONG_PAGE_SECONDS = max(2, os.cpu_count() or 1), 2.0
-#: Seconds of waiting after which a reader is told for whom.
-_TELL_SECONDS = 1.0
+#: Seconds of waiting after which a reader learns how many pages come before.
+_NOTICE_SECONDS = 1.0
 #: Seconds between two looks at whose turn it is; seconds for which the interpreter is one thread's.
 _POLL_SECONDS, _SWITCH_SECONDS = 0.1, 0.0005
 #: What of glibc's heap is set, by its ``mallopt``.
@@ -40,20 +40,20 @@ _HEAP_SETTINGS = {
     -1: 2**24,  # M_TRIM_THRESHOLD
 }
 _news = threading.Condition()
-#: When each page that runs began, and those that wait, in their order.
+#: Start times of running pages; waiting pages in order.
 _runs: list[float] = []
 _waiting: list[_Ticket] = []
-#: What is done when no page runs, by what it is for.
+#: Work for when no page runs, by its key.
 _idle_work: OrderedDict[Hashable, Callable[[], object]] = OrderedDict()
-#: Whether any page has run.
-_was_seen = threading.Event()
-#: When the page of this thread began.
-_own = threading.local()
+#: Set once a page has run.
+_first_page_ran = threading.Event()
+#: ``began``: start time of the page of this thread.
+_thread = threading.local()
 
 
 @dataclass(eq=False)
 class _Ticket:
-    """A page that waits. ``is_step``: of a reader who moved a control on it."""
+    """A waiting page. ``is_step``: it runs again because a reader moved a control."""
 
     is_step: bool
     since: float = field(default_factory=time.monotonic)
@@ -61,53 +61,53 @@ class _Ticket:
 
 @contextmanager
 def page_slot(
-    tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False
+    notify: Callable[[int], object] = lambda _: None, *, is_step: bool = False
 ) -> Iterator[None]:
-    """Wait for a turn, steps before new pages; ``tell`` hears how many come before."""
-    around, _own.began = getattr(_own, "began", None), _take_slot(tell, is_step=is_step)
+    """Wait for a slot, steps before new pages; call ``notify`` with the number of pages before."""
+    outer, _thread.began = getattr(_thread, "began", None), _take_slot(notify, is_step=is_step)
     # (With others at the same time there is no processor left for a second thread.)
     with fewer_threads(1) if len(_runs) + len(_waiting) > 1 else nullcontext():
         try:
             yield
         finally:
             _leave_slot()
-            _own.began = around
+            _thread.began = outer
 
 
 @contextmanager
 def release_slot() -> Iterator[None]:
-    """Let other pages run while this one waits for work that is done elsewhere."""
-    if getattr(_own, "began", None) is None:
+    """Let other pages run while this one waits for work in another process or thread."""
+    if getattr(_thread, "began", None) is None:
         yield
         return
     _leave_slot()
     yield
-    _own.began = _take_slot()
+    _thread.began = _take_slot()
 
 
 def _leave_slot() -> None:
-    """Give the slot back; a page that was left while it waited for its work has none."""
-    began, _own.began = _own.began, None
-    _was_seen.set()
+    """Release the slot, if this page holds one: while it waits for work it holds none."""
+    began, _thread.began = _thread.began, None
+    _first_page_ran.set()
     if began is not None:
         with _news:
             _runs.remove(began)
             _news.notify_all()
 
 
-def _take_slot(tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
-    ticket, is_told = _Ticket(is_step), False
+def _take_slot(notify: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
+    ticket, is_notified = _Ticket(is_step), False
     with _news:
         # A step overtakes all that wait but other steps, and what has waited for long.
-        before = ticket.since - _MOMENT_SECONDS
+        before = ticket.since - _PATIENCE_SECONDS
         stay = [k + 1 for k, other in enumerate(_waiting) if other.is_step or other.since < before]
         _waiting.insert(max(stay, default=0) if is_step else len(_waiting), ticket)
         try:
-            while _waiting[0] is not ticket or _n_short() >= _MAX_PAGES:
+            while _waiting[0] is not ticket or _n_recent_pages() >= _MAX_PAGES:
                 _news.wait(_POLL_SECONDS)
-                if not is_told and time.monotonic() - ticket.since > _TELL_SECONDS:
-                    is_told = True
-                    tell(_waiting.index(ticket) + _n_short())
+                if not is_notified and time.monotonic() - ticket.since > _NOTICE_SECONDS:
+                    is_notified = True
+                    notify(_waiting.index(ticket) + _n_recent_pages())
         finally:
             _waiting.remove(ticket)
         began = time.monotonic()
@@ -116,19 +116,19 @@ def _take_slot(tell: Callable[[int], object] = lambda _: None, *, is_step: bool 
     return began
 
 
-def _n_short() -> int:
-    """How many pages run that began a moment ago; longer ones must not hold up all others."""
+def _n_recent_pages() -> int:
+    """Count running pages, without long ones, which must not hold up all others."""
     return sum(time.monotonic() - began < _LONG_PAGE_SECONDS for began in _runs)
 
 
 def wait_for_pages() -> bool:
-    """Wait until no page runs; where one always does, for a moment. Return whether none does."""
+    """Wait until no page runs, for three seconds at most; return whether none does."""
     with _news:
-        return _news.wait_for(lambda: not _runs, _MOMENT_SECONDS)
+        return _news.wait_for(lambda: not _runs, _PATIENCE_SECONDS)
 
 
 def run_when_idle(key: Hashable, function: Callable[[], object]) -> None:
-    """Call a function once no page has run for seconds, the last first, one for each key."""
+    """Call a function once no page has run for two seconds: the newest first, one a key."""
     with _news:
         _idle_work.pop(key, None)
         _idle_work[key] = function
@@ -143,7 +143,7 @@ def _start_idle_thread() -> None:
 
 def _work_when_idle() -> None:
     lower_priority()
-    _was_seen.wait()
+    _first_page_ran.wait()
     while True:
         with _news:
             _news.wait_for(lambda: _idle_work)
@@ -157,12 +157,12 @@ def _work_when_idle() -> None:
 
 
 def is_page_running() -> bool:
-    """Whether any page runs."""
+    """Return whether any page runs."""
     return bool(_runs)
 
 
 def set_up_process() -> None:
-    """Let threads take turns often and many files be open; limit the heap (glibc)."""
+    """Set the thread switch interval, the limit of open files and the heap (glibc)."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     if sys.platform == "linux":
         import resource  # elsewhere there is none
@@ -175,7 +175,7 @@ def set_up_process() -> None:
 
 
 def trim_memory() -> None:
-    """Give memory back: of files at once, the rest once no page runs for a moment."""
+    """Return memory to the system: mapped files at once, the heap when idle."""
     release_pages()
     run_when_idle("memory", _trim)
 
@@ -186,6 +186,6 @@ def _trim() -> None:
 
 
 def _heap_function(name: str) -> Callable[..., object]:
-    """Return a function of glibc; one that does nothing where the system has another heap."""
+    """Return a function of glibc, or one that does nothing on other systems."""
     known = ctypes.CDLL(None) if sys.platform == "linux" else None
     return getattr(known, name, lambda *_: None)

@@ -92,7 +92,7 @@ class TestPlaces:
     def test_bars_reach_from_zero_to_their_value(self, plain, sideways):
         place, length = np.array([2.0, 6.0]), np.array([1.0, -1.0])
         tints = [Tint("over"), Tint("under", 0.5)]
-        bars = Bars(place=place, width=2.0, length=length, tints=tints, sideways=sideways)
+        bars = Bars(center=place, width=2.0, length=length, tints=tints, sideways=sideways)
         along, value = Axis(span=(0.0, 10.0)), Axis(span=(-1.0, 1.0))
         x, y = (value, along) if sideways else (along, value)
         over, under = elements(plain(bars, x=x, y=y), "rect")

@@ -38,7 +38,7 @@ class Page(threading.Thread):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(scheduler, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler, "_NOTICE_SECONDS", 0.0)
     monkeypatch.setattr(scheduler, "_LONG_PAGE_SECONDS", 60.0)
     yield
     assert scheduler.wait_for_pages()
@@ -65,7 +65,7 @@ def test_few_pages_run_at_a_time_in_their_order(monkeypatch):
 def test_a_hand_on_a_control_comes_before_new_pages(monkeypatch, moment, expected):
     """Unless these have waited for long."""
     monkeypatch.setattr(scheduler, "_MAX_PAGES", 1)
-    monkeypatch.setattr(scheduler, "_MOMENT_SECONDS", moment)
+    monkeypatch.setattr(scheduler, "_PATIENCE_SECONDS", moment)
     order = []
     first = Page("first", order)
     others = [Page(name, order, is_step=name != "new page") for name in ("new page", "γ", "next γ")]

@@ -154,7 +154,7 @@ ANSWERS = Kind("lore-test", "what was read", "a test", dataset_files.FORMS)
 
 @pytest.mark.parametrize("change", ["probabilities", "codes", "type", "words"])
 def test_what_is_handed_over_is_checked_again(npz, change):
-    told, arrays = ANSWERS.taken_apart({"result": reading.load(npz())})
+    told, arrays = ANSWERS.encode({"result": reading.load(npz())})
     parts = told["result"]["Dataset"]
     column = parts["metadata"][0]["tuple"][1]["object"]
     if change == "probabilities":

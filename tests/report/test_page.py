@@ -160,9 +160,7 @@ _NASTY = 'my "model": <b>| [x](http://y) # 1'
 
 def test_front_matter_and_text():
     sentence = [f"Rows of {_NASTY} are wrong.", ""]
-    card = model_card(
-        _TABLE, name=_NASTY, sentences=sentence, shown=_SHOWN, measured_on="On 9 rows."
-    )
+    card = model_card(_TABLE, name=_NASTY, sentences=sentence, display=_SHOWN, footer="On 9 rows.")
     _, front, text = card.split("---\n", 2)
     lines = dict(line.strip(" -").split(": ", 1) for line in front.splitlines() if ": " in line)
     assert json.loads(lines["name"]) == "ECE"

@@ -12,8 +12,8 @@ from lore_core.view.methods import (
     Grouping,
     comparison_of,
     grouping_of,
+    interval_options,
     recalibrators_of,
-    simulating_of,
 )
 from lore_core.view.scene import RESOLUTION, preview_rows
 from lore_core.view.where import (
@@ -109,9 +109,9 @@ def test_methods_of_a_view(view):
 def test_simulating_is_for_the_map_that_is_measured_on(view):
     on = lore.embed(view.dataset.features, "identity")
     n = len(view.evaluation)
-    assert simulating_of(view) == lore.inference.affordable_intervals(n, 2)
-    assert simulating_of(view, on=on) == lore.inference.affordable_intervals(n, 4)
-    assert simulating_of(view.with_(maps={})) == lore.inference.affordable_intervals(n, None)
+    assert interval_options(view) == lore.inference.affordable_intervals(n, 2)
+    assert interval_options(view, on=on) == lore.inference.affordable_intervals(n, 4)
+    assert interval_options(view.with_(maps={})) == lore.inference.affordable_intervals(n, None)
     groups = np.array([["a", "x"], ["b", "x"]])[np.arange(len(view.dataset)) % 2]
     dataset = dataclasses.replace(view.dataset, groups=groups)
     assert grouping_of(dataset) == Grouping("group_0", 30)

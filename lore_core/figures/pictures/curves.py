@@ -23,9 +23,9 @@ from lore_core.figures.pictures.picture import (
     Tint,
     band_around,
     chance_band,
-    chosen_value,
     labelled_line,
-    shortened,
+    truncate,
+    value_marker,
 )
 from lore_core.figures.style import method_color
 from lore_core.inference.simulation import NullBand, NullErrors
@@ -92,7 +92,7 @@ def bandwidth_figure(
         marks += _limits(curve, about, color, in_words=len(curves) == 1)
         heights += [*value, getattr(curve, f"{metric}_zero", math.nan)]
     if gamma is not None:
-        marks.append(chosen_value(gamma, f"γ = {gamma:g}"))
+        marks.append(value_marker(gamma, f"γ = {gamma:g}"))
     top = max((height for height in heights if np.isfinite(height)), default=1.0) or 0.01
     y = Axis(about.title, "points", from_zero=True, span=(0, 1.1 * float(top)))
     return PanelPicture(
@@ -202,7 +202,7 @@ def suggestion_figure(
         tables.append(pd.DataFrame({"n_bins": bins, "gamma": gammas, "loo_nll": loss}))
     least = np.array([best]), np.array([suggestion.loss.min()])
     marks.append(Dots(*least, Tint("ink"), 11, "ring", listed=False))
-    marks.append(chosen_value(best, f"best γ = {best:.3g}"))
+    marks.append(value_marker(best, f"best γ = {best:.3g}"))
     return PanelPicture(
         title="Which settings predict best",
         subtitle=rows,
@@ -321,8 +321,8 @@ def reward_figure(
         answers += labelled_line(label, color, at, curve.answered, share, width=1.8, listed=False)
     gains.append(Rule(0.0, Tint("quiet"), level=True))
     if ratio is not None:
-        gains.append(chosen_value(ratio, f"your w/u = {ratio:g}"))
-        answers.append(chosen_value(ratio, ""))
+        gains.append(value_marker(ratio, f"your w/u = {ratio:g}"))
+        answers.append(value_marker(ratio, ""))
     cost = "cost of wrong ÷ cost of unsure"
     x = Axis(f"{cost}, w/u (log scale)", log=True, brief=cost)
     y = Axis("gain a row, in units of u", brief="gain a row, in u")
@@ -352,7 +352,7 @@ def movement_figure(movement: pd.DataFrame, *, level: float, rows: str) -> Chart
     batch. ``rows``: which these are, in words.
     """
     at = np.arange(len(movement), dtype=np.float64)
-    names = [shortened(name, _MAX_LETTERS) for name in movement["batch"]]
+    names = [truncate(name, _MAX_LETTERS) for name in movement["batch"]]
     step = -(-len(at) // _MAX_NAMES)
     ticks = tuple((float(k), names[k]) for k in range(0, len(at), step))
     x = Axis("batch", span=(-0.5, len(at) - 0.5), ticks=ticks, grid=False)

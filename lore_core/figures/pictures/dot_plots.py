@@ -23,7 +23,7 @@ from lore_core.figures.pictures.picture import (
     Rule,
     Tint,
     Unit as AxisUnit,
-    pieces,
+    segments,
 )
 from lore_core.figures.style import METHOD_COLORS, method_color
 from lore_core.inference.intervals import ABOUT_INTERVALS
@@ -146,7 +146,7 @@ def _with_intervals(
     # Lines of their own, not error bars: an ECE may lie above its interval.
     lines = [
         Line(
-            pieces(low[colors == color], high[colors == color]),
+            segments(low[colors == color], high[colors == color]),
             np.repeat(place[colors == color], 3),
             Tint(color, 1.0 if bold else 0.6),
             name=f"{label}, 95 %",

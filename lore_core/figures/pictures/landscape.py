@@ -24,7 +24,7 @@ from lore_core.figures.pictures.landscape_picture import (
     RowColors,
     Value,
 )
-from lore_core.figures.pictures.picture import Hover, Record, shared_limit, shortened
+from lore_core.figures.pictures.picture import Hover, Record, shared_limit, truncate
 from lore_core.figures.style import MAX_CATEGORIES
 from lore_core.regions.field import Field, Outline, SumsLandscape
 from lore_core.regions.selection import Selection
@@ -389,7 +389,7 @@ def _row_hover(record: Record, others: Sequence[str]) -> Hover:
 
 def _value(value: object) -> str:
     number = isinstance(value, (float, np.floating))
-    return f"{value:.4g}" if number else shortened(value, _MAX_VALUE_LETTERS)
+    return f"{value:.4g}" if number else truncate(value, _MAX_VALUE_LETTERS)
 
 
 def _labels(

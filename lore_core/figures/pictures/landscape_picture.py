@@ -204,7 +204,7 @@ class LandscapePicture(Chart):
         """The field that is shown first."""
         return self.layers[0].fields[self.start] if self.layers else None
 
-    def _drawn(self) -> go.Figure:
+    def _draw(self) -> go.Figure:
         from lore_core.figures.plotly.landscape import landscape, space
 
         return landscape(self) if self.view == "map" else space(self)

@@ -1,4 +1,4 @@
-"""Pictures as plain objects: what is shown, of which rows; arrays of a mark have one length, k."""
+"""Pictures as plain objects: axes, marks and panels; arrays of a mark have one length, k."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ Record = Mapping[Hashable, Any]
 
 @dataclass(frozen=True)
 class Hover:
-    """What is said about an item when it is pointed at: plain text, the head set off.
+    """Text shown when an item is pointed at: plain, with the head in bold.
 
     In one hover for all points ``{x:.3g}``, ``{text}`` and ``{0:.3g}`` stand for a point's own x,
     word and first column.
     """
 
     head: str
-    beside: str = ""
+    suffix: str = ""
     lines: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """All of it, line by line."""
-        return "\n".join(filter(None, [f"{self.head}{self.beside}", *self.lines]))
+        """The whole text, line by line."""
+        return "\n".join(filter(None, [f"{self.head}{self.suffix}", *self.lines]))
 
 
-#: Ends of a scale of gaps: round, and so are their halves.
+#: Possible limits of a gap scale, whose halves are round too.
 _LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
 
 def shared_limit(*gaps: Floats) -> float:
-    """One end for the colours of pictures that are compared: round, and beyond 99 % of the gaps.
+    """Return one colour limit for pictures to compare: round, and above 99 % of the gaps.
 
     ``*gaps``: those of all pictures; NaN is skipped.
     """
-    every = np.abs(np.concatenate([values.ravel() for values in gaps]))
-    every = every[np.isfinite(every)]
-    reached = float(np.quantile(every, 0.99)) if every.size else 0.0
-    return next((limit for limit in _LIMITS if limit >= reached - 1e-9), 1.0)
+    known = np.abs(np.concatenate([values.ravel() for values in gaps]))
+    known = known[np.isfinite(known)]
+    largest = float(np.quantile(known, 0.99)) if known.size else 0.0
+    return next((limit for limit in _LIMITS if limit >= largest - 1e-9), 1.0)
 
 
 def gap_ticks(limit: float) -> tuple[tuple[float, str], ...]:
-    """Place points along a scale of gaps, and say what its ends mean."""
+    """Return ticks of a gap scale; its ends say underconfident and overconfident."""
     at = (-limit, -limit / 2, 0.0, limit / 2, limit)
     low, lower, none, upper, high = (signed_points(value, 0) for value in at)
     words = (f"{low}\nunder-\nconfident", lower, none, upper, f"{high}\nover-\nconfident")
     return tuple(zip(at, words, strict=True))
 
 
-def shortened(value: object, most: int) -> str:
-    """Cut a text that is longer than ``most`` letters."""
+def truncate(value: object, max_letters: int) -> str:
+    """Cut a text to ``max_letters`` letters, with an ellipsis."""
     text = str(value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= max_letters else text[: max_letters - 1] + "…"
 
 
-#: What numbers of an axis are; shares are drawn in per cent, their differences in points.
+#: Units of an axis; shares are drawn in per cent, their differences in points.
 Unit = Literal["number", "share", "points"]
 Dash = Literal["solid", "dash", "dot"]
 
@@ -78,7 +78,7 @@ class Tint:
 
 @dataclass(frozen=True)
 class Axis:
-    """What one direction of a picture means."""
+    """An axis of a picture: title, unit, ends and ticks."""
 
     title: str = ""
     unit: Unit = "number"
@@ -95,12 +95,12 @@ class Axis:
 
     @property
     def scale(self) -> float:
-        """What numbers are multiplied by to be drawn."""
+        """Factor from the numbers to those that are drawn."""
         return 1.0 if self.unit == "number" else HUNDREDTHS
 
     @property
     def suffix(self) -> str:
-        """What follows every number."""
+        """Text after every number."""
         return " %" if self.unit == "share" else ""
 
     @property
@@ -117,7 +117,7 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What all marks have."""
+    """Fields that all marks have."""
 
     #: Fields with numbers across and upwards; the other way round in a ``sideways`` mark.
     along: ClassVar[tuple[str, ...]] = ()
@@ -131,7 +131,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Line(Mark):
-    """Points that are joined, straight or by ``steps``; NaN parts one piece from the next."""
+    """Points joined by lines, straight or in ``steps``; NaN separates segments."""
 
     along, upright = ("x",), ("y",)
     x: Numbers
@@ -148,7 +148,7 @@ class Line(Mark):
 
 @dataclass(frozen=True)
 class Band(Mark):
-    """A range around a curve; ``sideways`` where it runs over the upright axis."""
+    """A range around a curve; ``sideways`` if the curve runs along the upright axis."""
 
     along, upright = ("at",), ("low", "high")
     at: Floats
@@ -160,7 +160,7 @@ class Band(Mark):
 
     @property
     def outline(self) -> tuple[Floats, Floats]:
-        """Along the upper edge and back along the lower: x and y, shape (2k,)."""
+        """X and y along the upper edge and back along the lower, shape (2k,)."""
         at = np.concatenate([self.at, self.at[::-1]])
         value = np.concatenate([self.high, self.low[::-1]])
         return (value, at) if self.sideways else (at, value)
@@ -169,7 +169,7 @@ class Band(Mark):
 def chance_band(
     at: Floats, low: Floats, high: Floats, name: str, *, sideways: bool = False
 ) -> Band:
-    """Show where models that are right would lie, as far as it is known."""
+    """Return the band of perfectly calibrated models, without unknown parts."""
     known, grey = np.isfinite(low), Tint("quiet", 0.28)
     return Band(at[known], low[known], high[known], grey, name=name, sideways=sideways)
 
@@ -177,7 +177,7 @@ def chance_band(
 def band_around(
     label: str, what: str, at: Floats, low: Floats, high: Floats, tint: Tint, detail: bool = False
 ) -> Band:
-    """Show ``what`` lies between two ends around the curve of a label, where both are known."""
+    """Return the band between two ends, such as an interval, around the curve of a label."""
     known, name = np.isfinite(low) & np.isfinite(high), f"{label}, {what}"
     around = at[known], low[known], high[known]
     return Band(*around, tint, name=name, group=label, listed=False, detail=detail)
@@ -193,7 +193,7 @@ def labelled_line(
     band: Band | None = None,
     **look: Any,
 ) -> list[Mark]:
-    """Show the curve of a label over its band; ``lines``: of its hover."""
+    """Return the curve of a label and its band; ``lines``: of its hover."""
     hover = Hover(label, lines=lines)
     line = Line(x, y, Tint(color), name=label, group=label, hover=hover, **look)
     return [line] if band is None else [band, line]
@@ -203,9 +203,9 @@ def labelled_line(
 class Bars(Mark):
     """Bars from zero to ``length``, with intervals from ``low`` to ``high``."""
 
-    along, upright = ("place", "width"), ("length", "low", "high")
-    #: The middle of each, and how wide each is, or all are.
-    place: Numbers
+    along, upright = ("center", "width"), ("length", "low", "high")
+    #: The middle of each, and the width of each or of all.
+    center: Numbers
     width: Floats | float
     length: Numbers
     tints: Sequence[Tint]
@@ -213,9 +213,9 @@ class Bars(Mark):
     low: Floats | None = None
     high: Floats | None = None
     whisker: float = 1.2
-    sideways: bool = False  #: Whether they lie
+    sideways: bool = False  #: Whether they are horizontal
     number: Ints | None = None  #: What a click on each gives
-    #: Which were clicked: their colour tells it, or they are ``outlined``.
+    #: Which were clicked: shown by their colour, or ``outlined``.
     chosen: Mask | None = None
     outlined: bool = False
     hover: Sequence[Hover] = ()
@@ -223,7 +223,7 @@ class Bars(Mark):
 
 @dataclass(frozen=True)
 class Dots(Mark):
-    """Single points, of one colour or of their own, with a ``spread`` to both sides."""
+    """Single points in one colour or each in its own, with a ``spread`` to both sides."""
 
     along, upright = ("x", "spread"), ("y",)
     x: Numbers
@@ -245,10 +245,10 @@ class Cells(Mark):
     value: Floats
     #: (r, c); text in each cell, whether bold, and its hover.
     words: NDArray[np.str_]
-    strong: Mask
+    bold: Mask
     hover: NDArray[np.object_]
     limit: float
-    #: Ticks of the colours, and what they are.
+    #: Ticks and title of the colours.
     scale: tuple[tuple[float, str], ...]
     scale_title: str
 
@@ -270,17 +270,17 @@ class Rule(Mark):
     text_side: Literal["left", "right"] = "right"
 
 
-def chosen_value(value: float, text: str) -> Rule:
-    """Mark a value of the horizontal axis that the reader has chosen."""
+def value_marker(value: float, text: str) -> Rule:
+    """Return a dashed line at a chosen value of the horizontal axis."""
     return Rule(value, Tint("ink"), width=1.2, dash="dash", text=text)
 
 
-def pieces(start: Floats, end: Floats) -> Floats:
-    """One coordinate of pieces of a line that are parted by NaN, shape (3k,)."""
+def segments(start: Floats, end: Floats) -> Floats:
+    """Return one coordinate of separate segments, with NaN between them, shape (3k,)."""
     return np.column_stack([start, end, np.full(len(start), np.nan)]).ravel()
 
 
-def _in_units(mark: Mark, across: float, up: float) -> Mark:
+def _scale_mark(mark: Mark, across: float, up: float) -> Mark:
     if getattr(mark, "sideways", False) or getattr(mark, "level", False):
         across, up = up, across
     factors = dict.fromkeys(mark.along, across) | dict.fromkeys(mark.upright, up)
@@ -294,7 +294,7 @@ def _in_units(mark: Mark, across: float, up: float) -> Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, its marks from back to front, its share of the height; maybe a detail."""
+    """One pair of axes, its marks from back to front and its share of the height."""
 
     x: Axis
     y: Axis
@@ -303,6 +303,6 @@ class Panel:
     detail: bool = False
 
     def in_units(self) -> Panel:
-        """Return the panel in the numbers that are drawn: what a hover calls x and y as well."""
-        marks = [_in_units(mark, self.x.scale, self.y.scale) for mark in self.marks]
+        """Return the panel in the numbers that are drawn; hovers use these too."""
+        marks = [_scale_mark(mark, self.x.scale, self.y.scale) for mark in self.marks]
         return replace(self, x=self.x.scaled(), y=self.y.scaled(), marks=marks)

@@ -18,7 +18,7 @@ from lore_core.figures.pictures.picture import (
     Panel,
     Tint,
     chance_band,
-    pieces,
+    segments,
 )
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.without_bins import IsotonicReliability
@@ -96,7 +96,7 @@ def reliability_figure(
         name="reliability",
         table=table.frame(),
         panels=_over_counts(float(edges[full[0]]), "accuracy", marks, counts),
-        still=True,
+        static=True,
         height=height,
     )
 
@@ -114,17 +114,17 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     top, below = picture.panels
     full = np.flatnonzero(table.count > 0)
     promised, got, sides = table.confidence[full], table.accuracy[full], _leanings(table)[full]
-    across = pieces(promised, promised)
+    across = segments(promised, promised)
     gaps = [
         Line(
             across,
-            pieces(promised, np.where(sides == side, got, np.nan)),
+            segments(promised, np.where(sides == side, got, np.nan)),
             Tint(side, 0.35),
             width=5,
         )
         for side in ("over", "under", "quiet")
     ]
-    interval = pieces(table.accuracy_low[full], table.accuracy_high[full])
+    interval = segments(table.accuracy_low[full], table.accuracy_high[full])
     tints = [Tint(side) for side in sides]
     hover = [_hover(table, int(k)) for k in full]
     marks = [
@@ -140,9 +140,9 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
 def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
     full = np.flatnonzero(table.count > 0)
     place = ((table.bins.edges[:-1] + table.bins.edges[1:]) / 2)[full]
-    interval = pieces(table.accuracy_low[full], table.accuracy_high[full])
+    interval = segments(table.accuracy_low[full], table.accuracy_high[full])
     return [
-        Line(pieces(place, place), interval, Tint("ink"), width=2.2, listed=False),
+        Line(segments(place, place), interval, Tint("ink"), width=2.2, listed=False),
         Dots(
             place,
             table.accuracy[full],
@@ -199,7 +199,7 @@ def isotonic_figure(
         start, end = drawn[:-1][both], drawn[1:][both]
         if len(start):
             marks.append(
-                Line(pieces(c[start], c[end]), pieces(r[start], r[end]), Tint(which), width=4)
+                Line(segments(c[start], c[end]), segments(r[start], r[end]), Tint(which), width=4)
             )
     few = len(c) <= _BARS
     tints = [Tint(side[k] if few else "ink", None if few else 0.0) for k in drawn]
@@ -225,7 +225,7 @@ def isotonic_figure(
         name="reliability-isotonic",
         table=found.frame(),
         panels=_over_counts(first, "right", marks, bars),
-        still=True,
+        static=True,
         height=height,
     )
 

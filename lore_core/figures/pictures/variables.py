@@ -23,7 +23,7 @@ from lore_core.figures.pictures.picture import (
     Rule,
     Tint,
     gap_ticks,
-    shortened,
+    truncate,
 )
 
 #: Names longer than this are cut on an axis; the hover has them in full.
@@ -49,7 +49,7 @@ def variable_figure(
     """
     n_borders = int((table["border"] != "").sum())
     is_number = n_borders > 0
-    gap, variable = table["gap"].to_numpy(), shortened(name, _LONGEST_VARIABLE)
+    gap, variable = table["gap"].to_numpy(), truncate(name, _LONGEST_VARIABLE)
     sure = (table["gap_low"] > 0) | (table["gap_high"] < 0)
     sides = np.where(gap > 0, "over", "under").tolist()
     place = np.arange(len(table), dtype=np.float64)
@@ -100,14 +100,14 @@ def variable_figure(
         panels=panels,
         gap=0.04,
         height=460 if is_number else 130 + 30 * max(len(table), 3),
-        still=True,
+        static=True,
     )
 
 
 def _over_numbers(
     table: pd.DataFrame, bars: Bars, rules: list[Rule], curve: pd.DataFrame | None, variable: str
 ) -> tuple[Panel, Panel]:
-    place, parts = bars.place, int((table["border"] != "").sum()) + 1
+    place, parts = bars.center, int((table["border"] != "").sum()) + 1
     smoothed = [] if curve is None or curve.empty else _smoothed(table, curve, parts)
     # Ticks stand between the bars, at the borders; a part without one is named below itself.
     ticks = [(k + 0.5, border) for k, border in enumerate(table["border"]) if border]
@@ -147,8 +147,8 @@ def _smoothed(table: pd.DataFrame, curve: pd.DataFrame, parts: int) -> list[Mark
 
 
 def _beside_names(table: pd.DataFrame, bars: Bars, rules: list[Rule]) -> tuple[Panel]:
-    named = zip(bars.place.tolist(), table["value"], table["rows"], strict=True)
-    ticks = tuple((at, f"{shortened(part, _LONGEST_NAME)} ({n:,})") for at, part, n in named)
+    named = zip(bars.center.tolist(), table["value"], table["rows"], strict=True)
+    ticks = tuple((at, f"{truncate(part, _LONGEST_NAME)} ({n:,})") for at, part, n in named)
     y = Axis(ticks=ticks, span=(-0.6, len(table) - 0.4), grid=False)
     return (Panel(_GAP, y, [bars, *rules]),)
 
@@ -172,7 +172,7 @@ def variable_grid_figure(
         name="gap",
         value=gap.reshape(shape),
         words=words.reshape(shape),
-        strong=sure.to_numpy().reshape(shape),
+        bold=sure.to_numpy().reshape(shape),
         hover=hover.reshape(shape),
         limit=limit,
         scale=gap_ticks(limit),
@@ -184,7 +184,7 @@ def variable_grid_figure(
         if hidden
         else ""
     )
-    across, up = (shortened(name, _LONGEST_OF_TWO) for name in names)
+    across, up = (truncate(name, _LONGEST_OF_TWO) for name in names)
     upwards = f"{names[1]} (up)" if names[0] == names[1] else names[1]
     return PanelPicture(
         title=f"Gap by {across} and {up}",
@@ -200,13 +200,13 @@ def variable_grid_figure(
             columns={"x": names[0], "y": upwards}
         ),
         panels=(Panel(x, y, [cells]),),
-        still=True,
+        static=True,
     )
 
 
 def _parts(column: pd.Series[Any], name: str) -> Axis:
-    parts = [shortened(part, _LONGEST_NAME) for part in column.cat.categories]
-    title, span = shortened(name, _LONGEST_VARIABLE), (-0.5, len(parts) - 0.5)
+    parts = [truncate(part, _LONGEST_NAME) for part in column.cat.categories]
+    title, span = truncate(name, _LONGEST_VARIABLE), (-0.5, len(parts) - 0.5)
     return Axis(title, ticks=tuple(enumerate(parts)), span=span, grid=False)
 
 

@@ -26,7 +26,7 @@ from lore_core.figures.pictures.picture import (
     Mark,
     Rule,
     Tint,
-    shortened,
+    truncate,
 )
 from lore_core.figures.style import (
     ACCENT,
@@ -101,7 +101,7 @@ def breaking(text: str) -> str:
 
 def hover_text(hover: Hover) -> str:
     """Write what is said about an item as Plotly reads it."""
-    head = [f"<b>{breaking(hover.head)}</b>{escape(hover.beside)}"] if hover.head else []
+    head = [f"<b>{breaking(hover.head)}</b>{escape(hover.suffix)}"] if hover.head else []
     return "<br>".join([*head, *map(escape, hover.lines)])
 
 
@@ -188,7 +188,7 @@ def panels(picture: PanelPicture) -> go.Figure:
         layout["margin"] = layout["margin"] | {"r": round(14 + _LETTER * longest)}
     shares = tuple(panel.share for panel in shown)
     domains = _domains(shares, picture.gap) if len(shown) > 1 else {}
-    look = axis(mode) | {"fixedrange": picture.still or None}
+    look = axis(mode) | {"fixedrange": picture.static or None}
     rules = []
     for panel, end in zip(shown, ends, strict=True):
         marks = [mark for mark in panel.marks if isinstance(mark, Rule)]
@@ -199,7 +199,7 @@ def panels(picture: PanelPicture) -> go.Figure:
     if picture.free_corner:
         layout["legend"] |= _CORNER
         layout["showlegend"] = picture.legend
-    if picture.still:
+    if picture.static:
         layout["dragmode"] = False
     is_barred = any(isinstance(mark, Bars) for mark, _ in placed)
     headings = [escape(axis.heading) for panel in shown for axis in (panel.x, panel.y)]
@@ -235,7 +235,7 @@ def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
     moved = spread_apart(wanted[order], _TEXT_LINE) - wanted[order]
     return {
         escape(lines[k].name): annotation(
-            escape(shortened(lines[k].name, _MAX_LETTERS)),
+            escape(truncate(lines[k].name, _MAX_LETTERS)),
             11,
             _color(lines[k].tint, mode),
             x=1.0,
@@ -368,7 +368,7 @@ def _bars(mark: Bars, mode: Mode) -> Options:
         edge = {"color": np.where(mark.chosen, INK[mode], "rgba(0,0,0,0)"), "width": 2}
     along, value = ("y", "x") if mark.sideways else ("x", "y")
     return {
-        along: mark.place,
+        along: mark.center,
         value: mark.length,
         f"error_{value}": whisker,
         "orientation": "h" if mark.sideways else None,
@@ -399,7 +399,7 @@ def _dots(mark: Dots, mode: Mode) -> Options:
 def _cells(mark: Cells, mode: Mode) -> Options:
     n_rows, n_columns = mark.value.shape
     bold = np.char.add(np.char.add("<b>", mark.words), "</b>")
-    strong = mark.strong & (mark.words != "")
+    is_bold = mark.bold & (mark.words != "")
     return {
         "x": np.arange(n_columns),
         "y": np.arange(n_rows),
@@ -410,7 +410,7 @@ def _cells(mark: Cells, mode: Mode) -> Options:
         "colorbar": color_bar(mark.scale_title, mark.scale, length=0.86),
         "xgap": 2,
         "ygap": 2,
-        "text": np.where(strong, bold, mark.words).tolist(),
+        "text": np.where(is_bold, bold, mark.words).tolist(),
         "texttemplate": "%{text}",
         "textfont": {"size": 12},
         "hovertext": np.vectorize(hover_text, otypes=[object])(mark.hover),
