@@ -77,7 +77,7 @@ def as_problem(
     tolerance: float = TOLERANCE,
 ) -> Problem:
     """Check every argument of the public functions, whose docstrings say what they must be."""
-    is_self = sources is None or sources is targets
+    is_self = sources is None or (sources is targets and source_groups is None)
     t = _as_points(targets, "targets")
     s = t if is_self else _as_points(sources, "sources")
     if t.shape[1] != s.shape[1]:
@@ -183,30 +183,27 @@ def _as_group_codes(
     target_groups: ArrayLike | None, source_groups: ArrayLike | None, n_t: int, n_s: int | None
 ) -> tuple[Ints, Ints, int]:
     """Return group codes 0, 1, … for targets and sources (``n_s`` None: they are the same)."""
-    if n_s is None and target_groups is None:
-        target_groups, source_groups = source_groups, None
+    if n_s is None and source_groups is not None:
+        raise InputError(
+            "'source_groups' must be left out where the targets are the sources; give "
+            "'target_groups' alone."
+        )
     if n_s is not None and (target_groups is None) != (source_groups is None):
         missing = "target_groups" if target_groups is None else "source_groups"
         raise InputError(
             "'target_groups' and 'source_groups' must be given together or not at all; "
             f"'{missing}' is missing."
         )
-    n, rows = (n_t, "targets") if n_s is None else (n_s, "sources")
     if target_groups is None:
-        return np.broadcast_to(np.int64(0), (n_t,)), np.broadcast_to(np.int64(0), (n,)), 1
-    t = s = _as_groups(target_groups, n_t, "target_groups", "targets")
-    if source_groups is not None:
-        s = _as_groups(source_groups, n, "source_groups", rows)
-    if n_s is not None:
-        codes, n_groups = _compact(np.concatenate([t, s]))
-        return codes[:n_t], codes[n_t:], n_groups
-    if not np.array_equal(t, s):
-        raise InputError(
-            "'source_groups' must equal 'target_groups' when the targets are the sources; leave it "
-            "out."
-        )
-    codes, n_groups = _compact(t)
-    return codes, codes, n_groups
+        of_sources = n_t if n_s is None else n_s
+        return np.broadcast_to(np.int64(0), (n_t,)), np.broadcast_to(np.int64(0), (of_sources,)), 1
+    codes = _as_groups(target_groups, n_t, "target_groups", "targets")
+    if n_s is None or source_groups is None:
+        codes, n_groups = _compact(codes)
+        return codes, codes, n_groups
+    of_sources = _as_groups(source_groups, n_s, "source_groups", "sources")
+    codes, n_groups = _compact(np.concatenate([codes, of_sources]))
+    return codes[:n_t], codes[n_t:], n_groups
 
 
 def _compact(groups: Ints) -> tuple[Ints, int]:

@@ -203,7 +203,7 @@ POINTS = np.zeros((3, 2))
         (
             (POINTS, None, [1] * 3),
             {"target_groups": [0, 1, 1], "source_groups": [0, 1, 0]},
-            "'source_groups' must equal 'target_groups'",
+            "'source_groups' must be left out",
         ),
         ((POINTS, POINTS + 1, [1] * 3), {"target_groups": [0] * 3}, "'source_groups' is missing"),
         ((POINTS, POINTS + 1, [1] * 3), {"exclude_self": True}, "'exclude_self' must be False"),
