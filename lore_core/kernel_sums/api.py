@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,7 @@ def laplacian_sums(
         Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
         fewer (``OMP_NUM_THREADS``). The result does not depend on it.
     progress : callable, optional
-        Called with the share done, in [0, 1]. It may raise, or return False, to stop.
+        Called with the share done, in [0, 1]. It may raise, to stop.
 
     Returns
     -------
@@ -84,8 +84,6 @@ def laplacian_sums(
     ------
     InputError
         If an argument is not as described.
-    Cancelled
-        If ``progress`` returned False.
 
     Notes
     -----
@@ -111,9 +109,9 @@ def laplacian_sums(
     sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
-    result = columns.transpose(0, 2, 1) if problem.has_columns else columns[:, 0]
+    result = columns.transpose(0, 2, 1) if np.ndim(weights) == 2 else columns[:, 0]
     workers.finish()
-    return result if problem.has_grid else np.asarray(result[0])
+    return result if np.ndim(bandwidth) else np.asarray(result[0])
 
 
 def laplacian_means(
@@ -123,21 +121,16 @@ def laplacian_means(
     weights: Floats | None = None,
     *,
     bandwidth: ArrayLike,
-    target_groups: ArrayLike | None = None,
-    source_groups: ArrayLike | None = None,
-    exclude_self: bool = False,
     effective_size: bool = True,
-    tolerance: float = TOLERANCE,
-    n_jobs: int | None = None,
-    progress: Callable[[float], object] | None = None,
+    **options: Any,
 ) -> KernelMeans:
     r"""Average values over sources with Laplacian kernel weights; exact at any distance.
 
-    The other arguments are those of :func:`laplacian_sums`. ``values`` (n_s,) or (n_s, m): any
-    finite numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``:
-    whether effective sizes are wanted; without them it takes about two thirds of the time.
-    ``tolerance``: no mean changes by more than this share of (max v − min v)/2. Raises InputError
-    if an argument is not as described. Raises Cancelled if ``progress`` returned False.
+    ``bandwidth`` and ``options`` are those of :func:`laplacian_sums`; by its ``tolerance`` no mean
+    changes by more than that share of (max v − min v)/2. ``values`` (n_s,) or (n_s, m): any finite
+    numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``: whether
+    effective sizes are wanted; without them it takes about two thirds of the time. Raises
+    InputError if an argument is not as described.
 
     With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the mass
     at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights are
@@ -156,25 +149,21 @@ def laplacian_means(
         weights,
         bandwidth=bandwidth,
         effective_size=effective_size,
-        n_jobs=n_jobs,
-        progress=progress,
-        target_groups=target_groups,
-        source_groups=source_groups,
-        exclude_self=exclude_self,
-        tolerance=tolerance,
+        **options,
     )
     if np.ndim(bandwidth) == 0:
         ((_, of),) = found
         mean, mass, size = of.mean, of.mass, of.effective_size
     else:
-        several = dict(found)
-        order = range(len(several))
-        mean = np.stack([several[b].mean.T for b in order]).transpose(0, 2, 1)
-        mass = np.stack([several[b].mass for b in order])
+        arrays: list[Floats] = []
+        for b, of in found:
+            parts = [of.mean.T, of.mass, of.effective_size][: 2 + effective_size]
+            arrays = arrays or [np.empty((np.size(bandwidth), *part.shape)) for part in parts]
+            for array, part in zip(arrays, parts, strict=True):
+                array[b] = part
+        mean, mass = arrays[0].transpose(0, 2, 1), arrays[1]
         # NaN stands for "not asked for" without taking memory.
-        size = np.broadcast_to(np.nan, mass.shape)
-        if effective_size:
-            size = np.stack([several[b].effective_size for b in order])
+        size = arrays[2] if effective_size else np.broadcast_to(np.nan, mass.shape)
     return KernelMeans(mean if np.ndim(values) == 2 else mean[..., 0], mass, size)
 
 
@@ -192,23 +181,19 @@ def means_by_bandwidth(
     *,
     bandwidth: ArrayLike,
     effective_size: bool = True,
-    first: Sequence[int] | None = None,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
     **options: Any,
 ) -> Iterator[tuple[int, KernelMeans]]:
     """Yield what :func:`laplacian_means` returns, bandwidth by bandwidth, in a third of the memory.
 
-    ``first`` (g,), without weights: the first column averaged at each bandwidth; those before it
-    cost nothing there. The rest as there. Yielded are the number of a bandwidth, each once and in
-    no order, and its means, of shape (n_t, m − first).
+    Yielded are the number of a bandwidth, each once and in no order, and its means (n_t, m).
     """
     if weights is None:
         problem = as_problem(targets, sources, values, "values", bandwidth=bandwidth, **options)
         workers = Workers(n_jobs, progress)
-        found = means_of_each(problem, workers, effective_size=effective_size, first=first)
-        for b, *of in found:
-            yield b, KernelMeans(of[0].T, *of[1:])
+        for b, mean, *of in means_of_each(problem, workers, effective_size=effective_size):
+            yield b, KernelMeans(mean.T, *of)
         workers.finish()
         return
     # (Squares of weights of one size neither overflow nor vanish.)
