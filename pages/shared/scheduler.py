@@ -8,11 +8,12 @@ import sys
 import threading
 import time
 import traceback
+from bisect import insort
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 
 from lore_core.dashboard.large_arrays import release_pages
 from lore_core.dashboard.worker_pool import lower_priority
@@ -40,23 +41,16 @@ _HEAP_SETTINGS = {
     -1: 2**24,  # M_TRIM_THRESHOLD
 }
 _news = threading.Condition()
-#: When each page that runs began, and those that wait, in their order.
+#: When each page that runs began; those that wait: when they are due, and their number.
 _runs: list[float] = []
-_waiting: list[_Ticket] = []
+_waiting: list[tuple[float, int]] = []
+_numbers = count()
 #: What is done when no page runs, by what it is for.
 _idle_work: OrderedDict[Hashable, Callable[[], object]] = OrderedDict()
 #: Whether any page has run.
 _was_seen = threading.Event()
 #: When the page of this thread began.
 _own = threading.local()
-
-
-@dataclass(eq=False)
-class _Ticket:
-    """A page that waits. ``is_step``: of a reader who moved a control on it."""
-
-    is_step: bool
-    since: float = field(default_factory=time.monotonic)
 
 
 @contextmanager
@@ -96,16 +90,15 @@ def _leave_slot() -> None:
 
 
 def _take_slot(tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
-    ticket, is_told = _Ticket(is_step), False
+    since, is_told = time.monotonic(), False
+    # A step overtakes all that wait but other steps, and what has waited for long.
+    ticket = since if is_step else since + _MOMENT_SECONDS, next(_numbers)
     with _news:
-        # A step overtakes all that wait but other steps, and what has waited for long.
-        before = ticket.since - _MOMENT_SECONDS
-        stay = [k + 1 for k, other in enumerate(_waiting) if other.is_step or other.since < before]
-        _waiting.insert(max(stay, default=0) if is_step else len(_waiting), ticket)
+        insort(_waiting, ticket)
         try:
-            while _waiting[0] is not ticket or _n_short() >= _MAX_PAGES:
+            while _waiting[0] != ticket or _n_short() >= _MAX_PAGES:
                 _news.wait(_POLL_SECONDS)
-                if not is_told and time.monotonic() - ticket.since > _TELL_SECONDS:
+                if not is_told and time.monotonic() - since > _TELL_SECONDS:
                     is_told = True
                     tell(_waiting.index(ticket) + _n_short())
         finally:
