@@ -138,11 +138,11 @@ def set_means(
     rows: Ints = np.bincount(codes, minlength=size)
     sure, right = (np.bincount(codes, weighed(of, weights), size) for of in (c, a))
     mass = worth = rows.astype(np.float64)
-    low, high = wilson_interval(right, rows)
     if weights is not None:
         mass, square = (np.bincount(codes, of, size) * 1.0 for of in (weights, weights**2))
         worth = mass**2 / np.where(square > 0, square, 1.0)
-        low, high = wilson_interval(right * (worth / np.where(mass > 0, mass, 1.0)), worth)
+    per_mass = 1.0 if weights is None else worth / np.where(mass > 0, mass, 1.0)
+    low, high = wilson_interval(right * per_mass, worth)
     with np.errstate(invalid="ignore"):
         return SetMeans(rows, sure / mass, right / mass, low, high, mass, worth)
 
