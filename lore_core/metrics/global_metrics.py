@@ -141,7 +141,7 @@ def set_means(
     if weights is not None:
         mass, square = (np.bincount(codes, of, size) * 1.0 for of in (weights, weights**2))
         worth = mass**2 / np.where(square > 0, square, 1.0)
-    per_mass = 1.0 if weights is None else worth / np.where(mass > 0, mass, 1.0)
+    per_mass: Floats | float = 1.0 if weights is None else worth / np.where(mass > 0, mass, 1.0)
     low, high = wilson_interval(right * per_mass, worth)
     with np.errstate(invalid="ignore"):
         return SetMeans(rows, sure / mass, right / mass, low, high, mass, worth)
