@@ -139,7 +139,8 @@ def set_means(
     sure, right = (np.bincount(codes, weighed(of, weights), size) for of in (c, a))
     mass = worth = rows.astype(np.float64)
     if weights is not None:
-        mass, square = (np.bincount(codes, of, size) * 1.0 for of in (weights, weights**2))
+        squares = weights**2
+        mass, square = (np.bincount(codes, x, size).astype(np.float64) for x in (weights, squares))
         worth = mass**2 / np.where(square > 0, square, 1.0)
     per_mass: Floats | float = 1.0 if weights is None else worth / np.where(mass > 0, mass, 1.0)
     low, high = wilson_interval(right * per_mass, worth)
