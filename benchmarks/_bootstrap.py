@@ -25,7 +25,7 @@ def resampled(
     total, size = np.abs(member @ gap), member @ drawn
     sums = laplacian_sums(
         z, None, np.concatenate([gap, drawn], axis=1),
-        bandwidth=scaled_bandwidth(0.2, z.shape[1]), target_groups=index, source_groups=index,
+        bandwidth=scaled_bandwidth(0.2, z.shape[1]), target_groups=index,
     )  # fmt: skip
     local = np.where(drawn > 0, np.abs(sums[:, :n_draws]) / np.maximum(sums[:, n_draws:], 1e-9), 0)
     return pd.DataFrame(

@@ -26,7 +26,7 @@ from lore_core.kernel_sums.pairs import (
     merge_order,
     rates,
     reorder,
-    tree_levels,
+    tree_bounds,
 )
 from lore_core.kernel_sums.sweep2d import plane_tree
 
@@ -106,25 +106,20 @@ def _one_dimension_more(lower: Any) -> Any:
     def tree(coordinates, side, index, weights, sums, grid, crossing):
         n = len(index)
         lift, slope = grid[0][0, 0], grid[0][1, 0]
-        levels = tree_levels(n, _LEAF)
-        n_leaves = 1 << levels
-        edge = np.empty(n_leaves)
-        for number in range(n_leaves):
-            edge[number] = coordinates[0, (n * number) >> levels]
+        bounds = tree_bounds(0, n, _LEAF)
+        edge = coordinates[0][bounds[:-1]]
         order = np.empty(n, np.int32)
         half = np.empty(n, np.uint8)
         chosen = np.empty(n, np.int32)
         factor = np.empty(n)
         buffer = np.empty(n)
-        for number in range(n_leaves):
-            a = (n * number) >> levels
-            c = (n * (number + 1)) >> levels
+        for number in range(len(edge)):
+            a, c = bounds[number], bounds[number + 1]
             leaf(a, c, coordinates, side, index, weights, sums, grid, crossing, buffer)
             done = number + 1
             width = 1
-            while width < n_leaves and done % (2 * width) == 0:
-                a = (n * (done - 2 * width)) >> levels
-                b = (n * (done - width)) >> levels
+            while done % (2 * width) == 0:
+                a, b = bounds[done - 2 * width], bounds[done - width]
                 split = edge[done - width]
                 merge_order(a, b, c, coordinates[1], order, half)
                 bring(a, c, coordinates, side, index, weights, sums, order, buffer)

@@ -58,9 +58,7 @@ def _image(chart: Chart, path: str, width: int) -> str:
     return f'<img src="{path}" width="{share}" alt="{alt}">'
 
 
-def curves_of(
-    results: Sequence[RunResult], name: str
-) -> dict[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread]:
+def curves_of(results: Sequence[RunResult], name: str) -> dict[str, lore.BandwidthCurve]:
     """Curves of the global methods and of LoRe on one map; of many runs their mean and spread."""
     wanted = {label: label for label in GLOBAL_METHODS} | _DRAWN[name]
     return {
@@ -69,21 +67,17 @@ def curves_of(
     }
 
 
-def map_curves(
-    results: Sequence[RunResult],
-) -> dict[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread]:
+def map_curves(results: Sequence[RunResult]) -> dict[str, lore.BandwidthCurve]:
     """Curves without recalibration, by feature map."""
     return {name: _joined([result.maps[name] for result in results]) for name in results[0].maps}
 
 
-def _joined(
-    curves: Sequence[lore.BandwidthCurve],
-) -> lore.BandwidthCurve | lore.metrics.BandwidthSpread:
+def _joined(curves: Sequence[lore.BandwidthCurve]) -> lore.BandwidthCurve:
     return curves[0] if len(curves) == 1 else lore.metrics.mean_bandwidth_curve(curves)
 
 
 def curve_chart(
-    curves: Mapping[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread],
+    curves: Mapping[str, lore.BandwidthCurve],
     rows: str,
     metric: CurveKey = "mlce",
     gamma: float | None = None,
@@ -140,20 +134,16 @@ def draw_runs(runs: lore.comparison.RunsComparison, gallery: Gallery, rows: str)
 
 
 def lowest_at(
-    curves: Mapping[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread],
+    curves: Mapping[str, lore.BandwidthCurve],
     label: str,
     among: Sequence[str],
     metric: CurveKey = "mlce",
 ) -> list[float]:
     """Bandwidths at which one method's mean curve lies below all others of ``among``."""
-    values = {}
-    for name in (label, *among):
-        item = curves[name]
-        values[name] = item.mean if isinstance(item, lore.metrics.BandwidthSpread) else item
-    rivals = [getattr(values[name], metric) for name in among if name != label]
-    own = getattr(values[label], metric)
+    rivals = [getattr(curves[name], metric) for name in among if name != label]
+    own = getattr(curves[label], metric)
     return [
         float(gamma)
-        for k, gamma in enumerate(values[label].gamma)
+        for k, gamma in enumerate(curves[label].gamma)
         if all(own[k] < rival[k] for rival in rivals)
     ]

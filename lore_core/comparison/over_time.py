@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -93,6 +93,10 @@ class RowBatches(SummedBatches):
         """Return the sums of a batch."""
         return self.plan.sums_of_rows(self.rows.rows(self.batch == self.named.index(name)))
 
+    def state_of(self, name: str) -> Hashable:
+        """Return what tells the rows of a batch from others."""
+        return self.rows.digest, name
+
     @cached_property
     def _slices(self) -> tuple[list[str], sparse.csr_matrix]:
         """Names of slices, and which rows are in which (s, n): all, of a column, with words."""
@@ -144,13 +148,13 @@ class RowBatches(SummedBatches):
         table = [column.tolist() for column in (*columns, z, p)]
         return [SliceChange(names[k], *(column[k] for column in table)) for k in order]
 
-    def changes_of(self, number: int) -> list[SliceChange]:
+    def slices_of(self, number: int) -> list[SliceChange]:
         """Compare slices of a batch, by its number from 1 on, with all batches before it."""
         return self.changes(self.batch < number, self.batch == number)
 
     def since(self, number: int) -> tuple[SliceChange, bool]:
         """Return what changed most at a batch, of all rows since, and whether it has stayed."""
-        top = self.changes_of(number)[0]
+        top = self.slices_of(number)[0]
         later = self.batch > number
         stays, after = True, self.batch >= number
         if later.any():

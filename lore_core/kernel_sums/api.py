@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats
 from lore_core.data.validation import Points
 from lore_core.kernel_sums.compute import compute_sums, means_of_each
-from lore_core.kernel_sums.prepare import TOLERANCE, Problem, as_problem
+from lore_core.kernel_sums.prepare import TOLERANCE, as_problem
 from lore_core.kernel_sums.schedule import Workers
 
-#: The first pass's share of the progress where effective sizes take a second pass.
-_FIRST_PASS_SHARE = 0.6
-#: Enough rows to run every step: parts, joins, and the plane problems that joins in space pose.
+#: Share of the progress of the squares of weights, where effective sizes are wanted.
+_SQUARES_SHARE = 0.4
+#: Rows that make parts, joins and a problem in the plane posed from space.
 _WARMUP_ROWS = 2_100
 
 
@@ -75,7 +75,7 @@ def laplacian_sums(
         Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
         fewer (``OMP_NUM_THREADS``). The result does not depend on it.
     progress : callable, optional
-        Called with the share done, in [0, 1]. It may raise, or return False, to stop.
+        Called with the share done, in [0, 1]. It may raise, to stop.
 
     Returns
     -------
@@ -86,8 +86,6 @@ def laplacian_sums(
     ------
     InputError
         If an argument is not as described.
-    Cancelled
-        If ``progress`` returned False.
 
     Notes
     -----
@@ -113,9 +111,9 @@ def laplacian_sums(
     sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
-    result = columns.transpose(0, 2, 1)
+    result = columns.transpose(0, 2, 1) if np.ndim(weights) == 2 else columns[:, 0]
     workers.finish()
-    return _drop_axes(result, problem)
+    return result if np.ndim(bandwidth) else np.asarray(result[0])
 
 
 def laplacian_means(
@@ -125,21 +123,16 @@ def laplacian_means(
     weights: Floats | None = None,
     *,
     bandwidth: ArrayLike,
-    target_groups: ArrayLike | None = None,
-    source_groups: ArrayLike | None = None,
-    exclude_self: bool = False,
     effective_size: bool = True,
-    tolerance: float = TOLERANCE,
-    n_jobs: int | None = None,
-    progress: Callable[[float], object] | None = None,
+    **options: Any,
 ) -> KernelMeans:
     r"""Average values over sources with Laplacian kernel weights; exact at any distance.
 
-    The other arguments are those of :func:`laplacian_sums`. ``values`` (n_s,) or (n_s, m): any
-    finite numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``:
-    whether effective sizes are wanted; without them it takes about two thirds of the time.
-    ``tolerance``: no mean changes by more than this share of (max v − min v)/2. Raises InputError
-    if an argument is not as described. Raises Cancelled if ``progress`` returned False.
+    ``bandwidth`` and ``options`` are those of :func:`laplacian_sums`; by its ``tolerance`` no mean
+    changes by more than that share of (max v − min v)/2. ``values`` (n_s,) or (n_s, m): any finite
+    numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``: whether
+    effective sizes are wanted; without them it takes about two thirds of the time. Raises
+    InputError if an argument is not as described.
 
     With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the mass
     at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights are
@@ -151,37 +144,29 @@ def laplacian_means(
     of equal weights times the square of the mean of w over the mean of w² at h/2, which takes a
     second pass.
     """
-    options: dict[str, Any] = {
-        "target_groups": target_groups,
-        "source_groups": source_groups,
-        "exclude_self": exclude_self,
-        "tolerance": tolerance,
-    }
-
-    def means(
-        columns: ArrayLike, at: ArrayLike, sizes: bool, progress: Callable[[float], object] | None
-    ) -> KernelMeans:
-        problem = as_problem(targets, sources, columns, "values", bandwidth=at, **options)
-        return _means(problem, Workers(n_jobs, progress), sizes)
-
-    if weights is None:
-        return means(values, bandwidth, effective_size, progress)
-    # (Squares of weights of one size neither overflow nor vanish.)
-    scale = float(weights.max(initial=0.0)) or 1.0
-    w, h, v = weights / scale, np.asarray(bandwidth, np.float64), np.asarray(values, np.float64)
-    table = v[:, None] if v.ndim == 1 else v
-    last = _FIRST_PASS_SHARE if effective_size else 1.0
-    plain = means(
-        np.column_stack([table * w[:, None], w]), h, effective_size, _part_of(progress, 0.0, last)
+    found = means_by_bandwidth(
+        targets,
+        sources,
+        values,
+        weights,
+        bandwidth=bandwidth,
+        effective_size=effective_size,
+        **options,
     )
-    weight, size = plain.mean[..., -1], plain.effective_size
-    with np.errstate(invalid="ignore"):
-        if effective_size:
-            square = means(w * w, h / 2, False, _part_of(progress, last, 1.0)).mean
-            size = np.where(size > 0, size * weight**2 / square, 0.0)
-        mean = plain.mean[..., :-1] / weight[..., None]
-        mass = np.where(plain.mass > 0, plain.mass * weight, 0.0) * scale
-    return KernelMeans(mean[..., 0] if v.ndim == 1 else mean, mass, size)
+    if np.ndim(bandwidth) == 0:
+        ((_, of),) = found
+        mean, mass, size = of.mean, of.mass, of.effective_size
+    else:
+        arrays: list[Floats] = []
+        for b, of in found:
+            parts = [of.mean.T, of.mass, of.effective_size][: 2 + effective_size]
+            arrays = arrays or [np.empty((np.size(bandwidth), *part.shape)) for part in parts]
+            for array, part in zip(arrays, parts, strict=True):
+                array[b] = part
+        mean, mass = arrays[0].transpose(0, 2, 1), arrays[1]
+        # NaN stands for "not asked for" without taking memory.
+        size = arrays[2] if effective_size else np.broadcast_to(np.nan, mass.shape)
+    return KernelMeans(mean if np.ndim(values) == 2 else mean[..., 0], mass, size)
 
 
 def _part_of(
@@ -190,70 +175,48 @@ def _part_of(
     return None if progress is None else lambda share: progress(first + (last - first) * share)
 
 
-def _means(problem: Problem, workers: Workers, effective_size: bool) -> KernelMeans:
-    g, (n_t, m) = len(problem.bandwidths), (len(problem.targets), problem.weights.shape[1])
-    found = means_of_each(problem, workers, effective_size=effective_size)
-    if g == 1:
-        mean, mass, size = (array[None] for array in next(found)[1:])
-    else:
-        mean, mass = np.empty((g, m, n_t)), np.empty((g, n_t))
-        # NaN stands for "not asked for" without taking memory.
-        size = np.empty((g, n_t)) if effective_size else np.broadcast_to(np.nan, (g, n_t))
-        for b, *of in found:
-            mean[b], mass[b] = of[:2]
-            if effective_size:
-                size[b] = of[2]
-    workers.finish()
-    if not problem.has_grid:
-        mass, size = mass[0], size[0]
-    return KernelMeans(_drop_axes(mean.transpose(0, 2, 1), problem), mass, size)
-
-
-def _drop_axes(result: Floats, problem: Problem) -> Floats:
-    if not problem.has_columns:
-        result = result[:, :, 0]
-    return result if problem.has_grid else np.asarray(result[0])
-
-
 def means_by_bandwidth(
     targets: Points,
     sources: Points | None,
-    values: Floats,
+    values: ArrayLike,
     weights: Floats | None = None,
     *,
-    bandwidth: Floats,
+    bandwidth: ArrayLike,
     effective_size: bool = True,
-    first: Sequence[int] | None = None,
+    n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
-    **groups: Any,
+    **options: Any,
 ) -> Iterator[tuple[int, KernelMeans]]:
     """Yield the means of :func:`laplacian_means` one bandwidth at a time, in a third of the memory.
 
-    ``values`` (n_s, m), ``bandwidth`` (g,), ``groups``: ``target_groups, source_groups,
-    exclude_self``; the rest as there. ``first`` (g,), without weights: the first column averaged at
-    each bandwidth; earlier ones are skipped. Each item is the index of a bandwidth, in any order,
-    and its means, of shape (n_t, m − first).
+    Yielded are the number of a bandwidth, each once and in no order, and its means (n_t, m).
     """
-    if weights is not None:
-        of_all = laplacian_means(
-            targets,
-            sources,
-            values,
-            weights,
-            bandwidth=bandwidth,
-            effective_size=effective_size,
-            progress=progress,
-            **groups,
-        )
-        columns = zip(of_all.mean, of_all.mass, of_all.effective_size, strict=True)
-        yield from ((b, KernelMeans(*of)) for b, of in enumerate(columns))
+    if weights is None:
+        problem = as_problem(targets, sources, values, "values", bandwidth=bandwidth, **options)
+        workers = Workers(n_jobs, progress)
+        for b, mean, *of in means_of_each(problem, workers, effective_size=effective_size):
+            yield b, KernelMeans(mean.T, *of)
+        workers.finish()
         return
-    problem = as_problem(targets, sources, values, "values", bandwidth=bandwidth, **groups)
-    workers = Workers(None, progress)
-    found = means_of_each(problem, workers, effective_size=effective_size, first=first)
-    for b, mean, mass, size in found:
-        yield b, KernelMeans(mean.T, mass, size)
-    workers.finish()
+    # (Squares of weights of one size neither overflow nor vanish.)
+    scale = float(weights.max(initial=0.0)) or 1.0
+    w, v, h = weights / scale, np.asarray(values, np.float64), np.asarray(bandwidth, np.float64)
+    columns, begin = np.column_stack([(v.T * w).T, w]), _SQUARES_SHARE * effective_size
+    how: dict[str, Any] = {"n_jobs": n_jobs, **options}
+    squares = {}
+    if effective_size:
+        how |= {"effective_size": False, "progress": _part_of(progress, 0.0, begin)}
+        of_squares = means_by_bandwidth(targets, sources, w * w, bandwidth=h / 2, **how)
+        squares = {b: means.mean[:, 0] for b, means in of_squares}
+    how |= {"effective_size": effective_size, "progress": _part_of(progress, begin, 1.0)}
+    for b, plain in means_by_bandwidth(targets, sources, columns, bandwidth=h, **how):
+        weight, size = plain.mean[:, -1], plain.effective_size
+        with np.errstate(invalid="ignore"):
+            if effective_size:
+                size = np.where(size > 0, size * weight**2 / squares[b], 0.0)
+            mean = plain.mean[:, :-1] / weight[:, None]
+            mass = np.where(plain.mass > 0, plain.mass * weight, 0.0) * scale
+        yield b, KernelMeans(mean, mass, size)
 
 
 def warmup(dimensions: Iterable[int] | None = None) -> None:

@@ -8,7 +8,6 @@ so that distances to one source are computed for many targets at once.
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled, compiled_sums
-from lore_core.kernel_sums.fixed_point import add_gap
 from lore_core.kernel_sums.pairs import add_terms, kernel_values
 
 #: Targets of a tile, and sources whose distances to it are computed before all their kernel
@@ -24,6 +23,7 @@ def distances(points, first, count, columns, lo, n, out):
     That of ``points[first + s]`` to row lo + i goes to ``out[s * n + i]``; of int32 it is exact.
     """
     d = len(columns)
+    gap = out.dtype.type  # (of int32 as well, which numba would widen to int64)
     for i in range(count * n):
         out[i] = 0
     for j in range(0, d - 3, 4):
@@ -38,15 +38,15 @@ def distances(points, first, count, columns, lo, n, out):
             p3 = points[first + s, j + 3]
             row = out[s * n : s * n + n]
             for i in range(n):
-                near = add_gap(add_gap(row[i], c0[i], p0), c1[i], p1)
-                row[i] = add_gap(add_gap(near, c2[i], p2), c3[i], p3)
+                near = row[i] + abs(gap(c0[i] - p0)) + abs(gap(c1[i] - p1))
+                row[i] = near + abs(gap(c2[i] - p2)) + abs(gap(c3[i] - p3))
     for j in range(d - d % 4, d):
         c0 = columns[j, lo : lo + n]
         for s in range(count):
             p0 = points[first + s, j]
             row = out[s * n : s * n + n]
             for i in range(n):
-                row[i] = add_gap(row[i], c0[i], p0)
+                row[i] += abs(gap(c0[i] - p0))
 
 
 @compiled

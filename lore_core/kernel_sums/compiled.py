@@ -12,24 +12,14 @@ from typing import Any
 from lore_core.kernel_sums.cache_files import KERNEL, kernel_folder, read_sealed, write_sealed
 
 try:
-    from llvmlite import ir  # type: ignore[import-untyped]
-    from numba import njit, types
+    from numba import njit
     from numba.core.caching import FunctionCache
     from numba.core.compiler import CompileResult
     from numba.core.serialize import dumps
-    from numba.extending import intrinsic
-except ImportError:  # a process that only applies a shipped recalibrator may have numpy alone
-    HAS_NUMBA = False
-    FunctionCache = object
-    ir = types = None
 
-    def intrinsic(function):
-        """Leave alone what nothing will call."""
-        return function
-else:
     HAS_NUMBA = True
-
-__all__ = ["HAS_NUMBA", "compiled", "compiled_sums", "intrinsic", "ir", "types"]
+except ImportError:  # a process that only applies a shipped recalibrator may have numpy alone
+    HAS_NUMBA, FunctionCache = False, object
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def compute_sums(
     room = np.empty((max(len(now.grid[3]) for now in passes), len(layout.index)))
     for now in passes:
         # The sweeps reorder the rows.
-        rows = layout if now is passes[-1] else layout.copy()
+        rows = layout if now is passes[-1] else deepcopy(layout)
         sums = room[: len(now.grid[3])]
         sums.fill(0.0)
         workers.run(plan(problem, rows, now, sums), share / len(passes))
@@ -71,27 +72,21 @@ def compute_sums(
 
 
 def means_of_each(
-    problem: Problem,
-    workers: Workers,
-    *,
-    effective_size: bool = True,
-    first: Sequence[int] | None = None,
+    problem: Problem, workers: Workers, *, effective_size: bool = True
 ) -> Iterator[tuple[int, Floats, Floats, Floats]]:
     """Yield the number of each bandwidth with its means, masses and effective sizes.
 
     As of :func:`~lore_core.kernel_sums.laplacian_means`, of shape (m, n_t), (n_t,) and (n_t,), as
     soon as a pass has them: in no order, and none held longer than it is needed. Sizes that are not
-    asked for are NaN. ``first`` (g,): from which column on means are wanted; by default all are.
+    asked for are NaN.
     """
     m = problem.weights.shape[1]
     parts = {
         b: (float(h), float(h) / 2 if effective_size else float(h))
         for b, h in enumerate(problem.bandwidths)
     }
-    begin = [0] * len(parts) if first is None else list(first)
-    wanted = {half: m for _, half in parts.values()}
-    for b, (h, _) in parts.items():
-        wanted[h] = min(wanted[h], begin[b]) if h in wanted else begin[b]
+    # At half the bandwidth the mass alone.
+    wanted = {half: m for _, half in parts.values()} | {h: 0 for h, _ in parts.values()}
     sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)
     sources_in[0] = 0
     has_source = sources_in[problem.target_groups + 1] > problem.exclude_self
@@ -103,7 +98,7 @@ def means_of_each(
         sums[known] = found
         for b in [b for b, needed in parts.items() if all(h in sums for h in needed)]:
             h, half = parts.pop(b)
-            values, mass, smallest = sums[h][begin[b] - wanted[h] : -1], sums[h][-1], sums[half][-1]
+            values, mass, smallest = sums[h][:-1], sums[h][-1], sums[half][-1]
             # (Where no other bandwidth needs the sums, the means take their place.)
             is_last = not any(h in needed for needed in parts.values())
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -115,7 +110,7 @@ def means_of_each(
             mean[:, ~has_source] = np.nan
             inexact = has_source & (smallest < INEXACT_MASS)
             workers.run(_repair(problem, near, h, inexact, mean, size), repair_share)
-            mean *= problem.divisor[begin[b] :, None]
+            mean *= problem.divisor[:, None]
             yield b, mean, mass, np.broadcast_to(np.nan, mass.shape) if size is None else size
         sums = {h: kept for h, kept in sums.items() if any(h in of for of in parts.values())}
 
@@ -173,7 +168,7 @@ class GroupSources:
             self._tree = cKDTree(self._sources, balanced_tree=False, compact_nodes=False)
 
     def repair(self, rows: Ints, bandwidth: float, mean: Floats, size: Floats | None) -> None:
-        """Replace the means (m, n_t), of the last m values, and effective sizes of some targets."""
+        """Replace the means (m, n_t) and effective sizes of some targets."""
         points = self._problem.targets[rows]
         # The position of the source that is the target itself and is left out, or −1.
         own = np.full(len(rows), -1, dtype=np.int64)
@@ -193,7 +188,7 @@ class GroupSources:
 
 
 def _write(rows: Ints, means: Floats, effective: Floats, mean: Floats, size: Floats | None) -> None:
-    mean[:, rows] = means[len(means) - len(mean) :]
+    mean[:, rows] = means
     if size is not None:
         size[rows] = effective
 

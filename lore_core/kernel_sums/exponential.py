@@ -5,7 +5,9 @@ result is subnormal. This one is branch-free and within 1 unit in the last place
 which saves the reduction by ln 2: exp(−D/h) = 2^(−D · rate) with rate = log2(e)/h.
 """
 
-from lore_core.kernel_sums.compiled import compiled, intrinsic, ir, types
+import numpy as np
+
+from lore_core.kernel_sums.compiled import compiled
 
 LOG2_E = 1.4426950408889634
 #: 2^−995 ≈ 3e-300. Factors below it count as 0: a term is a product of factors ≤ 1, so no term
@@ -14,26 +16,6 @@ NEGLIGIBLE_EXPONENT = 995.0
 _NEGLIGIBLE_ROOT = 1e-150
 # Adding 1.5·2^52 rounds to a whole number and leaves it in the low bits of the mantissa.
 _SHIFT = 6755399441055744.0
-
-
-@intrinsic
-def _bits(_context, value):  # noqa: ARG001 - numba reads the name
-    """Return the 64 bits of a float64 as an int64."""
-
-    def generate(_context, builder, _signature, arguments):
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.int64(types.float64), generate
-
-
-@intrinsic
-def _from_bits(_context, value):  # noqa: ARG001 - numba reads the name
-    """Return the float64 with these 64 bits."""
-
-    def generate(_context, builder, _signature, arguments):
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.int64), generate
 
 
 @compiled
@@ -55,7 +37,8 @@ def half_power(a):
     p = p * r + 0.24022650695910097
     p = p * r + 0.6931471805599453
     p = p * r + 1.0
-    power = _from_bits((_bits(shifted) + 1023) << 52)  # 2^whole
+    whole = np.float64(shifted).view(np.int64)
+    power = np.int64((whole + 1023) << 52).view(np.float64)  # 2^whole
     return p * power if a < NEGLIGIBLE_EXPONENT else 0.0
 
 

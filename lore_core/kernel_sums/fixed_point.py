@@ -23,8 +23,6 @@ Where no unit is fine enough, the distances are computed in float64.
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.kernel_sums.compiled import intrinsic, ir, types
-
 #: From here on the distances cost more than what follows them.
 _WORTH_DIMENSIONS = 8
 #: Of 2^31: room for the rounding of up to a million dimensions and of this module's arithmetic.
@@ -68,23 +66,3 @@ def as_fixed_point(
     for out, column, c in zip(columns, coordinates, centre, strict=True):
         np.rint((column - c) / unit, out=out, casting="unsafe")
     return columns, unit
-
-
-@intrinsic
-def add_gap(_context, total, a, b):  # noqa: ARG001 - numba reads the names
-    """Return total + |a − b| of float64, or of int32, which numba itself would widen to int64."""
-
-    def generate(_context, builder, signature, arguments):
-        total, a, b = arguments
-        if signature.return_type == types.float64:
-            gap = builder.fsub(a, b)
-            absolute = builder.module.declare_intrinsic("llvm.fabs", [gap.type])
-            return builder.fadd(total, builder.call(absolute, [gap]))
-        whole, flag = ir.IntType(32), ir.IntType(1)
-        absolute = builder.module.declare_intrinsic(
-            "llvm.abs", [whole], ir.FunctionType(whole, [whole, flag])
-        )
-        gap = builder.call(absolute, [builder.sub(a, b), ir.Constant(flag, 0)])
-        return builder.add(total, gap)
-
-    return total(total, total, total), generate

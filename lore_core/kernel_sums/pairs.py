@@ -82,12 +82,38 @@ def add_terms(first, n_sources, lo, n, distance, weights, sums, grid, k):
 
 
 @compiled
-def tree_levels(n, leaf):
-    """Return how often n rows are halved until no part has more than ``leaf`` rows."""
+def factors(x, split, lift, slope, squared, factor):
+    """Write the kernel of each distance to a split; the previous bandwidth's, if ``squared``."""
+    if squared:
+        for i in range(len(x)):
+            factor[i] = square(factor[i])
+    else:
+        for i in range(len(x)):
+            factor[i] = half_power(abs(x[i] - split) * lift * slope)
+
+
+@compiled
+def decays(x, lift, slope, squared, step):
+    """Write the kernel of each gap to the row before, from row 1 on, as :func:`factors`."""
+    if squared:
+        for i in range(1, len(x)):
+            step[i] = square(step[i])
+    else:
+        for i in range(1, len(x)):
+            step[i] = half_power((x[i] - x[i - 1]) * lift * slope)
+
+
+@compiled
+def tree_bounds(lo, hi, leaf):
+    """Halve rows [lo, hi) until no part has more than ``leaf``; return where parts begin and end.
+
+    The parts are 2^levels. Their first rows, read before any row moves, are the splits.
+    """
+    n = hi - lo
     levels = 0
     while ((n - 1) >> levels) + 1 > leaf:
         levels += 1
-    return levels
+    return lo + ((n * np.arange((1 << levels) + 1)) >> levels)
 
 
 @compiled
@@ -142,3 +168,47 @@ def reorder(lo, hi, array, order, scratch):
     for i in range(n):
         scratch[i] = array[order[i]]
     array[lo:hi] = scratch[:n]
+
+
+@compiled
+def _reorder_rows(lo, hi, rows, order, third):
+    """Bring everything but the sums into the given order; ``third``: the third array, too."""
+    first, second, other, index, weights, _ = rows
+    n = hi - lo
+    buffer = np.empty(n)
+    reorder(lo, hi, first, order, buffer)
+    reorder(lo, hi, second, order, buffer)
+    for c in range(len(weights)):
+        reorder(lo, hi, weights[c], order, buffer)
+    reorder(lo, hi, index, order, np.empty(n, np.int32))
+    if third:
+        reorder(lo, hi, other, order, np.empty(n, other.dtype))
+
+
+@compiled
+def finish_leaf(lo, hi, rows, grid, distance, k, order, third, exclude_self):
+    """Sum pairs of a few rows whose distances are known, then sort the rows by their second array.
+
+    ``distance``, ``k``: as in :func:`send`; ``third``: whether the third array is used.
+    """
+    n = hi - lo
+    if exclude_self:
+        for s in range(n):
+            distance[s * n + s] = np.inf
+    _, second, _, _, weights, sums = rows
+    add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
+    insertion_order(lo, hi, second, order)
+    _reorder_rows(lo, hi, rows, order, third)
+    for q in range(len(sums)):
+        reorder(lo, hi, sums[q], order, distance)
+
+
+@compiled
+def join_order(lo, mid, hi, rows, order, code, third):
+    """Join the orders of two finished parts by the second array; bring all but the sums into it.
+
+    The parts are rows [lo, mid) and [mid, hi). Written: ``order``, the row each place is taken
+    from, and ``code``, 1 = from the right part.
+    """
+    merge_order(lo, mid, hi, rows[1], order, code)
+    _reorder_rows(lo, hi, rows, order, third)

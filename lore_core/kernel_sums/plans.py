@@ -7,9 +7,8 @@ rows, threads need no copies, and the order of additions does not depend on them
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from math import ceil, log2
+from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,12 @@ from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.blocked import block_across, block_within
 from lore_core.kernel_sums.fixed_point import as_fixed_point
 from lore_core.kernel_sums.grid import Grid, Pass, bandwidth_ranges, sub_grid
+from lore_core.kernel_sums.pairs import join_order, tree_bounds
 from lore_core.kernel_sums.prepare import Layout, Problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step
 from lore_core.kernel_sums.sweep1d import line_sweep
 from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
-from lore_core.kernel_sums.sweep3d import space_collect, space_order, space_split, space_tree
+from lore_core.kernel_sums.sweep3d import space_collect, space_split, space_tree
 
 #: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
 PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
@@ -35,32 +35,24 @@ _POSED_BYTES = 2**27
 Segments = list[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class _Tree:
-    """How one group is divided: ``bounds`` of its 2^levels parts, ``edges`` = x where each begins.
+#: Of a group: where each of its 2^levels parts begins, and x there, read before any row moves.
+Tree = tuple[list[int], list[float]]
 
-    The edges are read before any row moves.
-    """
 
-    levels: int
-    bounds: list[int]
-    edges: list[float]
+def _as_trees(segments: Segments, part: int, x: NDArray[np.generic]) -> tuple[list[Tree], int]:
+    """Divide groups into parts; return them, and how often the most divided was halved."""
+    bounds = [tree_bounds(lo, hi, part) for lo, hi in segments]
+    trees = [(ends.tolist(), x[ends[:-1]].tolist()) for ends in bounds]
+    return trees, max((len(edges) for _, edges in trees), default=1).bit_length() - 1
 
-    def joins(self, level: int) -> Iterator[tuple[int, int, int, float]]:
-        """Yield (lo, mid, hi, split) of the neighbours that become one at a level from 1 on."""
-        if level > self.levels:
-            return
-        width = 1 << level
-        for k in range(0, 1 << self.levels, width):
+
+def _joins(trees: list[Tree], level: int) -> Iterator[tuple[int, int, int, float]]:
+    """Yield (lo, mid, hi, split) of the neighbours that become one at a level from 1 on."""
+    width = 1 << level
+    for bounds, edges in trees:
+        for k in range(0, len(edges) - width + 1, width):
             middle = k + width // 2
-            yield self.bounds[k], self.bounds[middle], self.bounds[k + width], self.edges[middle]
-
-
-def _as_tree(lo: int, hi: int, part: int, x: NDArray[np.generic]) -> _Tree:
-    n = hi - lo
-    levels = max(0, ceil(log2(n / part)))
-    bounds = [lo + (n * k >> levels) for k in range((1 << levels) + 1)]
-    return _Tree(levels, bounds, x[bounds[:-1]].tolist())
+            yield bounds[k], bounds[middle], bounds[k + width], edges[middle]
 
 
 def _part_rows(d: int, n_sums: int) -> int:
@@ -112,24 +104,22 @@ def _plane_phases(
     exclude_self: bool,
 ) -> Iterator[Phase]:
     n_sums = len(grid[3])
-    part = _part_rows(2, n_sums)
-    trees = [_as_tree(lo, hi, part, rows[0]) for lo, hi in segments]
+    trees, n_levels = _as_trees(segments, _part_rows(2, n_sums), rows[0])
     yield [
         Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, crossing, exclude_self)
-        for tree in trees
-        for a, c in pairwise(tree.bounds)
+        for bounds, _ in trees
+        for a, c in pairwise(bounds)
     ]
-    for level in range(1, max((tree.levels for tree in trees), default=0) + 1):
+    for level in range(1, n_levels + 1):
         orders: Phase = []
         sums: Phase = []
-        for tree in trees:
-            for a, b, c, split in tree.joins(level):
-                n = c - a
-                order, code = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
-                orders.append(Step(3 * n, plane_order, a, b, c, rows, order, code, crossing))
-                for first, last in bandwidth_ranges(grid, _STEP_SUMS // n):
-                    work = plane_join, a, c, split, rows, grid, first, last, order, code, crossing
-                    sums.append(Step(n * (grid[2][last] - grid[2][first]), *work))
+        for a, b, c, split in _joins(trees, level):
+            n = c - a
+            order, code = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
+            orders.append(Step(3 * n, plane_order, a, b, c, rows, order, code, crossing))
+            for first, last in bandwidth_ranges(grid, _STEP_SUMS // n):
+                work = plane_join, a, c, split, rows, grid, first, last, order, code, crossing
+                sums.append(Step(n * (grid[2][last] - grid[2][first]), *work))
         yield orders
         yield sums
 
@@ -138,14 +128,14 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     """Sweep groups of the space: parts, then for each level of joins a problem in the plane."""
     x, y, z = layout.coordinates
     rows = (x, y, z, layout.index, layout.weights, sums)
-    part = _part_rows(3, len(sums))
-    trees = [_as_tree(lo, hi, part, x) for lo, _, hi in layout.segments]
+    groups = [(lo, hi) for lo, _, hi in layout.segments]
+    trees, n_levels = _as_trees(groups, _part_rows(3, len(sums)), x)
     yield [
         Step(_space_cost(c - a, len(sums)), space_tree, a, c, rows, grid, exclude_self)
-        for tree in trees
-        for a, c in pairwise(tree.bounds)
+        for bounds, _ in trees
+        for a, c in pairwise(bounds)
     ]
-    n, n_levels = len(x), max((tree.levels for tree in trees), default=0)
+    n = len(x)
     if n_levels == 0:
         return
     # One plane for all levels.
@@ -156,12 +146,10 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     posed, answers = np.empty((most, n)), np.empty((most, n))
     for level in range(1, n_levels + 1):
         joins = [
-            (*join, np.empty(join[2] - join[0], dtype=np.int32))
-            for tree in trees
-            for join in tree.joins(level)
+            (*join, np.empty(join[2] - join[0], dtype=np.int32)) for join in _joins(trees, level)
         ]
         yield [
-            Step(4 * (c - a), space_order, a, b, c, rows, order, side[a:c])
+            Step(4 * (c - a), join_order, a, b, c, rows, order, side[a:c], True)
             for a, b, c, _, order in joins
         ]
         segments = [(a, c) for a, _, c, *_ in joins]

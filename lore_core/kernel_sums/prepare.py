@@ -13,9 +13,9 @@ from lore_core.data.validation import (
     InputError,
     Points,
     as_coordinates,
-    check_finite,
     check_lengths,
     check_positive,
+    check_rows,
     in_memory,
 )
 from lore_core.kernel_sums.grid import snapped
@@ -34,9 +34,7 @@ class Problem:
     sources: Floats  #: (n_s, d); the same object as ``targets`` if ``is_self``
     weights: Floats  #: (n_s, m)
     divisor: Floats  #: (m,); what the weights given were divided by
-    has_columns: bool  #: Whether weights came as a matrix, so that results are matrices too
     bandwidths: Floats  #: (g,)
-    has_grid: bool  #: Whether bandwidths came as an array, so that results have a leading axis
     target_groups: Ints  #: (n_t,); contiguous codes from 0; −1 = takes no part
     source_groups: Ints  #: (n_s,)
     n_groups: int
@@ -57,12 +55,6 @@ class Layout:
     #: sources; otherwise they are mixed and ``cut`` = ``lo``.
     segments: list[tuple[int, int, int]]
 
-    def copy(self) -> Layout:
-        """Return a copy whose rows can be reordered without touching this one."""
-        return Layout(
-            self.coordinates.copy(), self.weights.copy(), self.index.copy(), self.segments
-        )
-
 
 def as_problem(
     targets: Points,
@@ -77,7 +69,7 @@ def as_problem(
     tolerance: float = TOLERANCE,
 ) -> Problem:
     """Check every argument of the public functions, whose docstrings say what they must be."""
-    is_self = sources is None or sources is targets
+    is_self = sources is None or (sources is targets and source_groups is None)
     t = _as_points(targets, "targets")
     s = t if is_self else _as_points(sources, "sources")
     if t.shape[1] != s.shape[1]:
@@ -90,21 +82,18 @@ def as_problem(
             "'exclude_self' must be False when 'sources' are given; pass sources=None to leave "
             "each row out of its own sum."
         )
-    w = _as_weights(weights, weights_name)
+    w = _as_points(weights, weights_name)
     check_lengths(**{"targets" if is_self else "sources": s, weights_name: w})
-    h, has_grid = _as_bandwidths(bandwidth)
     if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
         raise InputError(f"'tolerance' must be a number in [0, 1]; got {tolerance!r}.")
     codes = _as_group_codes(target_groups, source_groups, len(t), None if is_self else len(s))
-    moderate, divisor = _moderate(w if w.ndim == 2 else w[:, None])
+    moderate, divisor = _moderate(w)
     return Problem(
         targets=t,
         sources=s,
         weights=moderate,
         divisor=divisor,
-        has_columns=w.ndim == 2,
-        bandwidths=snapped(h),
-        has_grid=has_grid,
+        bandwidths=snapped(_as_bandwidths(bandwidth)),
         target_groups=codes[0],
         source_groups=codes[1],
         n_groups=codes[2],
@@ -115,24 +104,13 @@ def as_problem(
 
 
 def _as_points(values: Any, name: str) -> Floats:
-    """Return coordinates (n, d) like ``as_coordinates``, but let no rows at all pass."""
+    """Return coordinates or weights (n, d) as ``as_coordinates``, but let no rows at all pass."""
     array = np.asarray(in_memory(getattr(values, "coordinates", values)))
     if array.shape == (0,):
         return np.empty((0, 1))
     if array.ndim == 2 and len(array) == 0 < array.shape[1]:
         return np.empty(array.shape)
     return as_coordinates(array, name)
-
-
-def _as_weights(values: ArrayLike, name: str) -> Floats:
-    try:
-        array = np.asarray(in_memory(values), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"'{name}' must hold numbers only; got {values!r:.80}.") from error
-    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
-        raise InputError(f"'{name}' must have shape (rows,) or (rows, columns); got {array.shape}.")
-    check_finite(array, name)
-    return array
 
 
 def _moderate(weights: Floats) -> tuple[Floats, Floats]:
@@ -149,15 +127,14 @@ def _moderate(weights: Floats) -> tuple[Floats, Floats]:
     return (weights / divisor if extreme.any() else weights), divisor
 
 
-def _as_bandwidths(bandwidth: ArrayLike) -> tuple[Floats, bool]:
+def _as_bandwidths(bandwidth: ArrayLike) -> Floats:
     array = np.asarray(bandwidth)
     if array.ndim > 1 or array.size == 0:
         raise InputError(
             "'bandwidth' must be a number above 0 or a vector of such numbers; got shape "
             f"{array.shape}."
         )
-    values = np.array([check_positive(h, "bandwidth") for h in np.atleast_1d(array)])
-    return values, array.ndim == 1
+    return np.array([check_positive(h, "bandwidth") for h in np.atleast_1d(array)])
 
 
 def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> Ints:
@@ -171,11 +148,7 @@ def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> Ints:
             "index of each row's group."
         )
     array = array.astype(np.int64, copy=False)
-    if array.min(initial=0) < -1:
-        row = int(np.argmax(array < -1))
-        raise InputError(
-            f"'{name}' must be whole numbers, −1 or above; got {array[row]} at row {row}."
-        )
+    check_rows(array < -1, name, "be whole numbers, −1 or above", lambda row: array[row])
     return array
 
 
@@ -183,30 +156,27 @@ def _as_group_codes(
     target_groups: ArrayLike | None, source_groups: ArrayLike | None, n_t: int, n_s: int | None
 ) -> tuple[Ints, Ints, int]:
     """Return group codes 0, 1, … for targets and sources (``n_s`` None: they are the same)."""
-    if n_s is None and target_groups is None:
-        target_groups, source_groups = source_groups, None
+    if n_s is None and source_groups is not None:
+        raise InputError(
+            "'source_groups' must be left out where the targets are the sources; give "
+            "'target_groups' alone."
+        )
     if n_s is not None and (target_groups is None) != (source_groups is None):
         missing = "target_groups" if target_groups is None else "source_groups"
         raise InputError(
             "'target_groups' and 'source_groups' must be given together or not at all; "
             f"'{missing}' is missing."
         )
-    n, rows = (n_t, "targets") if n_s is None else (n_s, "sources")
     if target_groups is None:
+        n = n_t if n_s is None else n_s
         return np.broadcast_to(np.int64(0), (n_t,)), np.broadcast_to(np.int64(0), (n,)), 1
-    t = s = _as_groups(target_groups, n_t, "target_groups", "targets")
-    if source_groups is not None:
-        s = _as_groups(source_groups, n, "source_groups", rows)
-    if n_s is not None:
-        codes, n_groups = _compact(np.concatenate([t, s]))
-        return codes[:n_t], codes[n_t:], n_groups
-    if not np.array_equal(t, s):
-        raise InputError(
-            "'source_groups' must equal 'target_groups' when the targets are the sources; leave it "
-            "out."
-        )
-    codes, n_groups = _compact(t)
-    return codes, codes, n_groups
+    codes = _as_groups(target_groups, n_t, "target_groups", "targets")
+    if n_s is None or source_groups is None:
+        codes, n_groups = _compact(codes)
+        return codes, codes, n_groups
+    of_sources = _as_groups(source_groups, n_s, "source_groups", "sources")
+    codes, n_groups = _compact(np.concatenate([codes, of_sources]))
+    return codes[:n_t], codes[n_t:], n_groups
 
 
 def _compact(groups: Ints) -> tuple[Ints, int]:

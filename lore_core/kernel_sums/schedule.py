@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from lore_core.data.progress import Cancelled
 from lore_core.data.validation import check_integer
 
 try:
@@ -104,8 +103,8 @@ class Workers:
         self._call(self._done)
 
     def _call(self, fraction: float) -> None:
-        if self._progress is not None and self._progress(min(fraction, 1.0)) is False:
-            raise Cancelled("the progress callback returned False")
+        if self._progress is not None:
+            self._progress(min(fraction, 1.0))
 
     def run(self, plan: Plan, share: float) -> None:
         """Do all steps, phases one after the other; they are ``share`` of all work."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import half_power, square
+from lore_core.kernel_sums.pairs import decays
 
 
 @compiled
@@ -15,14 +15,7 @@ def line_sweep(lo, hi, rows, grid, b_first, b_last, exclude_self):
     step = np.zeros(n + 1)
     xn = x[lo:hi]
     for b in range(b_first, b_last):
-        if squared[b]:
-            for i in range(1, n):
-                step[i] = square(step[i])
-        else:
-            lift = rate[0, b]
-            slope = rate[1, b]
-            for i in range(1, n):
-                step[i] = half_power((xn[i] - xn[i - 1]) * lift * slope)
+        decays(xn, rate[0, b], rate[1, b], squared[b], step)
         for q in range(start[b], start[b + 1]):
             weight = weights[column[q], lo:hi]
             out = sums[q, lo:hi]

@@ -9,14 +9,7 @@ which :mod:`~lore_core.kernel_sums.sweep2d` does with its ``crossing`` rule.
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import half_power, square
-from lore_core.kernel_sums.pairs import (
-    add_terms,
-    insertion_order,
-    merge_order,
-    reorder,
-    tree_levels,
-)
+from lore_core.kernel_sums.pairs import factors, finish_leaf, join_order, reorder, tree_bounds
 from lore_core.kernel_sums.sweep2d import plane_tree
 
 #: Up to so many rows pairs are summed directly.
@@ -24,50 +17,19 @@ LEAF = 64
 
 
 @compiled
-def _reorder_rows(lo, hi, rows, order):
-    """Bring everything but the sums into the given order."""
-    x, y, z, index, weights, _ = rows
-    buffer = np.empty(hi - lo)
-    reorder(lo, hi, x, order, buffer)
-    reorder(lo, hi, y, order, buffer)
-    reorder(lo, hi, z, order, buffer)
-    for c in range(len(weights)):
-        reorder(lo, hi, weights[c], order, buffer)
-    reorder(lo, hi, index, order, np.empty(hi - lo, np.int32))
-
-
-@compiled
 def _leaf(lo, hi, rows, grid, exclude_self):
     """Sum the pairs of a few rows directly, then sort them by y."""
-    x, y, z, _, weights, sums = rows
+    x, y, z, _, _, _ = rows
     n = hi - lo
-    order = np.empty(n, np.int32)
     distance = np.empty(n * n)
-    k = np.empty(n * n)
     xn = x[lo:hi]
     yn = y[lo:hi]
     zn = z[lo:hi]
     for s in range(n):
         for i in range(n):
             distance[s * n + i] = abs(xn[i] - xn[s]) + abs(yn[i] - yn[s]) + abs(zn[i] - zn[s])
-        if exclude_self:
-            distance[s * n + s] = np.inf
-    add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
-    insertion_order(lo, hi, y, order)
-    _reorder_rows(lo, hi, rows, order)
-    for q in range(len(sums)):
-        reorder(lo, hi, sums[q], order, distance)
-
-
-@compiled
-def space_order(lo, mid, hi, rows, order, side):
-    """Join the y-orders of two finished parts: everything but the sums is brought into it.
-
-    The parts are rows [lo, mid) and [mid, hi). Written: ``order``, the row each place is taken
-    from, and ``side``, 1 = from the right part.
-    """
-    merge_order(lo, mid, hi, rows[1], order, side)
-    _reorder_rows(lo, hi, rows, order)
+    k, order = np.empty(n * n), np.empty(n, np.int32)
+    finish_leaf(lo, hi, rows, grid, distance, k, order, True, exclude_self)
 
 
 @compiled
@@ -75,7 +37,7 @@ def space_split(lo, hi, at, split, rows, grid, b_first, b_last, order, plane_row
     """Bring the sums into the joint order, and pose the plane problem of two joined parts.
 
     Row i of the space is row i − ``at`` of the plane; ``split`` is the first x of the right part,
-    ``order`` as :func:`space_order` left it.
+    ``order`` as :func:`~.pairs.join_order` left it.
 
     ``plane_rows`` are (y, z, side, index, weights, sums): y and z are those of ``rows``, which the
     plane's sweep will reorder; index, weights and sums are written. The factors exp(−|x − split|/h)
@@ -93,7 +55,7 @@ def space_split(lo, hi, at, split, rows, grid, b_first, b_last, order, plane_row
     for i in range(n):
         index[first + i] = i
     for b in range(b_first, b_last):
-        _factors(xn, split, rate[0, b], rate[1, b], squared[b], factor)
+        factors(xn, split, rate[0, b], rate[1, b], squared[b], factor)
         for q in range(start[b], start[b + 1]):
             reorder(lo, hi, sums[q], order, buffer)
             weight = weights[column[q], lo:hi]
@@ -101,16 +63,6 @@ def space_split(lo, hi, at, split, rows, grid, b_first, b_last, order, plane_row
             plane_sums[q - start[b_first], first:last] = 0.0
             for i in range(n):
                 posed[i] = weight[i] * factor[i]
-
-
-@compiled
-def _factors(x, split, lift, slope, squared, factor):
-    if squared:
-        for i in range(len(x)):
-            factor[i] = square(factor[i])
-    else:
-        for i in range(len(x)):
-            factor[i] = half_power(abs(x[i] - split) * lift * slope)
 
 
 @compiled
@@ -129,7 +81,7 @@ def space_collect(lo, hi, at, split, rows, grid, b_first, b_last, plane_rows):
         for i in range(hi - lo):
             moved[position[i]] = factor[i]
     for b in range(b_first, b_last):
-        _factors(x[lo:hi], split, rate[0, b], rate[1, b], squared[b], factor)
+        factors(x[lo:hi], split, rate[0, b], rate[1, b], squared[b], factor)
         for q in range(start[b], start[b + 1]):
             row = sums[q, lo:hi]
             answer = plane_sums[q - start[b_first], lo - at : hi - at]
@@ -151,24 +103,17 @@ def space_tree(lo, hi, rows, grid, exclude_self):
     posed = np.empty((len(column), n))
     index = np.empty(n, np.int32)
     plane = (y[lo:hi], z[lo:hi], side, index, posed, np.empty_like(posed))
-    levels = tree_levels(n, LEAF)
-    n_leaves = 1 << levels
-    # Where each leaf begins, before anything moves: these are the split planes.
-    edge = np.empty(n_leaves)
-    for leaf in range(n_leaves):
-        edge[leaf] = x[lo + ((n * leaf) >> levels)]
-    for leaf in range(n_leaves):
-        a = lo + ((n * leaf) >> levels)
-        c = lo + ((n * (leaf + 1)) >> levels)
-        _leaf(a, c, rows, grid, exclude_self)
+    bounds = tree_bounds(lo, hi, LEAF)
+    edge = x[bounds[:-1]]
+    for leaf in range(len(edge)):
+        _leaf(bounds[leaf], bounds[leaf + 1], rows, grid, exclude_self)
         # Every subtree that ends with this leaf is complete now: merge upwards, cache-warm.
         done = leaf + 1
         width = 1
-        while width < n_leaves and done % (2 * width) == 0:
-            a = lo + ((n * (done - 2 * width)) >> levels)
-            b = lo + ((n * (done - width)) >> levels)
+        while done % (2 * width) == 0:
+            a, b, c = bounds[done - 2 * width], bounds[done - width], bounds[done]
             split = edge[done - width]
-            space_order(a, b, c, rows, order, side[a - lo : c - lo])
+            join_order(a, b, c, rows, order, side[a - lo : c - lo], True)
             space_split(a, c, lo, split, rows, grid, 0, n_bandwidths, order, plane)
             plane_tree(a - lo, c - lo, plane, plane_grid, True, False)
             space_collect(a, c, lo, split, rows, grid, 0, n_bandwidths, plane)

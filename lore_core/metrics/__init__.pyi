@@ -2,7 +2,6 @@
 
 from .bandwidth import (
     BandwidthCurve as BandwidthCurve,
-    BandwidthSpread as BandwidthSpread,
     BandwidthSuggestion as BandwidthSuggestion,
     VectorCurve as VectorCurve,
     bandwidth_curve as bandwidth_curve,

@@ -57,16 +57,19 @@ class BandwidthCurve:
     mlce_infinity: float
     alce_infinity: float
     mlce_supported_infinity: float
-    #: By summary: guaranteed bounds (g,), of sums over cells; None: it is exact.
+    #: By summary, (g,): guaranteed bounds, of sums over cells, or of several runs the mean less and
+    #: more one standard deviation; None: it is exact.
     bounds: Mapping[CurveKey, tuple[Floats, Floats]] | None = None
+    n_runs: int = 1  #: Runs it is the mean of
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
         names = ("gamma", "mlce", "mlce_supported", "alce")
         table = pd.DataFrame({name: getattr(self, name) for name in names})
         table["median_n_eff"] = self.median_effective_size
-        for key, (low, high) in (self.bounds or {}).items():
-            table[f"{key}_at_least"], table[f"{key}_at_most"] = low, high
+        ends = ("at_least", "at_most") if self.n_runs == 1 else ("low", "high")
+        for key, of in (self.bounds or {}).items():
+            table[[f"{key}_{end}" for end in ends]] = np.column_stack(of)
         return table
 
 
@@ -128,32 +131,26 @@ def bandwidth_curve(
     )
 
 
-@dataclass(frozen=True)
-class BandwidthSpread:
-    """Bandwidth curves of many runs."""
+def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthCurve:
+    """Mean of the curves of many runs, value by value without NaN (Luo et al. 2022, appendix B).
 
-    #: Over the runs, value by value, without NaN; the standard deviation is the population's.
-    mean: BandwidthCurve
-    sd: BandwidthCurve
-    n_runs: int  #: Number of runs
-
-
-def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
-    """Mean and spread of the curves of many runs (Luo et al. 2022, appendix B).
-
-    Raises InputError if there is none, or ``gamma`` differs.
+    Its bounds are one standard deviation (the population's) away. Raises InputError if there is no
+    curve, or ``gamma`` differs.
     """
     if not curves or any(not np.array_equal(curve.gamma, curves[0].gamma) for curve in curves):
         raise InputError("'curves' must hold one curve or more, all of the same 'gamma'.")
-    mean: dict[str, Any] = {"gamma": curves[0].gamma}
-    sd = dict(mean)
-    for item in dataclasses.fields(BandwidthCurve):
-        if item.name not in ("gamma", "bounds"):
-            values = np.stack([np.asarray(getattr(curve, item.name)) for curve in curves])
-            known = np.ma.masked_invalid(values)
-            mean[item.name] = np.ma.filled(known.mean(axis=0), np.nan)[()]
-            sd[item.name] = np.ma.filled(known.std(axis=0), np.nan)[()]
-    return BandwidthSpread(BandwidthCurve(**mean), BandwidthCurve(**sd), len(curves))
+    values: dict[str, Any] = {"gamma": curves[0].gamma, "n_runs": len(curves)}
+    bounds: dict[Any, tuple[Floats, Floats]] = {}
+    for name in (item.name for item in dataclasses.fields(BandwidthCurve)):
+        if name not in (*values, "bounds"):
+            known = np.ma.masked_invalid(np.stack([getattr(curve, name) for curve in curves]))
+            mean, sd = (
+                np.ma.filled(of, np.nan)[()] for of in (known.mean(axis=0), known.std(axis=0))
+            )
+            values[name] = mean
+            if name in ("mlce", "mlce_supported", "alce"):
+                bounds[name] = np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0)
+    return BandwidthCurve(**values, bounds=bounds)
 
 
 def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:

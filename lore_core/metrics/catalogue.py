@@ -38,7 +38,6 @@ NLL = Metric(
     "1e-6.",
     unit=NATS,
     needs=("probabilities",),
-    formula="other-scores",
     measure=RowMean(lambda rows: rows.row_nll),
     proper=True,
 )
@@ -47,7 +46,6 @@ BRIER = Metric(
     explanation="Brier score: mean squared distance of the probabilities to the truth.",
     unit=PLAIN,
     needs=("probabilities",),
-    formula="other-scores",
     measure=RowMean(lambda rows: rows.row_brier),
     proper=True,
 )
@@ -58,7 +56,6 @@ ALCE_HELD_OUT = Metric(
     "direction that its neighbours in the other half show. About 0 where every confidence is "
     "right.",
     needs=("features",),
-    formula="held-out-errors",
     measure=RowMean(lambda rows: rows.held_out_gap(local=True)),
 )
 ECE_HELD_OUT = Metric(
@@ -67,7 +64,6 @@ ECE_HELD_OUT = Metric(
     explanation="What of the ECE is no noise: the mean gap of one half of the rows, each in the "
     "direction that its confidence bin shows in the other half. About 0 where every confidence is "
     "right.",
-    formula="held-out-errors",
     measure=RowMean(lambda rows: rows.held_out_gap(local=False)),
 )
 MLCE_SUPPORTED = Metric(
@@ -75,7 +71,6 @@ MLCE_SUPPORTED = Metric(
     label="supported MLCE",
     explanation="The largest local calibration error of the rows with enough effective neighbours.",
     needs=("features",),
-    formula="local-calibration-error",
     measure=lambda rows: rows.local_errors.supported_maximum(),
     chance="mlce_supported",
     curve=OverBandwidths(
@@ -100,7 +95,6 @@ ALCE = Metric(
     explanation="Average local calibration error: the mean over rows, each compared with its "
     "neighbours.",
     needs=("features",),
-    formula="local-calibration-error",
     measure=lambda rows: rows.local_errors.average,
     chance="alce",
     curve=OverBandwidths(
@@ -128,7 +122,6 @@ ECE_DEBIASED = Metric(
 SMOOTH_ECE = Metric(
     name="smooth ECE",
     explanation="The calibration error after smoothing along the confidence, without bins.",
-    formula="smooth-ece",
     measure=lambda rows: rows.smooth_error,
     compared=False,
 )
@@ -152,7 +145,6 @@ MLCE = Metric(
     explanation="Maximum local calibration error: the largest of all rows, however few neighbours. "
     "Even a perfectly calibrated model shows a large one at small γ.",
     needs=("features",),
-    formula="local-calibration-error",
     measure=lambda rows: rows.local_errors.maximum,
     chance="mlce",
     curve=OverBandwidths(

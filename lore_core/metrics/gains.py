@@ -111,10 +111,8 @@ class _Squares:
 
     def plus(self, other: _Squares) -> _Squares:
         """Return the sum with one of independent noise."""
-        parts, growth = (
-            [max(self.value, 0.0), max(other.value, 0.0)],
-            max(self.growth, other.growth),
-        )
+        parts = [max(self.value, 0.0), max(other.value, 0.0)]
+        growth = max(self.growth, other.growth)
         if sum(parts):
             growth = float(np.average([self.growth, other.growth], weights=parts))
         return _Squares(self.value + other.value, self.constant + other.constant, growth)

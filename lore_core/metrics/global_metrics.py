@@ -1,7 +1,7 @@
 """Global calibration metrics: one number for all rows, or one for each group."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -118,58 +118,49 @@ def share_interval(outcome: Floats, weights: Floats | None = None) -> tuple[floa
     return share, float(low), float(high)
 
 
-@dataclass(frozen=True)
-class SetSizes:
-    """Sizes of disjoint sets of rows; without weights all three are the number of rows."""
+class SetMeans(NamedTuple):
+    """Sizes and means of disjoint sets of rows; means are NaN without rows."""
 
     rows: Ints
+    confidence: Floats  #: Mean confidence
+    accuracy: Floats
+    #: Wilson's 95 % interval of the accuracy.
+    low: Floats
+    high: Floats
     mass: Floats  #: Σw
-    worth: Floats  #: (Σw)² / Σw²: how many equal rows their mean is worth
-
-    @property
-    def per_mass(self) -> Floats | float:
-        """Factor from a sum over a set to that of its equal rows."""
-        if self.mass is self.worth:
-            return 1.0
-        return np.asarray(self.worth / np.where(self.mass > 0, self.mass, 1.0))
+    worth: Floats  #: (Σw)² / Σw²: how many equal rows a mean is worth; without weights the rows
 
 
-def set_sizes(codes: NDArray[np.integer[Any]], size: int, weights: Floats | None) -> SetSizes:
-    """Return the sizes of disjoint sets of rows; ``codes`` (n,): 0 to ``size`` − 1."""
-    rows: Ints = np.bincount(codes, minlength=size)
-    if weights is None:
-        same = rows.astype(np.float64)
-        return SetSizes(rows, same, same)
-    mass: Floats = np.bincount(codes, weights=weights, minlength=size).astype(np.float64)
-    square = np.bincount(codes, weights=weights**2, minlength=size)
-    return SetSizes(rows, mass, mass**2 / np.where(square > 0, square, 1.0))
-
-
-def _set_means(
+def set_means(
     c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None
-) -> tuple[SetSizes, Floats, Floats, Floats, Floats]:
-    """Return sizes of sets, mean confidence, accuracy and its 95 % interval; NaN without rows."""
-    sizes = set_sizes(codes, size, weights)
-    right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
-    confidence_sum = np.bincount(codes, weights=weighed(c, weights), minlength=size)
-    low, high = wilson_interval(right * sizes.per_mass, sizes.worth)
+) -> SetMeans:
+    """Return sizes and means of disjoint sets of rows; ``codes`` (n,): 0 to ``size`` − 1."""
+    rows: Ints = np.bincount(codes, minlength=size)
+    sure, right = (np.bincount(codes, weighed(of, weights), size) for of in (c, a))
+    mass = worth = rows.astype(np.float64)
+    if weights is not None:
+        squares = weights**2
+        mass, square = (np.bincount(codes, x, size).astype(np.float64) for x in (weights, squares))
+        worth = mass**2 / np.where(square > 0, square, 1.0)
+    per_mass: Floats | float = 1.0 if weights is None else worth / np.where(mass > 0, mass, 1.0)
+    low, high = wilson_interval(right * per_mass, worth)
     with np.errstate(invalid="ignore"):
-        return sizes, confidence_sum / sizes.mass, right / sizes.mass, low, high
+        return SetMeans(rows, sure / mass, right / mass, low, high, mass, worth)
 
 
 def gap_table(
     c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None = None
 ) -> pd.DataFrame:
     """Return the gap of disjoint sets of rows by Wilson's 95 % interval of their accuracy."""
-    sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
+    of = set_means(c, a, codes, size, weights)
     return pd.DataFrame(
         {
-            "rows": sizes.rows,
-            "confidence": mean,
-            "accuracy": accuracy,
-            "gap": mean - accuracy,
-            "gap_low": mean - high,
-            "gap_high": mean - low,
+            "rows": of.rows,
+            "confidence": of.confidence,
+            "accuracy": of.accuracy,
+            "gap": of.confidence - of.accuracy,
+            "gap_low": of.confidence - of.high,
+            "gap_high": of.confidence - of.low,
         }
     )
 
@@ -207,8 +198,7 @@ def reliability_table(
     bins = confidence_bins(c, n_bins, binning)
     if within is not None:
         c, a, w = c[within], a[within], chosen_weights(w, within)
-    sizes, mean, accuracy, low, high = _set_means(c, a, bins.assign(c), bins.n_bins, w)
-    return ReliabilityTable(bins, sizes.rows, mean, accuracy, low, high, sizes.mass, sizes.worth)
+    return ReliabilityTable(bins, *set_means(c, a, bins.assign(c), bins.n_bins, w))
 
 
 def expected_calibration_error(confidence: ArrayLike, outcome: ArrayLike, **options: Any) -> float:
@@ -256,21 +246,20 @@ def groupwise_calibration_error(
     n_groups = len(unique)
     shape = n_groups, bins.n_bins
     cell = np.ravel_multi_index((member, bins.assign(c)), shape)
-    cells, cell_mean, cell_accuracy, *_ = _set_means(c, a, cell, n_groups * bins.n_bins, w)
-    gaps = np.nan_to_num(np.abs(cell_mean - cell_accuracy)).reshape(shape)
-    sizes, mean, accuracy, *_ = _set_means(c, a, member, n_groups, w)
-    right = accuracy * sizes.worth
-    low, high = exact_interval(right, sizes.worth, level=1 - 0.05 / n_groups)
+    cells = set_means(c, a, cell, n_groups * bins.n_bins, w)
+    gaps = np.nan_to_num(np.abs(cells.confidence - cells.accuracy)).reshape(shape)
+    of = set_means(c, a, member, n_groups, w)
+    low, high = exact_interval(of.accuracy * of.worth, of.worth, level=1 - 0.05 / n_groups)
     frame = pd.DataFrame(
         {
             "group": unique,
-            "rows": sizes.rows,
-            "accuracy": accuracy,
-            "mean_confidence": mean,
-            "gap": mean - accuracy,
-            "gap_low": mean - high,
-            "gap_high": mean - low,
-            "ece": (cells.mass.reshape(shape) * gaps).sum(axis=1) / sizes.mass,
+            "rows": of.rows,
+            "accuracy": of.accuracy,
+            "mean_confidence": of.confidence,
+            "gap": of.confidence - of.accuracy,
+            "gap_low": of.confidence - high,
+            "gap_high": of.confidence - low,
+            "ece": (cells.mass.reshape(shape) * gaps).sum(axis=1) / of.mass,
             "mce": gaps.max(axis=1),
         }
     )

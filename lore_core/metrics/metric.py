@@ -60,7 +60,6 @@ class Metric:
     #: Which values are better; None where neither is.
     direction: Literal["lower", "higher"] | None = "lower"
     needs: tuple[Need, ...] = ()  #: What must be known besides confidences and outcomes
-    formula: str = "confidence-bins"  #: Section of docs/method.md, by its anchor
     measure: Callable[[Measured], float]
     #: Ends of a 95 % interval that is neither simulated nor that of a :class:`RowMean`.
     interval: Callable[[Measured], tuple[float, float]] | None = None

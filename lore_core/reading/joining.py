@@ -55,10 +55,8 @@ def join(
     """
     side_mapping = guess(side, ColumnMapping())
     own = {getattr(side_mapping, role) for role in _OWN_ROLES}
-    new, key = (
-        [name for name in side.names if name not in own],
-        mapping.row_id or side_mapping.row_id,
-    )
+    new = [name for name in side.names if name not in own]
+    key = mapping.row_id or side_mapping.row_id
     if key in side.shapes and any(key in columns.shapes for columns in files):
         return [
             _by_id(columns, side, new, str(key), notes) if key in columns.shapes else columns

@@ -16,7 +16,7 @@ from lore_core.metrics import RewardCurve, describe_rewards
 from lore_core.metrics.gains import LossParts, RewardParts
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
-from pages.shared.cells import in_hundredths, share_column
+from pages.shared.cells import estimates, in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, in_session, show_tabs, view_controls
 from pages.shared.header import plain, question
@@ -50,12 +50,9 @@ def _show_methods(own: dict[str, RewardCurve], first: str, ratio: float) -> None
 def _show_steps(losses: LossParts, gains: RewardParts, who: str) -> None:
     """List what recalibration and what a better model would gain."""
     steps = retraining_frame(losses, gains)
-    points = Unit("points", HUNDREDTHS, 2).estimate_text
-    brier = steps[["brier", "brier_low", "brier_high"]].to_numpy()
-    reward = steps[["reward", "reward_low", "reward_high"]].to_numpy()
     columns = {
-        "Brier score, points": [points(*row) for row in brier],
-        "reward a row, in u": [PLAIN.estimate_text(*row, signed=True) for row in reward],
+        "Brier score, points": estimates(steps, "brier", Unit("points", HUNDREDTHS, 2)),
+        "reward a row, in u": estimates(steps, "reward", PLAIN, signed=True),
         "answered otherwise": steps["changed"].map(percent),
     }
     table = pd.DataFrame(columns, index=steps.index)

@@ -34,8 +34,8 @@ settings = question(
 )
 hear(pictures.KEY)
 whole = controls.asks_for_vector(current().dataset)
-shared = controls.Settings(settings)
-view = controls.view_controls(shared, shows_vector=True)
+menu = controls.settings_menu(settings)
+view = controls.view_controls(menu, shows_vector=True)
 if not view.is_local:
     end_page("pages/data/page.py", "load features on the Data page")
 if not planar_maps(view.dataset):
@@ -46,7 +46,7 @@ if not planar_maps(view.dataset):
         "pages work on it all the same.",
     )
 if whole:
-    drawn_on, on_map = controls.map_control(view, shared.popover)
+    drawn_on, on_map = controls.map_control(view, menu[1])
     show_vector_landscape(view, on_map, drawn_on)
     end_page("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
 
@@ -98,7 +98,7 @@ with side.container(key="toolbar", gap="small"):
         help="Colour only the subgroups listed below, each tested on held-out rows, and show "
         "beside the LCE what a calibrated model has.",
     )
-map_name, on_map = controls.map_control(view, shared.popover)
+map_name, on_map = controls.map_control(view, menu[1])
 
 scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence

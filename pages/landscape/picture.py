@@ -252,14 +252,13 @@ def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:
 
 def glimpses(dataset: Dataset, rows: NDArray[np.int64]) -> list[dict[str, int | str]]:
     """Return the ``image`` or the ``words`` of some rows, by their number ``row``."""
-    column = telling_column(dataset)
+    name, column = glimpse_of(dataset), telling_column(dataset)
     if dataset.images is not None:
-        name, shown = "image", thumbnail_urls(dataset.images, rows, side=_SIDE_PIXELS)
-    elif column is not None:
-        name, shown = "words", [truncate(text, _MAX_LETTERS) for text in column.iloc[rows]]
+        shown = thumbnail_urls(dataset.images, rows, side=_SIDE_PIXELS)
     else:
-        return []
-    return [{"row": int(row), name: what} for row, what in zip(rows, shown, strict=True)]
+        texts = pd.Series(dtype=object) if column is None else column.iloc[rows]
+        shown = [truncate(text, _MAX_LETTERS) for text in texts]
+    return [{"row": int(row), str(name): what} for row, what in zip(rows, shown, strict=False)]
 
 
 def _detail(scene: Scene, row: int) -> bytes:
@@ -279,21 +278,18 @@ def _detail(scene: Scene, row: int) -> bytes:
 def colors_of(scene: Scene, by: str) -> RowColors:
     """Return the colours of all evaluation rows by one of :func:`color_choices`."""
     dataset, target = scene.view.evaluation, scene.view.target_rows
-    match by:
-        case "confidence":
-            column = pd.Series(target.confidence)
-        case "correctness":
-            column = pd.Series(np.where(target.outcome == 1, *_OUTCOMES))
-        case "effective neighbours":
-            column = pd.Series(scene.errors.effective_size)
-        case "predicted class" | "true class":
-            column = columns_of(dataset)[by.split()[0]]
-        case _:
-            known, names = columns_of(dataset), dataset.feature_names or ()
-            column = known.get(by.lower(), pd.Series(dtype=float))
-            if dataset.features is not None and by in names and by.lower() not in known:
-                column = pd.Series(dataset.features[:, names.index(by)])
-    return row_colors(by, column)
+    columns, names = columns_of(dataset), dataset.feature_names or ()
+    known = {
+        "confidence": target.confidence,
+        "correctness": np.where(target.outcome == 1, *_OUTCOMES),
+        "effective neighbours": scene.errors.effective_size,
+        "predicted class": columns["predicted"],
+        "true class": columns["true"],
+    }
+    column = known.get(by, columns.get(by.lower()))
+    if column is None and dataset.features is not None and by in names:
+        column = dataset.features[:, names.index(by)]
+    return row_colors(by, pd.Series(np.empty(0) if column is None else column))
 
 
 def color_choices(dataset: Dataset) -> list[str]:

@@ -18,7 +18,7 @@ from lore_core import (
 )
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL
-from lore_core.data.number_text import POINTS, Unit, decimal, p_words, unbroken
+from lore_core.data.number_text import POINTS, decimal, p_words, unbroken
 from lore_core.data.weights import chosen_weights
 from lore_core.figures import reliability_figure
 from lore_core.figures.pictures.picture import truncate
@@ -31,7 +31,7 @@ from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
-from pages.shared.cells import count_column, in_hundredths, share_column
+from pages.shared.cells import count_column, estimates, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import one_of
 from pages.shared.header import plain
@@ -221,8 +221,8 @@ def _show_recalibrated(
     columns: dict[str, Any] = {"method": table["method"]}
     metrics = [(item.name, item.unit, item.heading) for item in COMPARED if item.name in table]
     for name, unit, heading in (("gap", POINTS, "gap, points"), *metrics):
-        changed = _with_interval(table, f"{name}_change", unit, signed=True)
-        columns[heading] = _with_interval(table, name, unit, signed=name == "gap")
+        changed = estimates(table, f"{name}_change", unit, signed=True)
+        columns[heading] = estimates(table, name, unit, signed=name == "gap")
         columns[f"change of {name}"] = ["", *changed[1:]]
     st.dataframe(pd.DataFrame(columns), hide_index=True, height="content")
     st.markdown(plain(found.sentence))
@@ -232,13 +232,6 @@ def _show_recalibrated(
         "in sight, so part of their gap before may be selection; that of the calibration rows is "
         "not."
     )
-
-
-def _with_interval(
-    table: pd.DataFrame, name: str, unit: Unit, *, signed: bool = False
-) -> list[str]:
-    columns = (table[f"{name}{end}"] for end in ("", "_low", "_high"))
-    return [unit.estimate_text(*row, signed=signed) for row in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

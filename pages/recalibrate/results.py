@@ -153,32 +153,22 @@ def short_table(result: Comparison) -> None:
     names = [name for name in result.ranking if name in result.table.index]
     estimates = result.estimates.loc[names]
     text = pd.DataFrame({by.heading: estimates[by.name].map(by.text)}, index=names)
-    tint: dict[str, str] = {}
-    tested: list[str] = []
+    tints: dict[str, list[str]] = {}
     if by.is_paired and len(names) > 1:
-        apart = result.difference(by).reindex(names)
-        tested = ["difference (95 % CI)"]
-        text[tested[0]] = [
-            by.unit.estimate_text(*row, signed=True) if row[0] == row[0] else "–"
-            for row in apart[["difference", "low", "high"]].to_numpy()
+        tested = "difference (95 % CI)"
+        apart = result.difference(by).reindex(names)[["difference", "low", "high"]].to_numpy()
+        text[tested] = [
+            by.unit.estimate_text(*row, signed=True) if row[0] == row[0] else "–" for row in apart
         ]
-        tint = {
-            name: TINTS[beyond_chance(low, high)]
-            for name, low, high in apart[["low", "high"]].itertuples()
-        }
+        tints[tested] = [TINTS[beyond_chance(*row[1:])] for row in apart]
     for metric in _SHORT:
         if metric.name in result.table:
             text[metric.heading] = _column(result, metric).loc[names]
     text.index = pd.Index([result.names[name] for name in names], name="method")
     first = str(result.table.index[0])
-    st.dataframe(
-        text.style.apply(lambda _: [tint.get(name, "") for name in names], subset=pd.Index(tested)),
-        height="content",
-        column_config={
-            m.heading: st.column_config.TextColumn(m.heading, help=m.explanation)
-            for m in (by, *_SHORT)
-        },
-    )
+    column = st.column_config.TextColumn
+    config = {m.heading: column(m.heading, help=m.explanation) for m in (by, *_SHORT)}
+    cells.show_tinted(text, tints, config)
     n = next(iter(result.summaries.values())).n_rows
     st.caption(
         unbroken(
@@ -250,13 +240,10 @@ def subgroups_table(result: Comparison, found: Sequence[Subgroup]) -> None:
         index=names,
     )
     colors = {1: TINTS["better"], -1: TINTS["worse"], 0: ""}
-    tints = pd.DataFrame([one["change"].map(colors).tolist() for one in gaps], names, shown)
+    tints = {k: [colors[one["change"].iloc[m]] for one in gaps] for m, k in enumerate(shown)}
     text.insert(0, "held-out rows", [len(item.held_out) for item in found])
-    st.dataframe(
-        text.style.apply(lambda _: tints, axis=None, subset=pd.Index(shown)),
-        height="content",
-        column_config={"subgroup": st.column_config.TextColumn(pinned=True, width=260)},
-    )
+    config = {"subgroup": st.column_config.TextColumn(pinned=True, width=260)}
+    cells.show_tinted(text, tints, config)
     st.caption(
         "Gap in points with its 95 % CI, on held-out rows. Green: significantly nearer to zero "
         f"than {plain(nothing_done(methods[0]))}; amber: significantly further off."

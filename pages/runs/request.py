@@ -15,7 +15,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Dataset, InputError, compare_runs, load_runs, reading
+from lore_core import Dataset, compare_runs, load_runs, reading
 from lore_core.comparison import RunsComparison, conclude_runs
 from lore_core.dashboard.worker_pool import Request
 from lore_core.data.dataset import EVALUATION
@@ -36,8 +36,8 @@ from pages.shared import controls, files
 from pages.shared.cells import show_methods
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import in_session, linked, show_tabs
-from pages.shared.header import conclude, plain, show_error
-from pages.shared.methods import labels, preselected
+from pages.shared.header import conclude, plain
+from pages.shared.methods import choose_methods, labels
 from pages.shared.store import store
 
 #: Draws of the sample, and rows of each.
@@ -81,34 +81,24 @@ class RunsSource:
 
 def choose(*, explain: bool = True) -> RunsSource | None:
     """Draw the sources; return the runs that were given; ``explain``: say what is wanted."""
-    kind = controls.source_control("Runs from", "runs_from")
-    if kind == controls.SAMPLE:
-        st.caption(
-            f"{_DRAWS} draws of {_ROWS:,} made-up rows, overconfident in one subgroup and "
-            "underconfident in another, while every confidence bin is right on average."
-        )
-        return _sample()
-    try:
-        if kind == controls.DIRECTORY:
-            text = files.directory_field(
-                "Directory of runs on this machine",
-                "runs_path",
-                "~/experiments/my_runs",
-                "Every pair of files <run>_cal.* and <run>_test.* in it is one training. Without "
-                "any pair each file is a run, with a split column of its own.",
-            )
-            if text:
-                return _looked_at(files.named_path(text), Path(text).name or text)
-        else:
-            label = "Files of all runs: pairs <run>_cal.* and <run>_test.*, or with a split column"
-            if uploads := controls.upload_control(label, "runs_upload"):
-                return _looked_at(uploads, f"{len(uploads)} uploaded files")
-    except InputError as error:
-        show_error(error)
-        return None
-    if explain:
-        controls.explain_source(_TEXT, _EXAMPLE)
-    return None
+    return controls.choose_source(
+        "runs",
+        _looked_at,
+        label="Runs from",
+        sample=f"{_DRAWS} draws of {_ROWS:,} made-up rows, overconfident in one subgroup and "
+        "underconfident in another, while every confidence bin is right on average.",
+        directory=(
+            "Directory of runs on this machine",
+            "~/experiments/my_runs",
+            "Every pair of files <run>_cal.* and <run>_test.* in it is one training. Without any "
+            "pair each file is a run, with a split column of its own.",
+        ),
+        uploads=(
+            "Files of all runs: pairs <run>_cal.* and <run>_test.*, or with a split column",
+            None,
+        ),
+        wanted=(_TEXT, _EXAMPLE) if explain else None,
+    )
 
 
 @st.cache_resource(show_spinner="Drawing the sample …")
@@ -122,9 +112,14 @@ def _sample() -> RunsSource:
     return RunsSource("the sample", (), drawn[0], "sample", tuple(drawn))
 
 
-def _looked_at(given: Any, name: str) -> RunsSource:
+def _looked_at(given: Path | list[Any] | None) -> RunsSource:
+    if given is None:
+        return _sample()
     uploads = given if isinstance(given, list) else []
-    state: Any = [item.file_id for item in uploads] or files.directory_state(given, _INSTEAD)
+    state: Any = [item.file_id for item in uploads]
+    name = f"{len(uploads)} uploaded files"
+    if isinstance(given, Path):
+        state, name = files.directory_state(given, _INSTEAD), given.name
 
     def look() -> RunsSource:
         with st.spinner("Looking at the first run …"):
@@ -224,13 +219,7 @@ def ask(source: RunsSource) -> RunsRequest | None:
     n_bins = controls.bins_control(columns[3])
     by, smallest = _groups(source)
     offered = labels(local=feature_map is not None, weighted=False)
-    methods = st.multiselect(
-        "Methods",
-        offered,
-        default=preselected(offered),
-        **in_session(f"runs_methods_{feature_map is not None}"),
-        help="The others are compared with the first.",
-    )
+    methods = choose_methods(offered, f"runs_methods_{feature_map is not None}")
     if not methods:
         st.info("Choose at least one method.", icon=":material/tune:")
         return None

@@ -8,7 +8,7 @@ import streamlit as st
 
 from lore_core.comparison import Summary
 from lore_core.comparison.tables import beyond_chance
-from lore_core.data.number_text import HUNDREDTHS
+from lore_core.data.number_text import HUNDREDTHS, Unit
 from lore_core.metrics.metric import Metric
 
 TINTS = {
@@ -22,21 +22,27 @@ def show_methods(
     text: pd.DataFrame, metrics: list[Metric], ends: Mapping[str, Any], *, explained: bool = False
 ) -> None:
     """Show methods × metrics as ``text``, tinted by the ``ends`` of intervals of differences."""
+    tints = {
+        name: [TINTS[beyond_chance(*pair)] for pair in zip(*of, strict=True)]
+        for name, of in ends.items()
+    }
+    column = st.column_config.TextColumn
+    config = {m.name: column(m.heading, help=m.explanation if explained else None) for m in metrics}
+    show_tinted(text, tints, config)
 
-    def tint(column: pd.Series) -> list[str]:
-        low_high = zip(*ends[str(column.name)], strict=True) if column.name in ends else ()
-        return [TINTS[beyond_chance(*pair)] for pair in low_high] or [""] * len(column)
 
-    st.dataframe(
-        text.style.apply(tint),
-        column_config={
-            m.name: st.column_config.TextColumn(
-                m.heading, help=m.explanation if explained else None
-            )
-            for m in metrics
-        },
-        height="content",
-    )
+def show_tinted(
+    text: pd.DataFrame, tints: Mapping[str, list[str]], config: Mapping[str, Any]
+) -> None:
+    """Show a table with the background colours of some columns, row by row."""
+    look = text.style.apply(lambda column: tints.get(str(column.name)) or [""] * len(column))
+    st.dataframe(look, height="content", column_config=dict(config))
+
+
+def estimates(table: pd.DataFrame, name: str, unit: Unit, *, signed: bool = False) -> list[str]:
+    """Write a column with the 95 % interval from ``<name>_low`` to ``<name>_high``."""
+    rows = table[[name, f"{name}_low", f"{name}_high"]].to_numpy()
+    return [unit.estimate_text(*row, signed=signed) for row in rows]
 
 
 def in_hundredths(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -59,9 +65,9 @@ def count_column(label: str, **more: Any) -> Any:
     return st.column_config.NumberColumn(label, format="localized", **more)
 
 
-def with_interval(name: str, label: str, *, low: str = "", high: str = "") -> dict[str, Any]:
+def with_interval(name: str, label: str) -> dict[str, Any]:
     """Show a column of signed differences in points, and those of its 95 % interval's ends."""
-    columns = {name: label, low or f"{name}_low": "95 % from", high or f"{name}_high": "to"}
+    columns = {name: label, f"{name}_low": "95 % from", f"{name}_high": "to"}
     return {key: points_column(words, signed=True) for key, words in columns.items()}
 
 

@@ -30,6 +30,8 @@ from pages.shared.tasks import await_result
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
 _LOCAL: tuple[Part, ...] = (*_BINS, "gamma", "maps")
 _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
+#: Few rows' results are small: so many of each kind are kept, or readers push out each other's.
+_FEW_ROWS, _ENTRIES = 20_000, 48
 #: What a subgroup search depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
@@ -77,21 +79,30 @@ def _name_of(value: Any) -> Hashable:
 
 
 def _cached(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
-    """Keep ``entries`` results by what they depend on but for arguments ``_…``."""
+    """Keep results, ``entries`` of many rows, by what they depend on but for arguments ``_…``."""
 
     def keep(function: Callable[..., Any]) -> Any:
-        @wraps(function)
-        def computed(*arguments: Any, **named: Any) -> Any:
-            try:
-                return function(*arguments, **named)
-            finally:
-                release_pages()  # of what was looked at only for this
+        def cache(rows: str, n_entries: int) -> Callable[..., Any]:
+            @wraps(function)
+            def computed(*arguments: Any, **named: Any) -> Any:
+                try:
+                    return function(*arguments, **named)
+                finally:
+                    release_pages()  # of what was looked at only for this
 
-        return st.cache_resource(
-            max_entries=entries,
-            show_spinner=spinner,
-            hash_funcs={View: lambda view: view.key(*parts), **_NAMES},
-        )(computed)
+            computed.__qualname__ += rows  # by which Streamlit tells functions apart
+            names = {View: lambda view: view.key(*parts), **_NAMES}
+            how: dict[str, Any] = {"show_spinner": spinner, "hash_funcs": names}
+            return st.cache_resource(max_entries=n_entries, **how)(computed)
+
+        many, few = cache("", entries), cache(" of few rows", max(entries, _ENTRIES))
+
+        @wraps(function)
+        def cached(of: View | Dataset, *arguments: Any, **named: Any) -> Any:
+            n_rows = len(of if isinstance(of, Dataset) else of.dataset)
+            return (few if n_rows <= _FEW_ROWS else many)(of, *arguments, **named)
+
+        return cached
 
     return keep
 
@@ -100,7 +111,7 @@ reliability = _cached(64, False, *_BINS)(where.reliability_of)
 isotonic = _cached(64, False, "target")(where.isotonic_of)
 
 
-@_cached(24, "Computing local errors …", *_LOCAL)
+@_cached(12, "Computing local errors …", *_LOCAL)
 def errors(view: View) -> metrics.LocalErrors:
     """Local errors of the evaluation rows."""
     return map_arrays(where.errors_of(view))
@@ -110,7 +121,7 @@ _curve = _cached(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "maps")(
     where.suggestion_of
 )
-_halves = _cached(8, False, "target", "seed")(where.view_halves)
+_halves = _cached(4, False, "target", "seed")(where.view_halves)
 evidence = _cached(64, False, *_LOCAL)(where.evidence_of)
 chance_errors = _cached(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
 ranking = _cached(32, "Looking along every column …", "target")(where.ranking_of)
@@ -118,7 +129,7 @@ along = _cached(64, False, "target")(where.along_of)
 on_grid = _cached(64, False, "target")(where.grid_of)
 
 
-@_cached(48, "Searching subgroups …", *SEARCHED)
+@_cached(12, "Searching subgroups …", *SEARCHED)
 def _subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
     return where.subgroups_of(view, halves=_halves(view, against=against))
 
@@ -141,7 +152,7 @@ def field(
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
 
-@_cached(24, False, *_LOCAL, "seed")
+@_cached(8, False, *_LOCAL, "seed")
 def scene(view: View, bin_index: int | None, on_map: Embedding, axes: str) -> Scene:
     """Rows of one bin, or all of them, on a map called ``axes``."""
     return Scene(view, errors(view), reliability(view), bin_index, on_map, axes)
@@ -180,13 +191,13 @@ def outlines(
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
-@_cached(48, "Measuring …", *_BINS)
+@_cached(12, "Measuring …", *_BINS)
 def scores(view: View) -> Summary:
     """Metrics of the evaluation rows that need neither a map nor simulations."""
     return methods.summary_of(view.with_(maps={}), n_draws=0)
 
 
-@_cached(48, "Simulating intervals …")
+@_cached(12, "Simulating intervals …")
 def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with the intervals that can be waited for."""
     found = methods.summary_of(view, errors=errors(view) if view.is_local else None)

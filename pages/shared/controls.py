@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Dataset, Embedding
+from lore_core import Dataset, Embedding, InputError
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.data.defaults import ROUND_GAMMAS
@@ -21,11 +22,12 @@ from lore_core.metrics.metric import CurveKey
 from lore_core.reading.formats import SUFFIXES
 from lore_core.view import View
 from pages.shared import maps
-from pages.shared.files import is_local
-from pages.shared.header import plain
+from pages.shared.files import is_local, named_path
+from pages.shared.header import plain, show_error
 from pages.shared.session import HISTORY, PICKS, current, name_in_link
 from pages.shared.tasks import current_job
 
+Given = TypeVar("Given")
 #: Bandwidths the slider offers.
 GAMMAS = list(ROUND_GAMMAS)
 #: Pixels of a control in a row.
@@ -73,11 +75,45 @@ def upload_control(label: str, key: str, **more: Any) -> list[Any]:
     return [*st.file_uploader(label, kinds, accept_multiple_files=True, key=key, **more)]
 
 
-def explain_source(text: str, example: str) -> None:
-    """Say what files are wanted, beside an example."""
-    left, right = st.columns([1.2, 1], gap="large")
-    left.markdown(text)
-    right.code(example, language=None)
+def choose_source(
+    name: str,
+    read: Callable[[Path | list[Any] | None], Given],
+    *,
+    label: str,
+    sample: str,
+    directory: tuple[str, str, str],
+    uploads: tuple[str, str | None],
+    wanted: tuple[str, str] | None,
+) -> Given | None:
+    """Choose a directory, uploads or the sample; return what ``read`` makes of it (None: sample).
+
+    ``sample``: what it is. ``directory``: label, example and explanation; ``uploads``: label and
+    explanation. ``wanted``: what to say and show as an example where nothing is given.
+    """
+    kind = source_control(label, f"{name}_from")
+    given: Path | list[Any] | None = None
+    try:
+        if kind == SAMPLE:
+            st.caption(sample)
+            return read(None)
+        if kind == DIRECTORY:
+            title, example, about = directory
+            text = st.text_input(
+                title, **in_session(f"{name}_path"), placeholder=example, help=about
+            ).strip()
+            given = named_path(text) if text else None
+        else:
+            given = upload_control(uploads[0], f"{name}_upload", help=uploads[1])
+        if given:
+            return read(given)
+    except InputError as error:
+        show_error(error)
+        return None
+    if wanted is not None:
+        left, right = st.columns([1.2, 1], gap="large")
+        left.markdown(wanted[0])
+        right.code(wanted[1], language=None)
+    return None
 
 
 def show_tabs(key: str, shows: Mapping[str, Callable[[], object]]) -> None:
@@ -257,37 +293,35 @@ def asks_for_vector(dataset: Dataset) -> bool:
     return asked and not why_not
 
 
-class Settings:
-    """The settings all pages share, folded into the header."""
-
-    def __init__(self, container: DeltaGenerator) -> None:
-        note_changes()
-        container.button(
-            "Undo",
-            icon=":material/undo:",
-            type="tertiary",
-            width="content",
-            key="undo",
-            on_click=undo,
-            disabled=not st.session_state.get(HISTORY),
-            shortcut="Ctrl+Z",
-            help="Takes the last change of settings or selections back.",
-        )
-        self.summary = container.container(width="content")
-        self.popover = container.popover(
-            "Settings", icon=":material/tune:", type="tertiary", width="content"
-        )
+def settings_menu(container: DeltaGenerator) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Fold the settings all pages share into the header; return where they stand."""
+    note_changes()
+    container.button(
+        "Undo",
+        icon=":material/undo:",
+        type="tertiary",
+        width="content",
+        key="undo",
+        on_click=undo,
+        disabled=not st.session_state.get(HISTORY),
+        shortcut="Ctrl+Z",
+        help="Takes the last change of settings or selections back.",
+    )
+    summary = container.container(width="content")
+    look: dict[str, Any] = {"icon": ":material/tune:", "type": "tertiary", "width": "content"}
+    return summary, container.popover("Settings", **look)
 
 
-def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = False) -> View:
-    """Draw the shared settings; ``shows_vector``: whether the page knows the whole vector."""
+def view_controls(
+    settings: DeltaGenerator | tuple[DeltaGenerator, DeltaGenerator], *, shows_vector: bool = False
+) -> View:
+    """Draw the shared settings, in their menu; ``shows_vector``: if the page knows that target."""
     dataset = current().dataset
     has_features = dataset.features is not None
     names = maps.available_maps(dataset)
-    if not isinstance(settings, Settings):
-        settings = Settings(settings)
+    summary, popover = settings if isinstance(settings, tuple) else settings_menu(settings)
     wanted, value = "", View.gamma
-    with settings.popover:
+    with popover:
         if has_features:
             value = gamma_control(st.container())
             wanted = st.selectbox(
@@ -319,7 +353,7 @@ def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = F
     st.session_state[_VIEW] = of_label  # (What other pages compute is not of all classes.)
     parts = [f"γ {value:g}" * has_features, f"{n_bins} bins", view.map_name if on else ""]
     parts.append("" if target == TOP_LABEL else plain(view.target_name))
-    settings.summary.caption(" · ".join(filter(None, parts)))
+    summary.caption(" · ".join(filter(None, parts)))
     return view if shows_vector else of_label
 
 

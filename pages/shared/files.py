@@ -5,7 +5,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
@@ -81,12 +81,6 @@ def _root() -> Path:
     return (named or _STARTED_IN).expanduser().resolve()
 
 
-def directory_field(label: str, key: str, example: str, about: str, *, into: Any = st) -> str:
-    """Ask for a directory on this machine."""
-    look = {"persist_state": "session", "placeholder": example, "help": about}
-    return str(into.text_input(label, key=key, **look)).strip()
-
-
 def once_a_state(name: str, state: object, make: Callable[[], Made]) -> Made:
     """Make something of files once for each state of them, in this session as ``name``."""
     made: tuple[object, Made] | None = st.session_state.get(name)
@@ -100,8 +94,6 @@ def directory_state(directory: Path, instead: str) -> State:
     try:
         list(directory.iterdir())
         return state_of(directory)
-    except FileNotFoundError as error:
-        raise InputError(f"'{directory}' does not exist. Check the path.") from error
     except NotADirectoryError as error:
         raise InputError(f"'{directory}' is a file. {instead}") from error
     except OSError as error:

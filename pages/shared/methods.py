@@ -87,6 +87,13 @@ def preselected(offered: list[str]) -> list[str]:
     return [name for name in offered if name in standard]
 
 
+def choose_methods(offered: list[str], key: str) -> list[str]:
+    """Choose methods to compare."""
+    about = "The others are compared with the first."
+    default = preselected(offered)
+    return st.multiselect("Methods", offered, default=default, **in_session(key), help=about)
+
+
 def pair_controls(
     result: Comparison, left: DeltaGenerator, right: DeltaGenerator
 ) -> tuple[str, str]:
@@ -105,13 +112,7 @@ def compared(view: View, measured_on: Embedding | None, container: DeltaGenerato
     weighted = view.dataset.weights is not None
     offered = labels(local=view.is_local, weighted=weighted)
     with container.popover("Methods", icon=":material/checklist:", width="content"):
-        methods = st.multiselect(
-            "Methods",
-            offered,
-            default=preselected(offered),
-            **in_session(_METHODS),
-            help="The others are compared with the first.",
-        )
+        methods = choose_methods(offered, _METHODS)
         if left_out := set(labels(local=view.is_local, weighted=False)) - set(offered):
             st.caption(
                 f"Rows count by their weights, in every fit too. {' and '.join(sorted(left_out))} "

@@ -8,11 +8,12 @@ import sys
 import threading
 import time
 import traceback
+from bisect import insort
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 
 from lore_core.dashboard.large_arrays import release_pages
 from lore_core.dashboard.worker_pool import lower_priority
@@ -40,23 +41,16 @@ _HEAP_SETTINGS = {
     -1: 2**24,  # M_TRIM_THRESHOLD
 }
 _news = threading.Condition()
-#: Start times of running pages; waiting pages in order.
+#: When each page that runs began; those that wait: when they are due, and their number.
 _runs: list[float] = []
-_waiting: list[_Ticket] = []
-#: Work for when no page runs, by its key.
+_waiting: list[tuple[float, int]] = []
+_numbers = count()
+#: What is done when no page runs, by what it is for.
 _idle_work: OrderedDict[Hashable, Callable[[], object]] = OrderedDict()
 #: Set once a page has run.
 _first_page_ran = threading.Event()
 #: ``began``: start time of the page of this thread.
 _thread = threading.local()
-
-
-@dataclass(eq=False)
-class _Ticket:
-    """A waiting page. ``is_step``: it runs again because a reader moved a control."""
-
-    is_step: bool
-    since: float = field(default_factory=time.monotonic)
 
 
 @contextmanager
@@ -96,16 +90,15 @@ def _leave_slot() -> None:
 
 
 def _take_slot(notify: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
-    ticket, is_notified = _Ticket(is_step), False
+    since, is_notified = time.monotonic(), False
+    # A step overtakes all that wait but other steps, and what has waited for long.
+    ticket = since if is_step else since + _PATIENCE_SECONDS, next(_numbers)
     with _news:
-        # A step overtakes all that wait but other steps, and what has waited for long.
-        before = ticket.since - _PATIENCE_SECONDS
-        stay = [k + 1 for k, other in enumerate(_waiting) if other.is_step or other.since < before]
-        _waiting.insert(max(stay, default=0) if is_step else len(_waiting), ticket)
+        insort(_waiting, ticket)
         try:
-            while _waiting[0] is not ticket or _n_recent_pages() >= _MAX_PAGES:
+            while _waiting[0] != ticket or _n_recent_pages() >= _MAX_PAGES:
                 _news.wait(_POLL_SECONDS)
-                if not is_notified and time.monotonic() - ticket.since > _NOTICE_SECONDS:
+                if not is_notified and time.monotonic() - since > _NOTICE_SECONDS:
                     is_notified = True
                     notify(_waiting.index(ticket) + _n_recent_pages())
         finally:

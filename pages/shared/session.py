@@ -1,9 +1,9 @@
 """The session's data, or why there are none: from the link, the command line or the demo."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -19,6 +19,7 @@ from lore_core.regions.subgroups.saved import link_text, read_link_text
 from pages.shared.files import State, arguments, states_of
 from pages.shared.store import DEMO, Loaded, store
 
+Made = TypeVar("Made")
 _KEY = "_loaded"
 _PARAMETER, _COLUMNS = "data", "column"
 _CHANGED = "_files_now"
@@ -224,13 +225,14 @@ def whole_data() -> WholeData | None:
     given = arguments()
     if given.whole is None or current().source != " + ".join(given.data):
         return None
-    return read_once(str(given.whole))
+    folder: Path = given.whole
+    return remembered(("whole data", str(folder)), lambda: read_whole_data(folder))
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
-def read_once(folder: str) -> WholeData:
-    """Read the sums in a folder, for all readers."""
-    return read_whole_data(Path(folder))
+@st.cache_resource(max_entries=64, show_spinner="Computing …")
+def remembered(key: Hashable, _make: Callable[[], Made]) -> Made:  # noqa: ARG001 - the cache's key
+    """Return what is made, once for each key, for all readers."""
+    return _make()
 
 
 def join_names(files: Iterable[Any]) -> str:

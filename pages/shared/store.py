@@ -114,9 +114,10 @@ class Cache(Generic[Value]):
             self._items.move_to_end(key)
             self._drop_unused()
             # (Of what weighs nothing there is nothing to gain.)
+            beyond = sum(item[1] for item in self._items.values()) - self._limit
             for name in [name for name, item in self._items.items() if item[1] and name != key]:
-                if sum(item[1] for item in self._items.values()) > self._limit:
-                    del self._items[name]
+                if beyond > 0:
+                    beyond -= self._items.pop(name)[1]
 
     def use(self, key: Hashable) -> None:
         """Note that a thing is in use."""

@@ -1,12 +1,14 @@
 """Numbers of all rows beside pages that show a sample of them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from lore_core.data.number_text import POINTS, unbroken
 from lore_core.figures import bandwidth_figure, sums_landscape_figure
-from lore_core.mergeable import bandwidth_curve_of_sums, metrics_of_sums
+from lore_core.mergeable import LocalErrorSums, bandwidth_curve_of_sums, metrics_of_sums
 from lore_core.mergeable.partitions.run import WholeData
-from lore_core.metrics import BandwidthCurve
 from lore_core.metrics.metric import CurveKey
 from lore_core.metrics.tables import metric_columns
 from lore_core.regions import SumsLandscape
@@ -14,28 +16,19 @@ from lore_core.view import View
 from pages.shared.charts import show_chart
 from pages.shared.files import arguments
 from pages.shared.header import plain
-from pages.shared.session import read_once, whole_data
+from pages.shared.session import Made, remembered, whole_data
 
 
-@st.cache_resource(max_entries=16, show_spinner="Looking at all rows …")
-def _metrics(folder: str, gamma: float) -> dict[str, list[str]]:
-    columns = metric_columns(metrics_of_sums(read_once(folder).sums, gamma=gamma))
-    names = {"metric": "metric", "all rows": "value", "guaranteed": "guaranteed"}
-    return {name: columns[column] for name, column in names.items()}
+def _remembered(make: Callable[..., Made], sums: LocalErrorSums, **how: Any) -> Made:
+    key = (make.__qualname__, str(arguments().whole), *how.values())
+    return remembered(key, lambda: make(sums, **how))
 
 
-@st.cache_resource(max_entries=1, show_spinner="Looking at all rows …")
-def _curve(folder: str) -> BandwidthCurve:
-    return bandwidth_curve_of_sums(read_once(folder).sums)
-
-
-@st.cache_resource(max_entries=8, show_spinner="Looking at all rows …")
-def _landscape(folder: str, gamma: float, bin_index: int | None) -> SumsLandscape:
-    return SumsLandscape.of(read_once(folder).sums, gamma=gamma, bin_index=bin_index)
-
-
-def _head(whole: WholeData, view: View) -> float:
-    """Say what the numbers below are of; return the γ they are for."""
+def _head(view: View) -> tuple[WholeData, float] | None:
+    """Say what the numbers below are of; return the sums and γ, or None without a sample."""
+    whole = whole_data()
+    if whole is None:
+        return None
     st.subheader(f"All {whole.sums.n_rows:,} rows", anchor=False)
     gamma = max(view.gamma, whole.sums.least_gamma)
     text = f"γ = {gamma:g}. {whole.sentence}"
@@ -45,26 +38,26 @@ def _head(whole: WholeData, view: View) -> float:
     if (bins.n_bins, bins.binning) != (view.n_bins, view.binning):
         text += f" They are in {bins.n_bins} {bins.binning} bins."
     st.caption(unbroken(plain(text)))
-    return gamma
+    return whole, gamma
 
 
 def whole_metrics(view: View) -> None:
     """List every metric of all rows, where the page shows a sample."""
-    whole = whole_data()
-    if whole is not None:
-        gamma = _head(whole, view)
-        st.dataframe(_metrics(str(arguments().whole), gamma), hide_index=True, height="content")
+    if (found := _head(view)) is not None:
+        table = _remembered(metrics_of_sums, found[0].sums, gamma=found[1])
+        columns = metric_columns(table)
+        names = {"metric": "metric", "all rows": "value", "guaranteed": "guaranteed"}
+        shown = {name: columns[column] for name, column in names.items()}
+        st.dataframe(shown, hide_index=True, height="content")
 
 
 def whole_curve(view: View, metric: CurveKey) -> None:
     """Draw the curve of all rows, where the page shows a sample."""
-    whole = whole_data()
-    if whole is None:
+    if (found := _head(view)) is None:
         return
-    _head(whole, view)
-    bins = whole.sums.bins
+    whole, bins = found[0], found[0].sums.bins
     chart = bandwidth_figure(
-        {whole.plan.embedding.name.title: _curve(str(arguments().whole))},
+        {whole.plan.embedding.name.title: _remembered(bandwidth_curve_of_sums, whole.sums)},
         metric=metric,
         rows=f"all {whole.sums.n_rows:,} rows, {bins.n_bins} {bins.binning} bins",
         gamma=view.gamma,
@@ -74,16 +67,14 @@ def whole_curve(view: View, metric: CurveKey) -> None:
 
 def whole_landscape(view: View, bin_index: int | None) -> None:
     """Draw the field of all rows, where the page shows a sample."""
-    whole = whole_data()
-    if whole is None:
+    if (found := _head(view)) is None:
         return
-    gamma = _head(whole, view)
-    bins = whole.sums.bins
+    (whole, gamma), bins = found, found[0].sums.bins
     same = (bins.n_bins, bins.binning) == (view.n_bins, view.binning)
     chosen = bin_index if same and view.binning == "equal-width" else None
     if chosen is not None and not whole.sums.of_bins[0, chosen]:
         chosen = None
-    seen = _landscape(str(arguments().whole), gamma, chosen)
+    seen = _remembered(SumsLandscape.of, whole.sums, gamma=gamma, bin_index=chosen)
     st.markdown(unbroken(plain(seen.sentence)))
     if seen.field is not None:
         axes = whole.plan.embedding.name.title

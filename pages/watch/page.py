@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from lore_core.comparison import Conclusion, conclude_batches
+from lore_core.comparison import conclude_batches
 from lore_core.data.number_text import batches_words, percent, rows_words, unbroken
 from lore_core.figures import movement_figure
 from lore_core.mergeable import SummedBatches, Watched, movement_frame
-from lore_core.mergeable.partitions.batches import movement_words
+from lore_core.mergeable.partitions.batches import N_DRAWS, movement_words
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import gamma_control, in_session, show_tabs
-from pages.shared.files import State
 from pages.shared.header import conclude, plain, question, show_error
+from pages.shared.session import remembered
 from pages.shared.tasks import await_result
 from pages.watch import looking
 from pages.watch.looking import LEVEL, Look, choose
@@ -22,24 +22,19 @@ from pages.watch.looking import LEVEL, Look, choose
 _SHOWN = "_watch_shown"
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _conclusion(states: str, _batches: SummedBatches, _watched: list[Watched]) -> Conclusion:
-    del states  # what the cache goes by
-    return conclude_batches(_batches, _watched, LEVEL)
-
-
-def show(batches: SummedBatches, state: State) -> None:
+def show(batches: SummedBatches) -> None:
     """Show batches: what changed since when, on the map and over time, then every number."""
     top, picture = st.container(key="main_answer"), st.container(key="main_picture")
     left, right = st.columns([1, 1.6], vertical_alignment="bottom", gap="large")
-    look = Look(batches, state, gamma_control(right))
+    look = Look(batches, gamma_control(right))
     if not look.names:
         show_error(f"{batches.what} must hold a batch; it has none.")
         return
-    if len(look.watched()) < len(look.names):
-        await_result(look.request, top)
+    if (request := look.request) is not None:
+        await_result(request, top)
     watched = look.watched()
-    conclude(top, _conclusion(look.steps[-1].up_to, batches, watched))
+    key = ("conclusion", look.state(look.names))
+    conclude(top, remembered(key, lambda: conclude_batches(batches, watched, LEVEL)))
     later = look.names[:0:-1]
     marked = [of.name for of in watched if of.is_marked(LEVEL)]
     start = later.index(marked[0]) if marked else 0
@@ -82,7 +77,7 @@ def _how_sure(look: Look, watched: list[Watched]) -> None:
     st.markdown(plain(f"{n_rows} in {batches_words(len(watched))} on {look.batches.plan.note}."))
     st.markdown(
         unbroken(
-            f"p: the share of {looking.N_DRAWS} simulations, in which errors are everywhere what "
+            f"p: the share of {N_DRAWS} simulations, in which errors are everywhere what "
             "they were in all earlier batches together, that show as large a change; of rows in "
             "memory slices by columns and words are tested as well, and p is twice the lower "
             "(Bonferroni)."
@@ -113,5 +108,5 @@ if folded != (given is not None):
     st.rerun()
 if given is not None:
     with body:
-        show(*given)
+        show(given)
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

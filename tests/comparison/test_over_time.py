@@ -19,10 +19,12 @@ def batches_of(rows):
 
 def watched_of(batches, n_draws=39):
     found = []
-    for k, (name, before, sums) in enumerate(batches.in_turn()):
-        change = None if before is None else change_between(before, sums, n_draws=n_draws)
-        p = np.nan if change is None else batches.changes_of(k)[0].p_value
-        found.append(Watched(name, sums.n_rows, metrics_of_sums(sums), change, p))
+    for k, name in enumerate(batches.names):
+        sums, change = batches.sums(name), None
+        if k:
+            change = change_between(batches.joined(batches.names[:k]), sums, n_draws=n_draws)
+        slices = batches.slices_of(k) if k else ()
+        found.append(Watched(name, sums.n_rows, metrics_of_sums(sums), change, slices))
     return found
 
 
@@ -74,7 +76,7 @@ def test_batches_of_a_model_that_does_not_change_are_seldom_marked():
         table = np.where(rows.predictions[:, None] == [0, 1], sure[:, None], 1 - sure[:, None])
         labels = np.where(right, rows.predictions, 1 - rows.predictions)
         batches = batches_of(replace(rows, probabilities=table, labels=labels))
-        ps += [(batches.changes_of(k) or [None])[0] for k in range(1, n_days)]
+        ps += [(batches.slices_of(k) or [None])[0] for k in range(1, n_days)]
     ps = np.array([1.0 if of is None else of.p_value for of in ps])
     assert (ps <= 0.05).sum() <= stats.binom.ppf(0.999, len(ps), 0.05)
     assert (ps <= LEVEL / 2).sum() <= stats.binom.ppf(0.999, len(ps), LEVEL / 2)

@@ -23,12 +23,11 @@ from lore_core.kernel_sums import (
     sweep3d,
     warmup,
 )
-from lore_core.kernel_sums.cache_files import kernel_folder
-from lore_core.kernel_sums.compile_once import compile_kernels
+from lore_core.kernel_sums.cache_files import compile_kernels, kernel_folder
 
 KERNELS = [
     sweep1d.line_sweep, sweep2d.plane_tree, sweep2d.plane_order, sweep2d.plane_join,
-    sweep3d.space_tree, sweep3d.space_order, sweep3d.space_split, sweep3d.space_collect,
+    sweep3d.space_tree, sweep3d.space_split, sweep3d.space_collect,
     blocked.block_within, blocked.block_across,
 ]  # fmt: skip
 
@@ -205,13 +204,13 @@ def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, 
     in_the_way.write_text("a file")
     monkeypatch.setattr(kernel_sums, "warmup", lambda: made.append(True))
 
-    def compile_in(first, user, **options):
+    def compile_in(first, user):
         """Whether it compiled, where the stamp may be in these folders; what was said."""
         monkeypatch.setenv("NUMBA_CACHE_DIR", str(first))
         for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
             monkeypatch.setenv(variable, str(user))
         said = []
-        return compile_kernels(said.append, **options), said
+        return compile_kernels(said.append), said
 
     for first in (tmp_path / "cache", in_the_way):
         folders = first, tmp_path / "user"
@@ -219,14 +218,13 @@ def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, 
         assert has_compiled
         assert said[0] == "Compiling the kernels once (about 20 s) …"
         assert compile_in(*folders) == (False, [])
-        assert compile_in(*folders, force=True)[0]
     assert len(list((tmp_path / "user").rglob("complete"))) == 1
     has_compiled, said = compile_in(in_the_way, in_the_way)
     assert has_compiled
     assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
     assert said[0].startswith("Compiling the kernels anew")
     assert "compiled at every start" in said[-1]
-    assert len(made) == 5
+    assert len(made) == 3
 
 
 def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypatch):

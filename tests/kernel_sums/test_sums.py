@@ -184,7 +184,7 @@ POINTS = np.zeros((3, 2))
         ((POINTS, None, [1, 2]), {}, "'weights' must have as many rows as 'targets'; got 2 and 3"),
         ((POINTS, np.zeros((2, 2)), [1]), {}, "as many rows as 'sources'"),
         ((POINTS, np.zeros((2, 3)), [1, 1]), {}, "as many dimensions as 'targets'; got 3 and 2"),
-        ((POINTS, None, [1, np.nan, 1]), {}, "'weights' must be finite; got nan at row 1"),
+        ((POINTS, None, [1, np.nan, 1]), {}, r"'weights' must be finite; got \[nan\] at row 1"),
         ((POINTS, None, ["a", "b", "c"]), {}, "'weights' must hold numbers only"),
         ((POINTS, None, np.ones((3, 0))), {}, "'weights' must have shape"),
         ((POINTS, None, np.ones((3, 1, 1))), {}, "'weights' must have shape"),
@@ -207,7 +207,7 @@ POINTS = np.zeros((3, 2))
         (
             (POINTS, None, [1] * 3),
             {"target_groups": [0, 1, 1], "source_groups": [0, 1, 0]},
-            "'source_groups' must equal 'target_groups'",
+            "'source_groups' must be left out",
         ),
         ((POINTS, POINTS + 1, [1] * 3), {"target_groups": [0] * 3}, "'source_groups' is missing"),
         ((POINTS, POINTS + 1, [1] * 3), {"exclude_self": True}, "'exclude_self' must be False"),

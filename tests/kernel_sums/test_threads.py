@@ -66,22 +66,6 @@ def test_progress_rises_to_one(d, jobs, rng, monkeypatch):
     assert seen[-1] == 1.0
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_progress_can_stop(jobs, rng, monkeypatch):
-    monkeypatch.setattr("lore_core.kernel_sums.schedule._WORTH_THREADS", 0)
-    points = rng.normal(size=(3_000, 5))
-    calls = []
-
-    def refuse(fraction):
-        calls.append(fraction)
-        return False
-
-    with pytest.raises(Cancelled, match="returned False"):
-        laplacian_sums(points, None, np.ones(3_000), bandwidth=1.0, n_jobs=jobs, progress=refuse)
-    assert len(calls) == 1
-    assert calls[0] < 1
-
-
 def test_many_small_groups_and_inputs_are_left_alone(rng):
     points = np.asfortranarray(rng.normal(size=(1_500, 2)))
     many, before, ones = np.tile(points, (20, 1)), points.copy(), np.ones(30_000)

@@ -73,14 +73,15 @@ def test_mean_and_spread_over_runs():
     two = lore.bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0])
     found = mean_bandwidth_curve([one, two])
     assert found.n_runs == 2
-    assert found.mean.mlce == pytest.approx([0.25, 0.25])
-    assert found.sd.mlce == pytest.approx([0.2, 0.2])
-    assert found.mean.mlce_infinity == pytest.approx(0.25)
+    assert found.mlce == pytest.approx([0.25, 0.25])
+    assert np.array(found.bounds["mlce"]) == pytest.approx(np.array([[0.05] * 2, [0.45] * 2]))
+    assert found.mlce_infinity == pytest.approx(0.25)
     # Only the first run has a row with ten effective neighbours.
-    assert found.mean.mlce_supported == pytest.approx([0.45, 0.45])
-    assert found.sd.mlce_supported == pytest.approx([0.0, 0.0])
-    assert np.isnan(mean_bandwidth_curve([two]).mean.mlce_supported).all()
-    np.testing.assert_array_equal(found.mean.gamma, [0.2, 5.0])
+    assert found.mlce_supported == pytest.approx([0.45, 0.45])
+    for end in found.bounds["mlce_supported"]:
+        assert end == pytest.approx([0.45, 0.45])
+    assert np.isnan(mean_bandwidth_curve([two]).mlce_supported).all()
+    np.testing.assert_array_equal(found.gamma, [0.2, 5.0])
     curve = lore.bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0])
     other = dataclasses.replace(curve, gamma=np.array([0.2, 4.0]))
     for curves in ([], [curve, other]):

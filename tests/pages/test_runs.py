@@ -182,7 +182,7 @@ def test_bad_input_is_one_sentence(runs_page, folder, made, kind):
     (sentence,) = page.errors
     assert "Traceback" not in sentence
     assert {
-        "missing": "does not exist",
+        "missing": "No such file",
         "half": "has no test file",
         "unsplit": "no calibration rows",
     }[kind] in sentence.replace("\\", "")

@@ -118,7 +118,7 @@ def test_other_directories_are_one_sentence(watch, look_at, kept, tmp_path, monk
         (sentence,) = look_at(directory).errors
         return sentence.replace("\\", "")
 
-    assert "does not exist" in said(tmp_path / "nowhere")
+    assert "No such file" in said(tmp_path / "nowhere")
     assert "is a file" in said(tmp_path / "day-1.parquet")
     (tmp_path / "nothing").mkdir()
     assert "has no plan" in said(tmp_path / "nothing")

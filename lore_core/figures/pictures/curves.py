@@ -30,18 +30,13 @@ from lore_core.figures.pictures.picture import (
 from lore_core.figures.style import method_color
 from lore_core.inference.simulation import NullBand, NullErrors
 from lore_core.inference.whole_vector import VectorBand
-from lore_core.metrics.bandwidth import (
-    BandwidthCurve,
-    BandwidthSpread,
-    BandwidthSuggestion,
-    VectorCurve,
-)
+from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSuggestion, VectorCurve
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, CURVES, ECE, MLCE_SUPPORTED, VECTOR_CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
 from lore_core.metrics.rewards import RewardCurve
 
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
-Curve = BandwidthCurve | BandwidthSpread | VectorCurve
+Curve = BandwidthCurve | VectorCurve
 Null = NullBand | VectorBand
 #: Steps of a distribution drawn at most; the exported table holds as many.
 _MAX_STEPS = 400
@@ -72,7 +67,7 @@ def bandwidth_figure(
     """
     about = (CURVES | VECTOR_CURVES)[metric]
     marks: list[Mark] = []
-    tables = [_table(item, metric).assign(curve=label) for label, item in curves.items()]
+    tables = [item.frame().assign(curve=label) for label, item in curves.items()]
     if null is not None:
         name, chance = null
         low, high = chance.band(metric)
@@ -83,8 +78,8 @@ def bandwidth_figure(
     heights = [*high] if null is not None and metric in VECTOR_CURVES else []
     alpha = 0.12 if len(curves) <= _FEW_BANDS else 0.07
     hover = "γ {x:.3g}", f"{about.title} {{y:.1f}} points", "median {0:.0f} effective neighbours"
-    for position, (label, item) in enumerate(curves.items()):
-        color, (curve, band) = method_color(label, position), _with_band(item, metric)
+    for position, (label, curve) in enumerate(curves.items()):
+        color, band = method_color(label, position), _band(curve, metric)
         value, support = getattr(curve, metric), [curve.median_effective_size]
         around = None if band is None else band_around(label, *band, Tint(color, alpha))
         look: dict[str, Any] = {"dots": True, "columns": support}
@@ -107,22 +102,15 @@ def bandwidth_figure(
     )
 
 
-def _with_band(
-    item: Curve, metric: CurveKey
-) -> tuple[BandwidthCurve | VectorCurve, tuple[str, Floats, Floats, Floats] | None]:
-    """Return the curve that is drawn, and label, bandwidths and ends of its band."""
-    if isinstance(item, BandwidthSpread):
-        mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
-        ends = np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0)
-        return item.mean, ("± 1 SD", item.mean.gamma, *ends)
-    if isinstance(item, BandwidthCurve) and item.bounds is not None:
-        return item, ("guaranteed", item.gamma, *item.bounds[metric])
-    return item, None
+def _band(curve: Curve, metric: CurveKey) -> tuple[str, Floats, Floats, Floats] | None:
+    """Return label, bandwidths and ends of the band of a curve, if it has one."""
+    if isinstance(curve, VectorCurve) or curve.bounds is None:
+        return None
+    label = "guaranteed" if curve.n_runs == 1 else "± 1 SD"
+    return label, curve.gamma, *curve.bounds[metric]
 
 
-def _limits(
-    curve: BandwidthCurve | VectorCurve, about: OverBandwidths, color: str, *, in_words: bool
-) -> list[Rule]:
+def _limits(curve: Curve, about: OverBandwidths, color: str, *, in_words: bool) -> list[Rule]:
     """Draw a stub at each side where a limit is reached."""
     sides = (
         (about.at_zero, getattr(curve, f"{about.key}_zero", math.nan), (0.0, 0.15)),
@@ -144,12 +132,6 @@ def _limits(
     ]
 
 
-def _table(item: Curve, metric: CurveKey) -> pd.DataFrame:
-    if not isinstance(item, BandwidthSpread):
-        return item.frame()
-    return item.mean.frame().assign(**{f"{metric}_sd": getattr(item.sd, metric)})
-
-
 def _how_to_read(
     about: OverBandwidths, curves: Mapping[str, Curve], null: tuple[str, Null] | None
 ) -> str:
@@ -161,10 +143,10 @@ def _how_to_read(
     text = f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike." + (
         " Read it in between; dotted stubs are limits." if about.at_infinity else ""
     )
-    n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
-    if n_runs:
+    n_runs = [of.n_runs for of in curves.values() if isinstance(of, BandwidthCurve) and of.bounds]
+    if n_runs and max(n_runs) > 1:
         text += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
-    if any(isinstance(of, BandwidthCurve) and of.bounds is not None for of in curves.values()):
+    elif n_runs:
         text += " Bands: guaranteed bounds of the exact curve."
     if null is not None:
         text += (

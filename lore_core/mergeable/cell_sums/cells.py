@@ -227,120 +227,73 @@ class Bounded(NamedTuple, Generic[Value]):
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Points and bins where sums are wanted, and the corners of the cells they are in."""
+    """Points and bins where sums are wanted, and the cells they are in."""
 
     bin_index: Ints  #: (t,)
     coordinates: Ints  #: (t, d); their cells
     offset: Floats  #: (t, d); place within the cell, in [0, 1]
 
-    @cached_property
-    def _corners(self) -> list[Ints]:
-        d = self.coordinates.shape[1]
-        return [
-            self.coordinates + np.array(corner) for corner in itertools.product((0, 1), repeat=d)
-        ]
+    def corners(self, axes: Sequence[int]) -> tuple[Ints, Ints, Ints]:
+        """Return bins (c,) and coordinates (c, d) of the corners of cells in some dimensions.
 
-    @cached_property
-    def corners(self) -> tuple[Ints, Ints, Ints]:
-        """Return bins (c,) and coordinates (c, d) of the corners, and which are whose (t, 2^d)."""
-        return _distinct_corners(self.bin_index, self._corners)
-
-    def slab_corners(self, m: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return bin, coordinate m and the others of corners in a slab, and which are whose."""
-        d = self.coordinates.shape[1]
-        others = [k for k in range(d) if k != m]
-        # Where the m-th coordinate is the cell's own and not its upper neighbour's.
-        own = [c for c, corner in enumerate(itertools.product((0, 1), repeat=d)) if not corner[m]]
-        bins, places, whose = _distinct_corners(self.bin_index, [self._corners[c] for c in own])
-        return bins, places[:, m], places[:, others], whose
-
-
-def _distinct_corners(bin_index: Ints, corners: list[Ints]) -> tuple[Ints, Ints, Ints]:
-    keys = np.concatenate([packed(bin_index, corner) for corner in corners])
-    _, first, whose = np.unique(keys, return_index=True, return_inverse=True)
-    n = len(bin_index)
-    places = np.concatenate(corners)[first]
-    return bin_index[first % n], places, whose.reshape(len(corners), n).T
+        And which are whose, (t, 2^len(axes)); in other dimensions the coordinate is the cell's own.
+        """
+        sides = [(0, 1) if m in axes else (0,) for m in range(self.coordinates.shape[1])]
+        corners = [self.coordinates + np.array(corner) for corner in itertools.product(*sides)]
+        keys = np.concatenate([packed(self.bin_index, corner) for corner in corners])
+        _, first, whose = np.unique(keys, return_index=True, return_inverse=True)
+        n = len(self.bin_index)
+        places = np.concatenate(corners)[first]
+        return self.bin_index[first % n], places, whose.reshape(len(corners), n).T
 
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """Kernel sums of ``cells`` at targets: of all rows in their cells, or at their places."""
+    """Kernel sums of ``cells`` at corners of the cells of targets, in some dimensions, ``axes``.
+
+    Of the cells that share with a target the bin and the coordinates in the other dimensions.
+    """
 
     cells: Cells
     width: float
     targets: Targets
+    axes: Sequence[int]
     boxes: Boxes | None = None  #: Where the targets are the cells themselves, and fill boxes
-    progress: Progress | None = None
 
-    def at_corners(self, weight: int, scales: list[float]) -> list[Floats]:
-        """Return sums at the corners of each target's cell, (t, 2^d), at each of some scales s."""
-        if self.boxes is not None:
-            return self._in_boxes(self.boxes, weight, scales, range(self.cells.n_dimensions))
-        bins, places, whose = self.targets.corners
-        sources, weights, used = self._sources(weight)
-        sums = laplacian_sums(
-            places * self.width,
-            sources,
-            weights,
-            bandwidth=scales,
-            target_groups=bins,
-            source_groups=self.cells.bin_index[used],
-            progress=self._report,
-        )
-        return [of_scale[whose.T].T for of_scale in sums]
+    @cached_property
+    def _corners(self) -> tuple[Ints, Ints, Ints]:
+        return self.targets.corners(self.axes)
 
-    def in_slabs(self, weight: int, scales: list[float]) -> list[list[Floats]]:
-        """Return per dimension and scale sums over the target's slab at corners, (t, 2^(d − 1))."""
-        d = self.cells.n_dimensions
-        if self.boxes is not None:
-            return [
-                self._in_boxes(self.boxes, weight, scales, [k for k in range(d) if k != m])
-                for m in range(d)
-            ]
-        sources, weights, used = self._sources(weight)
-        cells, bins = self.cells.coordinates[used], self.cells.bin_index[used]
-        return [self._slab(m, sources, weights, cells, bins, scales) for m in range(d)]
-
-    def _in_boxes(
-        self, boxes: Boxes, weight: int, scales: list[float], axes: Sequence[int]
-    ) -> list[Floats]:
+    def at(self, weight: int, scales: list[float], progress: Progress | None) -> list[Floats]:
+        """Return sums (t, 2^len(axes)) of all rows in their cells at each of some scales s."""
         weights = self.cells.table[weight].astype(np.float64)
-        places = self.cells.mean_offset(weight)
-        return [boxes.sums(weights, places, self.width / s, axes) for s in scales]
-
-    def _slab(
-        self, m: int, sources: Floats, weights: Floats, cells: Ints, bins: Ints, scales: list[float]
-    ) -> list[Floats]:
-        target_bins, slabs, places, whose = self.targets.slab_corners(m)
-        both = np.column_stack(
-            [np.concatenate([bins, target_bins]), np.concatenate([cells[:, m], slabs])]
-        )
-        _, group = np.unique(packed(both[:, 0], both[:, 1:]), return_inverse=True)
-        of_sources, of_targets = group[: len(bins)], group[len(bins) :]
-        others = [k for k in range(cells.shape[1]) if k != m]
-        if not others:
-            total = np.bincount(of_sources, weights=weights, minlength=int(group.max()) + 1)
+        offset = self.cells.mean_offset(weight)
+        if self.boxes is not None:
+            sums = self.boxes.sums
+            return [sums(weights, offset, self.width / s, self.axes) for s in scales]
+        used = np.flatnonzero(weights)
+        cells, of_sources = self.cells.coordinates[used], self.cells.bin_index[used]
+        of_targets, corners, whose = self._corners
+        if other := [m for m in range(cells.shape[1]) if m not in self.axes]:
+            keys = np.concatenate(
+                [packed(of_targets, corners[:, other]), packed(of_sources, cells[:, other])]
+            )
+            group = np.unique(keys, return_inverse=True)[1]
+            of_targets, of_sources = group[: len(corners)], group[len(corners) :]
+        axes = list(self.axes)
+        if not axes:
+            total = np.bincount(of_sources, weights[used], int(of_targets.max(initial=0)) + 1)
             return [np.asarray(total[of_targets][whose], np.float64)] * len(scales)
-        sums = laplacian_sums(
-            places * self.width,
-            sources[:, others],
-            weights,
+        found = laplacian_sums(
+            corners[:, axes] * self.width,
+            (cells[:, axes] + offset[used][:, axes]) * self.width,
+            weights[used],
             bandwidth=scales,
             target_groups=of_targets,
             source_groups=of_sources,
-            progress=self._report,
+            progress=lambda share: tell(progress, share, "kernel sums of cells"),
         )
-        return [of_scale[whose.T].T for of_scale in sums]
-
-    def _sources(self, weight: int) -> tuple[Floats, Floats, Ints]:
-        weights = self.cells.table[weight]
-        used = np.flatnonzero(weights)
-        places = self.cells.coordinates[used] + self.cells.mean_offset(weight)[used]
-        return places * self.width, weights[used].astype(np.float64), used
-
-    def _report(self, share: float) -> None:
-        tell(self.progress, share, "kernel sums of cells")
+        return [of_scale[whose.T].T for of_scale in found]
 
 
 @dataclass(frozen=True)

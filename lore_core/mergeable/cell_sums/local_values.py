@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -95,7 +96,7 @@ class Total:
     def of(
         cls,
         corners: Floats,
-        slabs: list[Floats],
+        slabs: Sequence[Floats],
         factors: Factors,
         targets: Targets,
         anywhere: bool,
@@ -117,18 +118,10 @@ class Total:
             anywhere,
         )
 
-    def __add__(self, other: Total) -> Total:
-        return replace(
-            self,
-            corners=self.corners + other.corners,
-            near=self.near + other.near,
-            near_most=self.near_most + other.near_most,
-        )
-
-    def scaled(self, unit: float) -> Total:
-        """Return the sum times a number."""
-        corners, near, near_most = (of * unit for of in (self.corners, self.near, self.near_most))
-        return replace(self, corners=corners, near=near, near_most=near_most)
+    def plus(self, other: Total, unit: float) -> Total:
+        """Return the sum of this and another times a number."""
+        names = ("corners", "near", "near_most")
+        return replace(self, **{of: getattr(self, of) + unit * getattr(other, of) for of in names})
 
     @property
     def _between(self) -> Floats:
@@ -213,22 +206,22 @@ def values_at(
     scale = d * gamma
     one, half = Factors(width / scale, d), Factors(2 * width / scale, d)
     totals: dict[tuple[Weight, Factors], Total] = {}
-    wanted = [
-        (Weight.ROWS, [one, half]),
-        (Weight.OTHER, [one]),
-        (Weight.LIFT, [one]),
-        (Weight.VARIANCE, [half]),
-    ]
-    for step, (weight, factors) in enumerate(wanted):
+    wanted = {
+        Weight.ROWS: [one, half],
+        Weight.OTHER: [one],
+        Weight.LIFT: [one],
+        Weight.VARIANCE: [half],
+    }
+    of_boxes = boxes if boxes is not None and boxes.are_small else None
+    # At all corners; then in the slab of each dimension.
+    several = [[m for m in range(d) if m != out] for out in (None, *range(d))]
+    sums = [CellSums(cells, width, targets, axes, of_boxes) for axes in several]
+    for step, (weight, factors) in enumerate(wanted.items()):
         text = part_of(progress, step / len(wanted), (step + 1) / len(wanted))
-        of_boxes = boxes if boxes is not None and boxes.are_small else None
-        sums = CellSums(cells, width, targets, of_boxes, text)
         scales = [width / factor.length for factor in factors]
-        corners, slabs = sums.at_corners(weight, scales), sums.in_slabs(weight, scales)
-        for g, factor in enumerate(factors):
-            totals[weight, factor] = Total.of(
-                corners[g], [slab[g] for slab in slabs], factor, targets, boxes is not None
-            )
+        found = [of.at(weight, scales, text) for of in sums]
+        for factor, (corners, *slabs) in zip(factors, zip(*found, strict=True), strict=True):
+            totals[weight, factor] = Total.of(corners, slabs, factor, targets, boxes is not None)
     with np.errstate(invalid="ignore", divide="ignore"):
         return _means(totals, bins, targets, gamma, one, half)
 
@@ -246,7 +239,7 @@ def _means(
     lower = bins.edges[:-1][targets.bin_index]
     flip = turned(bins)[targets.bin_index]
     other, lift = totals[Weight.OTHER, one], totals[Weight.LIFT, one]
-    excess = other + lift.scaled(UNIT)
+    excess = other.plus(lift, UNIT)
     both = excess.over(rows, 1 + upper - lower)
     share = other.over(rows, np.ones(len(flip)))
     # Confidences and edges are rounded to units.

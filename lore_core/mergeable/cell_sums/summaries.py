@@ -80,10 +80,11 @@ class LocalDistribution:
         """MLCE."""
         return self.error.each(lambda end: float(end.max()))
 
-    def supported_maximum(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> Bounded[float]:
-        """MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none."""
-        ends = zip(self.error, self.effective_size, strict=True)
-        return Bounded(*(_largest(error, size >= min_effective_size) for error, size in ends))
+    def supported_maximum(self) -> Bounded[float]:
+        """MLCE over the rows with ten effective neighbours or more; NaN where there is none."""
+        supported = (size >= MIN_EFFECTIVE_SIZE for size in self.effective_size)
+        ends = (error[among] for error, among in zip(self.error, supported, strict=True))
+        return Bounded(*(float(error.max()) if len(error) else float("nan") for error in ends))
 
     def quantile(self, share: float) -> Bounded[float]:
         """Return the LCE that this share of the rows, in (0, 1], do not exceed."""
@@ -246,7 +247,3 @@ def _at_ranks(values: Floats, rows: Ints, ranks: Floats) -> Floats:
 
 def _quantile(values: Floats, rows: Ints, share: float) -> float:
     return float(_at_ranks(values, rows, np.array([share * rows.sum()]))[0])
-
-
-def _largest(error: Floats, among: Mask) -> float:
-    return float(error[among].max()) if among.any() else float("nan")

@@ -125,24 +125,14 @@ class LocalErrorSums:
         of_bins = np.zeros((3, chosen.n_bins), dtype=np.int64)
         for row, values in zip(of_bins, (weights[Weight.ROWS], right, whole), strict=True):
             np.add.at(row, index, values)
-        return cls(
-            bins=chosen,
-            max_cells=max_cells,
-            map_digest=map_digest,
-            cells=cells_of_rows(
-                index,
-                z,
-                [weights[name] for name in Weight],
-                _FINEST[z.shape[1]],
-                max_cells,
-                at_least_level,
-            ),
-            of_bins=of_bins,
-            scores={
-                name: (len(c), sum(np.rint(values / _SCORE_UNIT).astype(np.int64).tolist()))
-                for name, values in (scores or {}).items()
-            },
-        )
+        summed = [weights[name] for name in Weight]
+        finest = _FINEST[z.shape[1]]
+        cells = cells_of_rows(index, z, summed, finest, max_cells, at_least_level)
+        totals = {
+            name: (len(c), sum(np.rint(values / _SCORE_UNIT).astype(np.int64).tolist()))
+            for name, values in (scores or {}).items()
+        }
+        return cls(chosen, max_cells, map_digest, cells, of_bins, totals)
 
     @classmethod
     def nothing(
@@ -151,14 +141,9 @@ class LocalErrorSums:
         """Return the sums of no rows, to which others can be added."""
         columns = len(Weight) * (1 + 2 * n_dimensions)
         none = np.empty(0, dtype=np.int64)
-        return cls(
-            bins=bins,
-            max_cells=max_cells,
-            map_digest=map_digest,
-            cells=Cells(n_dimensions, 0, none, np.empty((columns, 0), dtype=np.int64)),
-            of_bins=np.zeros((3, bins.n_bins), dtype=np.int64),
-            scores={},
-        )
+        cells = Cells(n_dimensions, 0, none, np.empty((columns, 0), dtype=np.int64))
+        of_bins = np.zeros((3, bins.n_bins), dtype=np.int64)
+        return cls(bins, max_cells, map_digest, cells, of_bins, {})
 
     @classmethod
     def joined(cls, parts: Iterable[LocalErrorSums]) -> LocalErrorSums:

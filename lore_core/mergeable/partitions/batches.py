@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ _STRATUM = {1: 3, 2: 2, 3: 1}
 _SCALES = (0, 1, 2, 3)
 #: Rows of a place at least, before and after.
 _FEWEST_ROWS = 30
+#: Simulations behind each p; regions or slices of a batch that are kept.
+N_DRAWS, N_PLACES = 999, 5
 #: Simulated numbers at a time.
 _STEP = 4_000_000
 
@@ -192,45 +195,81 @@ class SummedBatches(ABC):
     def sums(self, name: str) -> LocalErrorSums:
         """Return the sums of a batch. Raises InputError if they cannot be used."""
 
+    @abstractmethod
+    def state_of(self, name: str) -> Hashable:
+        """Return what tells the rows of a batch, on the map, from those it had before."""
+
+    def slices_of(self, number: int) -> Sequence[Any]:  # noqa: ARG002 - for those that hold rows
+        """Return slices of a batch, by its number from 1 on, that changed most; of sums none."""
+        return ()
+
+    def keys(
+        self, *, gamma: float = GAMMA, n_draws: int = N_DRAWS, random_state: int = 0
+    ) -> dict[str, tuple[Hashable, Hashable]]:
+        """Return what the numbers of each batch are known by: its metrics, and its change.
+
+        Arguments as of :meth:`movement`.
+        """
+        up_to = ""
+        keys: dict[str, tuple[Hashable, Hashable]] = {}
+        for name in self.names:
+            state = self.state_of(name)
+            up_to = sha256(f"{up_to} {state!r}".encode()).hexdigest()
+            keys[name] = (state, gamma), (up_to, n_draws, random_state)
+        return keys
+
     def movement(
         self,
         *,
-        gamma: float = GAMMA,
-        n_draws: int = 999,
-        random_state: int = 0,
+        known: dict[Hashable, Any] | None = None,
         progress: Progress | None = None,
+        gamma: float = GAMMA,
+        n_draws: int = N_DRAWS,
+        random_state: int = 0,
     ) -> list[Watched]:
-        """Measure every batch, and compare each with all before it.
+        """Measure every batch, and compare each with all before it; five places of each are kept.
 
+        ``known``: what was found before, by :meth:`keys`; what is found now is added at once.
         ``gamma``: bandwidth of the local metrics. ``n_draws``: simulations of a test. Raises
         InputError if there is no batch, or ``gamma`` is less than the sums allow.
         """
-        names, watched = self.names, []
+        names, known = self.names, {} if known is None else known
         if not names:
             raise InputError(f"{self.what} must hold a batch; it has none.")
-        for step, (name, before, sums) in enumerate(self.in_turn(names)):
-            tell(progress, step / len(names), f"looking at {name}")
-            metrics = metrics_of_sums(sums, gamma=gamma).set_index("metric")
-            change = None
-            if before is not None:
-                change = change_between(before, sums, n_draws=n_draws, random_state=random_state)
-            watched.append(Watched(name, sums.n_rows, metrics, change))
-        return watched
-
-    def in_turn(
-        self, names: Sequence[str] | None = None, before: LocalErrorSums | None = None
-    ) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
-        """Yield the name of each batch, the sums of all before it (None: none) and its own.
-
-        ``names``: by default all. ``before``: the sums of those before the first of them. Raises
-        InputError if a batch is damaged, of another map, or has no rows.
-        """
-        for name in self.names if names is None else names:
+        testing = {"n_draws": n_draws, "random_state": random_state}
+        keys = self.keys(gamma=gamma, **testing)
+        before: LocalErrorSums | None = None
+        n, n_before = len(names), 0
+        for at, (name, (own, up_to)) in enumerate(keys.items()):
+            if {own, up_to} <= known.keys():
+                continue
+            step = part_of(progress, at / n, (at + 1) / n, f"{name}, {at + 1:,} of {n:,}")
+            tell(step, 0.0, "")
             sums = self.sums(name)
-            if not sums.n_rows:
-                raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
-            yield name, before, sums
-            before = sums if before is None else before + sums
+            found: dict[Hashable, Any] = {}
+            if up_to not in known:
+                if n_before < at:
+                    before = self.joined(names[:at], part_of(step, 0.0, 0.1))
+                found[up_to] = self._compared(at, before, sums, **testing)
+                before, n_before = sums if before is None else before + sums, at + 1
+                tell(step, 0.3, "")
+            if own not in known:
+                metrics = metrics_of_sums(sums, gamma=gamma).set_index("metric")
+                found[own] = sums.n_rows, metrics
+            if (self.state_of(name), gamma) != own:
+                raise InputError(f"the batch '{name}' was summed anew meanwhile. Begin again.")
+            known |= found
+        return [Watched(name, *known[own], *known[to]) for name, (own, to) in keys.items()]
+
+    def _compared(
+        self, number: int, before: LocalErrorSums | None, sums: LocalErrorSums, **testing: int
+    ) -> tuple[Change | None, Sequence[Any]]:
+        if before is None:
+            return None, ()
+        change = change_between(before, sums, **testing)
+        # (Of thousands of regions only those that are listed are kept.)
+        change = dataclasses.replace(change, places=change.places.head(N_PLACES))
+        return change, self.slices_of(number)[:N_PLACES]
 
     def joined(self, names: Sequence[str], progress: Progress | None = None) -> LocalErrorSums:
         """Return the sums of some batches together; at least one. InputError as of :meth:`sums`."""
@@ -279,12 +318,20 @@ class Batches(SummedBatches):
         """The directory."""
         return f"'{self.directory}'"
 
+    def state_of(self, name: str) -> Hashable:
+        """Return paths, sizes and times of change of the batch and the plan; InputError if gone."""
+        try:
+            found = [(path, path.stat()) for path in (self.directory / PLAN, self.path_of(name))]
+        except OSError as error:
+            raise InputError(f"the batch '{name}' cannot be read: {error.strerror}.") from error
+        return tuple((str(path), of.st_size, of.st_mtime_ns) for path, of in found)
+
     def path_of(self, name: str) -> Path:
         """Return the file that holds the sums of a batch."""
         return self.directory / f"{name}{_SUFFIX}"
 
     def sums(self, name: str) -> LocalErrorSums:
-        """Return the sums of a batch; InputError if damaged, or of another map or other bins."""
+        """Return the sums of a batch; InputError if damaged, empty or of another map."""
         try:
             sums = LocalErrorSums.load(self.path_of(name))
         except InputError as error:
@@ -297,20 +344,17 @@ class Batches(SummedBatches):
                 f"the batch '{name}' must be on the map and in the bins of '{self.directory}'; it "
                 "was summed with others. Remove it and sum it again."
             )
+        if not sums.n_rows:
+            raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
         return sums
 
     def add(
-        self,
-        files: Sequence[Path],
-        *,
-        n_workers: int = 1,
-        cluster: str | None = None,
-        progress: Progress | None = None,
+        self, files: Sequence[Path], *, progress: Progress | None = None, **how: Any
     ) -> list[str]:
         """Sum files that are no batches yet, each as one; return the names of the new ones.
 
         A batch has the name of its file without the suffix, and does not change if the file does.
-        ``n_workers``, ``cluster``: see :func:`~lore_core.mergeable.sum_files`. Raises InputError if
+        ``how``: ``n_workers, cluster`` of :func:`~lore_core.mergeable.sum_files`. InputError if
         a file cannot be read, or two have one name; batches before it are saved.
         """
         new = {path.stem: path for path in files if path.stem not in self.names}
@@ -318,13 +362,7 @@ class Batches(SummedBatches):
             raise InputError("two of the files have one name, which names the batch. Rename one.")
         for step, (name, path) in enumerate(new.items()):
             text = part_of(progress, step / len(new), (step + 1) / len(new), f"summing {name}")
-            run = sum_files(
-                partitions_of([path]),
-                self.plan,
-                n_workers=n_workers,
-                cluster=cluster,
-                progress=text,
-            )
+            run = sum_files(partitions_of([path]), self.plan, progress=text, **how)
             run.sums.save(self.path_of(name))
         return list(new)
 
@@ -337,12 +375,17 @@ class Watched:
     n_rows: int
     metrics: pd.DataFrame  #: Of :func:`~lore_core.mergeable.metrics_of_sums`, by name
     change: Change | None  #: Since all batches before; None for the first
-    slice_p: float = math.nan  #: Of the test of slices; NaN where rows are known by sums alone
+    slices: Sequence[Any] = ()  #: Of :meth:`SummedBatches.slices_of`, the most significant first
 
     @property
     def change_p(self) -> float:
         """P-value of the test of regions; NaN for the first."""
         return math.nan if self.change is None else self.change.p_value
+
+    @property
+    def slice_p(self) -> float:
+        """P-value of the test of slices; NaN where rows are known by sums alone."""
+        return float(self.slices[0].p_value) if self.slices else math.nan
 
     @property
     def p_value(self) -> float:

@@ -14,7 +14,7 @@ from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import InputError, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
+from lore_core.metrics.global_metrics import gap_table, set_means, wilson_interval
 from lore_core.metrics.means import holm
 from lore_core.regions.variables.attributes import telling_attributes
 from lore_core.regions.variables.cutting import Attribute, cut
@@ -234,17 +234,17 @@ def _heterogeneity(
 ) -> dict[str, Any] | None:
     size = len(attribute.values)
     table = gap_table(c, a, attribute.codes, size, w)
-    sizes = set_sizes(attribute.codes, size, w)
+    of = set_means(c, a, attribute.codes, size, w)
     square = np.ones(len(c)) if w is None else w**2
     variance = np.bincount(attribute.codes, weights=square * (q * (1 - q)), minlength=size)
     # So much of it as that of the equal rows that a part is worth.
-    of_equal = variance * np.square(sizes.per_mass)
-    used = np.flatnonzero((sizes.worth >= _MIN_ROWS) & (of_equal >= _MIN_VARIANCE))
+    of_equal = variance * np.square(of.worth / np.where(of.mass > 0, of.mass, 1.0))
+    used = np.flatnonzero((of.worth >= _MIN_ROWS) & (of_equal >= _MIN_VARIANCE))
     if len(used) < 2:
         return None
     table = table.iloc[used]
     gap = table["gap"].to_numpy()
-    weight = sizes.mass[used] ** 2 / variance[used]
+    weight = of.mass[used] ** 2 / variance[used]
     mean = (weight * gap).sum() / weight.sum()
     chi2, dof = float((weight * (gap - mean) ** 2).sum()), len(used) - 1
     excess = (chi2 - dof) / (weight.sum() - (weight**2).sum() / weight.sum())
