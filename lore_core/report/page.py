@@ -15,7 +15,7 @@ from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.style import method_color
-from lore_core.figures.svg import Drawing, page_rules, png_url
+from lore_core.figures.drawing import Drawing, page_rules, png_url
 from lore_core.metrics.catalogue import GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, describe_composition, telling_rows

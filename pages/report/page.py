@@ -11,7 +11,6 @@ import streamlit as st
 from lore_core import Comparison
 from lore_core.dashboard.worker_pool import Request
 from lore_core.data.progress import Progress, part_of
-from lore_core.figures.export import why_no_static_images
 from lore_core.regions import SavedSubgroup
 from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.archive import zipped
@@ -28,8 +27,8 @@ from pages.shared.session import current
 from pages.shared.store import Loaded, store
 from pages.shared.tasks import is_busy, start_job, wait_for
 
-#: Seconds of a report: its start, times the root of the rows (fewer resamples of more), images.
-_START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
+#: Seconds of a report: its start, times the root of the rows (fewer resamples of more).
+_START, _ROOT = 5.0, 0.12
 #: Pixels of the window in which it is read here.
 _WINDOW = 760
 
@@ -61,7 +60,6 @@ def _source(loaded: Loaded) -> Source:
 def _make(
     view: View,
     settings: ReportSettings,
-    images: bool,
     source: Source,
     named: Sequence[SavedSubgroup],
     progress: Progress,
@@ -83,7 +81,6 @@ def _make(
         report_files(
             view,
             settings,
-            images=images,
             source=source,
             progress=progress,
             comparing=compared,
@@ -92,7 +89,7 @@ def _make(
     )
 
 
-def _contents(view: View, settings: ReportSettings, images: bool) -> None:
+def _contents(view: View, settings: ReportSettings) -> None:
     dataset = view.dataset
     calibrated, grouped = dataset.calibration is not None, dataset.groups is not None
     local = view.is_local
@@ -116,8 +113,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
         (True, f"**Decisions** at a cost of {costs}"),
         (
             True,
-            "**figures/**: every figure, interactive without a network"
-            + (", and as SVG" if images else ""),
+            "**figures/**: every figure, interactive without a network, and as SVG and PDF",
         ),
         (True, "**tables/**: every number as CSV and Parquet, one line a row included"),
         (
@@ -153,37 +149,25 @@ settings = question(
     "reproduce it.",
 )
 view = view_controls(settings)
-missing = why_no_static_images()
 options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
 unsure, wrong = cost_controls(options[0], options[1])
-images = options[2].toggle(
-    "Figures as SVG too",
-    value=missing is None,
-    disabled=missing is not None,
-    **in_session("report_images"),
-    help="Drawn by Chrome or Chromium on the machine of this server.",
-)
-if missing is not None:
-    st.caption(missing)
-    images = True  # asked for all the same: the report says why they are not there
 chosen = _settings(view, unsure, wrong)
-_contents(view, chosen, images and missing is None)
+_contents(view, chosen)
 named = tuple(saved().values())
 names = tuple((item.id, item.name, item.note) for item in named)
-key, reports = ("report", view.key(), chosen, images, names), store().reports
+key, reports = ("report", view.key(), chosen, names), store().reports
 content = reports.get(key)
 request = Request(
     _make,
     {
         "view": view,
         "settings": chosen,
-        "images": images,
         "source": _source(current()),
         "named": named,
     },
     key,
     "The report",
-    _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images,
+    _START + _ROOT * math.sqrt(len(view.dataset)),
     lane="server",
     keep=partial(reports.put, key),
 )
