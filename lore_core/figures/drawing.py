@@ -290,23 +290,24 @@ def _svg_points(points: Floats) -> str:
 
 
 @cache
-def _register_fonts() -> None:
+def register_fonts() -> tuple[str, str]:
+    """Make the fonts known to reportlab; return the names of the regular and the bold one."""
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.ttfonts import TTFont
 
-    for bold in (False, True):
-        path = _font_file(bold)
+    paths = _font_file(bold=False), _font_file(bold=True)
+    for path in paths:
         pdfmetrics.registerFont(TTFont(path.stem, path))
+    return paths[0].stem, paths[1].stem
 
 
 def _pdf(drawing: Drawing) -> bytes:
     from reportlab.pdfgen.canvas import Canvas
 
-    _register_fonts()
+    regular, _ = register_fonts()
     buffer, scale = io.BytesIO(), POINTS_PER_INCH / UNITS_PER_INCH
     size = drawing.width * scale, drawing.height * scale
-    first = _font_file(bold=False).stem
-    canvas = Canvas(buffer, size, pageCompression=1, invariant=1, initialFontName=first)
+    canvas = Canvas(buffer, size, pageCompression=1, invariant=1, initialFontName=regular)
     canvas.setTitle(drawing.alt)
     draw_on(canvas, drawing, 0.0, size[1])
     canvas.save()
@@ -315,7 +316,6 @@ def _pdf(drawing: Drawing) -> bytes:
 
 def draw_on(canvas: Any, drawing: Drawing, left: float, top: float) -> None:
     """Draw on a page of reportlab, the upper left corner at a place in points from below."""
-    _register_fonts()
     scale = POINTS_PER_INCH / UNITS_PER_INCH
     canvas.saveState()
     canvas.translate(left, top)

@@ -262,7 +262,8 @@ def report_files(
         report_charts,
         report_drawings,
     )
-    from lore_core.report.page import report_page
+    from lore_core.report.page import conclusions_of, report_page
+    from lore_core.report.pdf import report_pdf
     from lore_core.report.sums_report import sums_report_files
 
     if isinstance(view, SumsView):
@@ -277,6 +278,7 @@ def report_files(
     files = figure_files(charts, progress=part_of(progress, 0.8, 0.97))
     contents: dict[str, str] = {
         "index.html": "this page",
+        "report.pdf": "what it found, its figures and tables, to print or to send",
         "figures/*.html": "the figures, interactive, without a network",
     }
     contents["figures/*.svg, *.pdf"] = "the same for print, 84 mm wide"
@@ -296,13 +298,16 @@ def report_files(
     config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()
+    rerun = script.rstrip().splitlines()[-1]
+    conclusions = [sentence for _, sentence in conclusions_of(findings)]
+    files["report.pdf"] = report_pdf(findings, charts, conclusions, config=config, rerun=rerun)
     files["index.html"] = report_page(
         findings,
         landscape,
         drawings,
         version=__version__,
         digest=digest,
-        rerun=script.rstrip().splitlines()[-1],
+        rerun=rerun,
         contents=contents,
         notes=(),
     ).encode()

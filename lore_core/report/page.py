@@ -98,8 +98,8 @@ def report_page(
     )
 
 
-def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Say on one page what the sections come to."""
+def conclusions_of(findings: Findings) -> list[tuple[str, str]]:
+    """Say what the sections come to: the section of each sentence, and the sentence."""
     result, is_top = findings.comparison, findings.view.target == TOP_LABEL
     conclusions = [("where", findings.remaining)]
     if result is not None:
@@ -109,11 +109,16 @@ def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
         found = conclude_groups(findings.group_reports, findings.min_group_size)
         conclusions.append(("groups", found.sentence))
     conclusions.append(("decisions", findings.reward_sentence))
+    return [(section, sentence) for section, sentence in conclusions if sentence]
+
+
+def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Say on one page what the sections come to."""
     tiles = [item.name for item in (TILES if findings.view.is_local else GLOBAL_TILES)]
     table = metric_table(findings.summary, findings.chance).set_index("metric", drop=False)
     return render(
         "summary.html",
-        conclusions=[(anchor, sentence) for anchor, sentence in conclusions if sentence],
+        conclusions=conclusions_of(findings),
         tiles=table.loc[tiles].to_dict("records"),
         picture=drawings.get("landscape", drawings["reliability"]),
         is_map="landscape" in drawings,
