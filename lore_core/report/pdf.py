@@ -166,7 +166,8 @@ def _tables(findings: Findings) -> dict[str, list[list[str]]]:
     for item in metric_table(findings.summary, findings.chance).to_dict("records"):
         metric = CATALOGUE[item["metric"]]
         interval = metric.interval_text(item["low"], item["high"])
-        value = item["value"] if math.isnan(item["estimate"]) else item["estimate"]
+        estimate = item.get("estimate", math.nan)
+        value = item["value"] if math.isnan(estimate) else estimate
         metrics.append([metric.heading, metric.text(value), interval])
     made["The numbers"] = metrics
     found = findings.search.subgroups[:LISTED]
