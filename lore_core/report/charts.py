@@ -1,6 +1,5 @@
 """The figures of a report: as the dashboard shows them, for print, and the live landscape."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,15 +9,14 @@ import pandas as pd
 from lore_core import figures
 from lore_core.data.defaults import STORED_GAMMAS
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding
-from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
+from lore_core.figures.drawing import Drawing, beside
+from lore_core.figures.export import chart_html, plotly_script
 from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
 from lore_core.figures.pictures.picture import shared_limit
 from lore_core.figures.pictures.reliability import reliability_points
-from lore_core.figures.svg import Drawing, drawing
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
@@ -29,8 +27,8 @@ from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, 
 
 _LIBRARY = "plotly.min.js"
 _GROUPS = 14
-#: Drawings that are files too.
-PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
+#: Figures of one row, and millimetres between two.
+_TOGETHER, _BETWEEN_MM = ("landscape", "local_error_distribution", "bandwidth"), 2.5
 #: Places listed and outlined.
 LISTED = 8
 
@@ -86,24 +84,29 @@ def report_charts(
 
 
 def figure_files(
-    charts: Mapping[str, figures.Chart], *, images: bool, progress: Progress | None = None
-) -> tuple[dict[str, bytes], str | None]:
-    """Return figures as HTML that shares a script and (``images``) SVG; or why there is no SVG."""
-    missing = why_no_static_images() if images else "Static images were not asked for."
+    charts: Mapping[str, figures.Chart], *, width_mm: float = 84.0, progress: Progress | None = None
+) -> dict[str, bytes]:
+    """Return figures as HTML that shares a script, and as SVG and PDF for print."""
     files: dict[str, bytes] = {}
     for position, (name, chart) in enumerate(charts.items()):
         tell(progress, position / len(charts), f"figure {name}")
         files[f"figures/{name}.html"] = chart_html(chart, script=_LIBRARY)
-        if missing is None:
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)
-                    files[f"figures/{name}.svg"] = chart_image(chart, "svg")
-            except InputError as error:  # the browser failed: go on without
-                missing = f"Static images could not be made here ({error})."
+        drawing = chart.drawing(width_mm=width_mm)
+        files[f"figures/{name}.svg"] = drawing.svg()
+        files[f"figures/{name}.pdf"] = drawing.pdf()
     if charts:
         files[f"figures/{_LIBRARY}"] = plotly_script()
-    return files, missing
+    return files
+
+
+def together(charts: Mapping[str, figures.Chart], width_mm: float) -> Drawing | None:
+    """Draw map, distribution and curve beside each other, as far as they are there."""
+    shown = [charts[name] for name in _TOGETHER if name in charts]
+    if len(shown) < 2:
+        return None
+    each = (width_mm - _BETWEEN_MM * (len(shown) - 1)) / len(shown)
+    drawings = [chart.drawing(width_mm=each, font_pt=7.0) for chart in shown]
+    return beside(drawings, len(shown), "; ".join(chart.alt for chart in shown))
 
 
 def report_drawings(
@@ -115,24 +118,24 @@ def report_drawings(
     """
     rows = findings.view.rows
     points = reliability_points(findings.summary.reliability, rows=rows)
-    made = {"reliability": drawing(points)}
+    made = {"reliability": points.drawing()}
     if landscape is not None:
-        made["landscape"] = drawing(landscape)
+        made["landscape"] = landscape.drawing()
     result = findings.comparison
     if result is not None:
         by = result.ranked_by
         frames = {"value": result.table, "low": result.low, "high": result.high}
         known = {name: of.reindex(columns=[by.name])[by.name] for name, of in frames.items()}
         values = pd.DataFrame(known).loc[result.ranking]
-        made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
+        made["recalibrators"] = ranking_picture(values, by, rows=rows).drawing()
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
         groups = figures.group_figure({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
-        made["groups"] = drawing(groups)
+        made["groups"] = groups.drawing()
     as_shown = [
         name for name in ("bandwidth", "bandwidth_by_method", "decisions") if name in charts
     ]
-    return made | {name: drawing(charts[name]) for name in as_shown}
+    return made | {name: charts[name].drawing() for name in as_shown}
 
 
 def landscape_chart(findings: Findings) -> LandscapePicture | None:

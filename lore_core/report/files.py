@@ -149,7 +149,6 @@ def write_report(
     wrong_cost: float = 10.0,
     n_draws: int | None = None,
     random_state: int = 0,
-    images: bool = True,
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -180,8 +179,6 @@ def write_report(
         Simulations behind intervals and p-values; by default what takes some seconds.
     random_state : int
         Seed of simulations and halves.
-    images : bool
-        Also write the figures as SVG, where Chrome or Chromium is installed.
     source : Source, optional
         Where the data came from, for ``rerun.sh``.
     progress : callable, optional
@@ -201,8 +198,8 @@ def write_report(
     Notes
     -----
     ``index.html`` is the report to read, without a request to anywhere. Beside it lie ``figures/``
-    (interactive, and SVG), ``tables/`` (CSV and Parquet), ``config.json`` (settings, versions,
-    digest of the data) and ``rerun.sh``. The same inputs give the same bytes, but for the SVG.
+    (interactive, and SVG and PDF), ``tables/`` (CSV and Parquet), ``config.json`` (settings, versions,
+    digest of the data) and ``rerun.sh``. The same inputs give the same bytes.
 
     Examples
     --------
@@ -224,9 +221,7 @@ def write_report(
         embedding = embed(dataset.features, "pca", d, random_state=0)
     if embedding is not None:
         view = view.with_(maps={embedding.name.title: embedding})
-    files = report_files(
-        view, settings, images=images, source=source or Source(), progress=progress
-    )
+    files = report_files(view, settings, source=source or Source(), progress=progress)
     return write_bundle(files, path)
 
 
@@ -234,7 +229,6 @@ def report_files(
     view: View | SumsView,
     settings: ReportSettings,
     *,
-    images: bool = True,
     source: Source | None = None,
     progress: Progress | None = None,
     comparing: Comparing | None = None,
@@ -242,24 +236,24 @@ def report_files(
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
-    ``view``: what to look at; without a map global metrics only, of sums what they say. ``images,
-    source, progress``: see :func:`write_report`. ``comparing, saved``: see
+    ``view``: what to look at; without a map global metrics only, of sums what they say. ``source,
+    progress``: see :func:`write_report`. ``comparing, saved``: see
     :func:`~lore_core.report.findings.examine`. Returns them by path in the bundle.
     """
     require_packages()
     from lore_core.report.charts import (
-        PRINTED,
         figure_files,
         landscape_chart,
         live_landscape,
         report_charts,
         report_drawings,
     )
-    from lore_core.report.page import report_page
+    from lore_core.report.page import conclusions_of, report_page
+    from lore_core.report.pdf import report_pdf
     from lore_core.report.sums_report import sums_report_files
 
     if isinstance(view, SumsView):
-        return sums_report_files(view, settings.n_draws, images=images, progress=progress)
+        return sums_report_files(view, settings.n_draws, progress=progress)
     findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing, saved)
     still = landscape_chart(findings)
     charts = report_charts(findings, still)
@@ -267,16 +261,13 @@ def report_files(
     if still is not None:
         landscape = live_landscape(findings, still, part_of(progress, 0.7, 0.8))
     drawings = report_drawings(findings, charts, landscape)
-    figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.8, 0.97))
-    printed = [name for name in PRINTED if name in drawings]
-    files = figures | {f"figures/84mm/{name}.svg": drawings[name].file() for name in printed}
+    files = figure_files(charts, progress=part_of(progress, 0.8, 0.97))
     contents: dict[str, str] = {
         "index.html": "this page",
+        "report.pdf": "what it found, its figures and tables, to print or to send",
         "figures/*.html": "the figures, interactive, without a network",
     }
-    if why_not is None:
-        contents["figures/*.svg"] = "the same, for documents"
-    contents["figures/84mm/*.svg"] = "drawings of this page for a column of 84 mm"
+    contents["figures/*.svg, *.pdf"] = "the same for print, 84 mm wide"
     tell(progress, 0.97, "writing tables")
     for name, frame in tables(findings).items():
         files |= table_files(name, frame)
@@ -291,15 +282,18 @@ def report_files(
     config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()
+    rerun = script.rstrip().splitlines()[-1]
+    conclusions = [sentence for _, sentence in conclusions_of(findings)]
+    files["report.pdf"] = report_pdf(findings, charts, conclusions, config=config, rerun=rerun)
     files["index.html"] = report_page(
         findings,
         landscape,
         drawings,
         version=__version__,
         digest=digest,
-        rerun=script.rstrip().splitlines()[-1],
+        rerun=rerun,
         contents=contents,
-        notes=() if why_not is None else (why_not,),
+        notes=(),
     ).encode()
     tell(progress, 1.0, "done")
     return dict(sorted(files.items()))

@@ -15,9 +15,9 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.validation import InputError
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import still_layers
+from lore_core.figures.drawing import Drawing, page_rules, png_url
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.style import method_color
-from lore_core.figures.svg import Drawing, page_rules, png_url
 from lore_core.metrics.catalogue import CATALOGUE, GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.metrics.metric import Metric
@@ -138,8 +138,8 @@ def report_page(
     )
 
 
-def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Say on one page what the sections come to."""
+def conclusions_of(findings: Findings) -> list[tuple[str, str]]:
+    """Say what the sections come to: the section of each sentence, and the sentence."""
     result, is_top = findings.comparison, findings.view.target == TOP_LABEL
     conclusions = [("where", findings.remaining)]
     if result is not None:
@@ -149,11 +149,16 @@ def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
         found = conclude_groups(findings.group_reports, findings.min_group_size)
         conclusions.append(("groups", found.sentence))
     conclusions.append(("decisions", findings.reward_sentence))
+    return [(section, sentence) for section, sentence in conclusions if sentence]
+
+
+def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Say on one page what the sections come to."""
     tiles = [item.name for item in (TILES if findings.view.is_local else GLOBAL_TILES)]
     table = metric_table(findings.summary, findings.chance).set_index("metric", drop=False)
     return render(
         "summary.html",
-        conclusions=[(anchor, sentence) for anchor, sentence in conclusions if sentence],
+        conclusions=conclusions_of(findings),
         tiles=table.loc[tiles].to_dict("records"),
         picture=drawings.get("landscape", drawings["reliability"]),
         is_map="landscape" in drawings,

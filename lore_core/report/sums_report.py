@@ -8,8 +8,8 @@ from lore_core import __version__
 from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures import Chart, bandwidth_figure, reliability_figure, sums_landscape_figure
+from lore_core.figures.drawing import page_rules
 from lore_core.figures.pictures.reliability import reliability_points
-from lore_core.figures.svg import drawing, page_rules
 from lore_core.mergeable import LocalDistribution
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY
@@ -24,7 +24,7 @@ from lore_core.view.where import curve_of
 
 
 def sums_report_files(
-    view: SumsView, n_draws: int | None, *, images: bool, progress: Progress | None
+    view: SumsView, n_draws: int | None, *, progress: Progress | None
 ) -> dict[str, bytes]:
     """Make the files of the bundle, by path in it.
 
@@ -45,21 +45,20 @@ def sums_report_files(
         for name, k in (("landscape", None), ("landscape_worst_bin", bins.worst_bin(MIN_BIN_ROWS))):
             seen[name] = SumsLandscape.of(sums, gamma=view.gamma, bin_index=k)
             charts[name] = sums_landscape_figure(seen[name], axes=view.map_name)
-    figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.9, 1.0))
+    files = figure_files(charts, progress=part_of(progress, 0.9, 1.0))
     tables = {
         "metrics": metrics,
         "bandwidth": curve.frame(),
         "reliability": bins.frame(),
         **{name: charts[name].table for name in seen},
     }
-    files = dict(figures)
     for name, table in tables.items():
         files |= table_files(name, table)
     command = shlex.join(_command(view, n_draws))
     files["rerun.sh"] = f'#!/bin/sh\nset -eu\nexec {command} -o "${{OUT:-report-again}}"\n'.encode()
     contents = {
         "index.html": "this page",
-        "figures/": "the figures, interactive" + (" and as SVG" if why_not is None else ""),
+        "figures/": "the figures: interactive, and SVG and PDF for print",
         "tables/": f"{', '.join(tables)}, as CSV and Parquet",
         "config.json": "every setting",
         "rerun.sh": "makes the report again",
@@ -74,9 +73,8 @@ def sums_report_files(
         "files": contents,
     }
     files["config.json"] = (as_json(config) + "\n").encode()
-    shown = {name: drawing(chart) for name, chart in charts.items()}
-    shown["reliability"] = drawing(reliability_points(bins, rows=binned))
-    notes = () if why_not is None else (why_not,)
+    shown = {name: chart.drawing() for name, chart in charts.items()}
+    shown["reliability"] = reliability_points(bins, rows=binned).drawing()
     files["index.html"] = render(
         "sums.html",
         view=view,
@@ -88,7 +86,7 @@ def sums_report_files(
         drawings=shown,
         seen=seen,
         words=GLOSSARY,
-        files=render("files.html", contents=contents, notes=notes, rerun=command),
+        files=render("files.html", contents=contents, notes=(), rerun=command),
         version=__version__,
     ).encode()
     return dict(sorted(files.items()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from lore_core.regions.selection import Selection
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+    from lore_core.figures.drawing import Drawing
 
 Value = Literal["signed", "absolute"]
 
@@ -35,6 +38,16 @@ class Camera:
     right: float = 0.0
     up: float = 0.0
     zoom: float = 1.0
+
+    @classmethod
+    def of_plotly(cls, camera: Mapping[str, Mapping[str, float]]) -> Camera:
+        """Return the direction from which one of Plotly's looks."""
+        eye, middle = (
+            np.array([camera[part][axis] for axis in "xyz"]) for part in ("eye", "center")
+        )
+        x, y, z = (eye - middle).tolist()
+        above = np.arcsin(z / max(float(np.linalg.norm(eye - middle)), 1e-9))
+        return cls(float(np.rad2deg(np.arctan2(y, x))), float(np.rad2deg(above)))
 
     @property
     def axes(self) -> tuple[Floats, Floats, Floats]:
@@ -196,6 +209,8 @@ class LandscapePicture(Chart):
     regions: tuple[OutlinedRegion, ...] = ()  #: Regions that were found
     labels: tuple[MapLabel, ...] = ()  #: Names on the map
     lasso: Selection = field(default_factory=Selection)  #: What the reader has drawn
+    #: Where most rows are in significant subgroups; all else is paler. None: nothing is known.
+    vivid: Outline | None = None
     n_outside: int = 0  #: Rows outside the ends of the axes
     camera: Camera | None = None  #: Where a view in space is seen from
 
@@ -208,6 +223,14 @@ class LandscapePicture(Chart):
         from lore_core.figures.plotly.landscape import landscape, space
 
         return landscape(self) if self.view == "map" else space(self)
+
+    def _laid_out(self, width: float, type_size: float, height: float | None) -> Drawing:
+        from lore_core.figures.map_layout import landscape_drawing
+
+        shown = self
+        if self.seen is not None and self.seen.camera is not None:
+            shown = replace(self, camera=Camera.of_plotly(self.seen.camera))
+        return landscape_drawing(shown, width, type_size, height)
 
     @property
     def config(self) -> dict[str, Any]:
