@@ -76,7 +76,7 @@ versions: ## Test the core with the lowest and the newest versions that are allo
 	"$$python" .ci/lowest.py > "$$folder/lowest.txt"; cp requirements.txt "$$folder/newest.txt"; \
 	for which in lowest newest; do \
 	  "$$python" -m venv "$$folder/$$which"; \
-	  "$$folder/$$which/bin/python" -m pip install --quiet -r "$$folder/$$which.txt" pytest hypothesis openpyxl duckdb kaleido anywidget; \
+	  "$$folder/$$which/bin/python" -m pip install --quiet -r "$$folder/$$which.txt" pytest hypothesis openpyxl duckdb pypdf anywidget; \
 	  NUMBA_CACHE_DIR="$$folder/$$which/kernels" "$$folder/$$which/bin/python" -m pytest -q -p no:cacheprovider \
 	    -W default -k "not same_numbers" $(addprefix tests/,$(CORE)) || failed=1; \
 	done; exit $$failed

@@ -73,8 +73,8 @@ def report(
     """Write everything to a directory or a ZIP file.
 
     index.html is the report to read, with a landscape whose γ can be moved; beside it lie all
-    figures (interactive, and SVG and PDF for print), all tables (CSV and Parquet), config.json, and rerun.sh, which
-    makes the same numbers again.
+    figures (interactive, and SVG and PDF for print), all tables (CSV and Parquet), config.json,
+    and rerun.sh, which makes the same numbers again; report.pdf says the same on paper.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it has what
     sums over cells of the map say: metrics, curve and landscape, with guaranteed

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFont
 
 from lore_core.data.arrays import Floats
-from lore_core.data.errors import InputError, require
+from lore_core.data.errors import InputError
 from lore_core.data.validation import check_positive
 from lore_core.figures.style import MODES, palette
 
@@ -121,7 +121,6 @@ class Drawing:
 
     def png(self, dpi: float = 300.0) -> bytes:
         """Draw its pixels, at ``dpi`` to the inch."""
-        require("A PNG", "resvg_py")
         import resvg_py
 
         size = {"width": _short(self.width), "height": _short(self.height)}
@@ -137,7 +136,6 @@ class Drawing:
 
     def pdf(self) -> bytes:
         """Write it as a page of its size, with the fonts it uses."""
-        require("A PDF", "reportlab")
         return _pdf(self)
 
     def _svg(self, size: Mapping[str, str], colors: Mapping[str, str]) -> str:

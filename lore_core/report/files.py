@@ -130,7 +130,7 @@ def rerun_command(
 
 def require_packages() -> None:
     """Raise InputError if a package that a report needs is missing, before anything is computed."""
-    require("A report", "plotly", "jinja2", "PIL")
+    require("A report", "plotly", "jinja2", "PIL", "reportlab")
 
 
 def write_report(
@@ -198,8 +198,8 @@ def write_report(
     Notes
     -----
     ``index.html`` is the report to read, without a request to anywhere. Beside it lie ``figures/``
-    (interactive, and SVG and PDF), ``tables/`` (CSV and Parquet), ``config.json`` (settings, versions,
-    digest of the data) and ``rerun.sh``. The same inputs give the same bytes.
+    (interactive, and SVG and PDF), ``tables/`` (CSV and Parquet), ``config.json`` (settings,
+    versions, digest of the data) and ``rerun.sh``. The same inputs give the same bytes.
 
     Examples
     --------
