@@ -226,6 +226,11 @@ def _short(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
+def _color(name: str, colors: Mapping[str, str]) -> str:
+    """Return a colour of the palette, or one that is written out."""
+    return name if name.startswith("#") else colors[name]
+
+
 def _mm(units: float) -> str:
     return _short(units / UNITS_PER_INCH * MM_PER_INCH)
 
@@ -255,12 +260,18 @@ def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -
             )
         case Area():
             opacity = {"fill_opacity": item.alpha} if item.alpha < 1 else {}
-            element("polygon", points=_svg_points(item.points), fill=colors[item.color], **opacity)
+            element(
+                "polygon",
+                points=_svg_points(item.points),
+                fill=_color(item.color, colors),
+                **opacity,
+            )
         case Disc():
             place = {"cx": item.x, "cy": item.y, "r": item.radius}
-            look: dict[str, Any] = {"fill": colors[item.color], "fill_opacity": item.alpha}
+            color = _color(item.color, colors)
+            look: dict[str, Any] = {"fill": color, "fill_opacity": item.alpha}
             if item.ring:
-                look = {"fill": "none", "stroke": colors[item.color], "stroke_width": item.ring}
+                look = {"fill": "none", "stroke": color, "stroke_width": item.ring}
             dot = element("circle", **place, **look)
             if item.title:
                 ElementTree.SubElement(dot, "title").text = item.title
@@ -344,12 +355,12 @@ def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
             canvas.setDash(*([list(_DASHES[item.dash])] if _DASHES[item.dash] else []))
             canvas.drawPath(path(item.pieces))
         case Area():
-            canvas.setFillColor(colors[item.color], item.alpha)
+            canvas.setFillColor(_color(item.color, colors), item.alpha)
             canvas.drawPath(path([item.points], is_closed=True), stroke=0, fill=1)
         case Disc():
             canvas.setDash()
-            canvas.setFillColor(colors[item.color], item.alpha)
-            canvas.setStrokeColor(colors[item.color], item.alpha)
+            canvas.setFillColor(_color(item.color, colors), item.alpha)
+            canvas.setStrokeColor(_color(item.color, colors), item.alpha)
             canvas.setLineWidth(item.ring)
             canvas.circle(item.x, -item.y, item.radius, stroke=item.ring > 0, fill=item.ring == 0)
         case Words():

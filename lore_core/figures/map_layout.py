@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
@@ -22,11 +24,12 @@ from lore_core.figures.pictures.landscape_picture import (
     ColorScale,
     LandscapePicture,
     MapRows,
+    OutlinedRegion,
     segments,
 )
 from lore_core.figures.style import INK, NEUTRAL, channels, shades
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-from lore_core.regions.field import Field, Outline
+from lore_core.regions.field import Field
 
 #: Pixels to the inch of fields and rows, and how many more are averaged to one.
 _DPI, _FINER = 300.0, 2
@@ -34,8 +37,13 @@ _DPI, _FINER = 300.0, 2
 _FLATTEST, _TALLEST, _IN_SPACE = 0.4, 1.5, 0.72
 #: Opacity of the field outside significant subgroups, as on the screen.
 PALE = 0.38
-#: Radius of rows and of rings, in units of the type size.
-_ROW, _RING = 0.2, 0.4
+#: Shares of subgroups between which the field gets clear.
+_CLEAR = 0.46, 0.54
+#: Radius of rings, in units of the type size; least and largest radius of rows, in units, of those
+#: over a field too, and from which one on they have an edge.
+_RING, _SMALLEST, _LARGEST, _OVER_FIELD, _EDGED = 0.3, 0.8, 5.5, 2.5, 2.5
+#: Opacity of rows beside those that are shown whatever else is, and of rows without an error.
+FAINT, _UNKNOWN = 0.18, 0.35
 _MARGIN = 4.0
 _BAR_SHADES = 256
 
@@ -107,19 +115,30 @@ class _Map:
             add(Pixels(pixels, _MARGIN, _MARGIN, self.across, self.down))
             self._outline(segments(field.x, field.y, field.context.astype(float)), "quiet", 0.5)
         if picture.points is not None:
-            self._rows(picture.points, picture.scale)
+            self._rows(picture.points)
+        if picture.highlighted is not None:
+            self._rows(picture.highlighted)
+        for dots in picture.dots:
+            radius, thick = (1.8, 1.0) if self.across < 500 else (3.5, 1.6)
+            at = self.place(dots.at)
+            rings = at[self.inside(at)].tolist()
+            add(*(Disc(x, y, radius, dots.color, ring=thick) for x, y in rings))
         if picture.worst is not None:
             rings = self.place(picture.worst.at)
             rings = rings[self.inside(rings)]
-            add(*(Disc(x, y, _RING * size, "ink", ring=1.0) for x, y in rings.tolist()))
+            add(*(Disc(x, y, _RING * size, "ink", ring=0.8) for x, y in rings.tolist()))
         for region in picture.regions:
-            self._outline(region.lines, "ink", 1.4)
+            self._outline(region.lines, "ink", 1.1)
         for sign, part in picture.lasso.parts:
             corners = self.place(np.column_stack([part.x, part.y]))
             ring = np.concatenate([corners, corners[:1]])
             add(Stroke([ring], "ink", 1.4, "dash" if sign > 0 else "dot"))
+        if picture.picked:
+            (place,) = self.place(np.array([picture.picked]))
+            if self.inside(place):
+                add(Disc(*place.tolist(), 0.75 * size, "accent", ring=2.0))
         for region in picture.regions:
-            self._badge(region.name, region.at)
+            self._badge(region)
         for label in picture.labels:
             (place,) = self.place(np.array([label.at]))
             if self.inside(place):
@@ -127,21 +146,26 @@ class _Map:
                 add(Words(label.name, x, y - label.up * size / 12, "middle", on="paper"))
 
     def _field(self, field: Field) -> NDArray[np.uint8]:
-        """Return the pixels of a field in the frame: each of the nearest node."""
-        n_x, n_y = (
+        """Return the pixels of a field in the frame, with colours between those of its nodes."""
+        size = tuple(
             max(1, round(side / UNITS_PER_INCH * _DPI)) for side in (self.across, self.down)
         )
-        x = self.middle[0] + ((np.arange(n_x) + 0.5) / n_x - 0.5) * self.across / self.scale
-        y = self.middle[1] - ((np.arange(n_y) + 0.5) / n_y - 0.5) * self.down / self.scale
-        pixels = colored(field.signed, self.picture.scale)
-        vivid = self.picture.vivid
-        if vivid is not None:
-            is_vivid = _nearest(vivid, field.x, field.y) > 0.5
-            pixels[..., 3] = np.where(is_vivid, pixels[..., 3], PALE * pixels[..., 3])
-        column, row = _nodes(field.x, x), _nodes(field.y, y)
-        drawn = pixels[row[:, None].clip(0), column.clip(0)]
-        drawn[(row < 0)[:, None] | (column < 0)] = 0
-        return drawn
+        half = self.half / self.scale
+        window = (self.middle - half, self.middle + half)
+        # (A node without a value adds neither colour nor weight.)
+        colors = colored(field.signed, self.picture.scale).astype(np.float64)
+        weight = colors[..., 3] / 255
+        red, green, blue, known = (
+            _between(part * weight, field.x, field.y, window, size)
+            for part in (*np.moveaxis(colors[..., :3], -1, 0), np.ones_like(weight))
+        )
+        alpha = np.full(known.shape, 255 * self.picture.strength)
+        if (vivid := self.picture.vivid) is not None:
+            inside = _between(vivid.inside, vivid.x, vivid.y, window, size)
+            alpha *= PALE + (1 - PALE) * ((inside - _CLEAR[0]) / np.ptp(_CLEAR)).clip(0, 1)
+        alpha[known < 0.5] = 0
+        drawn = np.stack([red, green, blue], axis=-1) / np.maximum(known, 0.5)[..., None]
+        return np.rint(np.dstack([drawn, alpha])).astype(np.uint8)
 
     def _outline(self, lines: Floats, color: str, width: float) -> None:
         pieces = self.place(lines.reshape(-1, 2)).reshape(-1, 2, 2)
@@ -149,36 +173,40 @@ class _Map:
         if len(pieces):
             self.drawing.add(Stroke(list(pieces), color, width))
 
-    def _rows(self, rows: MapRows, scale: ColorScale) -> None:
-        places, size = self.place(rows.at), self.drawing.type_size
+    def _rows(self, rows: MapRows) -> None:
+        places, box = self.place(rows.at), (self.across, self.down)
         shown = self.inside(places)
-        colors = colored(rows.colored[shown], scale)
-        drawn = _dots(places[shown] - _MARGIN, colors, _ROW * size, (self.across, self.down))
-        self.drawing.add(Pixels(drawn, _MARGIN, _MARGIN, self.across, self.down))
+        colors = _row_colors(rows, self.picture.scale)
+        order = np.argsort(colors[:, 3], kind="stable")
+        order = order[shown[order]]
+        radius = _radius(len(order), box)
+        if self.picture.field is not None and self.picture.strength == 1:
+            radius = min(radius, _OVER_FIELD)
+        drawn = _dots(places[order] - _MARGIN, colors[order], radius, box)
+        self.drawing.add(Pixels(drawn, _MARGIN, _MARGIN, *box))
 
-    def _badge(self, name: str, at: tuple[float, float]) -> None:
-        size = self.drawing.type_size
-        (place,) = self.place(np.array([at]))
+    def _badge(self, region: OutlinedRegion) -> None:
+        size, name = self.drawing.type_size, region.name
+        (place,) = self.place(np.array([region.at]))
         if not self.inside(place):
             return
         x, y = place.tolist()
-        half = max(0.62 * size, text_width(name, size, bold=True) / 2 + 0.25 * size)
-        corners = np.array([[-half, -0.62], [half, -0.62], [half, 0.62], [-half, 0.62]])
-        corners[:, 1] *= size
-        self.drawing.add(Area(corners + [x, y], "ink"))
+        radius = max(0.65 * size, text_width(name, size, bold=True) / 2 + 0.2 * size)
+        self.drawing.add(Disc(x, y, radius, region.color or "ink"))
         self.drawing.add(Words(name, x, y + 0.34 * size, "middle", "paper", bold=True))
 
 
-def _nodes(nodes: Floats, at: Floats) -> NDArray[np.int64]:
-    """Return the nearest of evenly spaced nodes, −1 beyond half a step from the outermost."""
-    number = np.floor((at - nodes[0]) / (nodes[1] - nodes[0]) + 0.5).astype(np.int64)
-    return np.where((number >= 0) & (number < len(nodes)), number, -1)
-
-
-def _nearest(outline: Outline, x: Floats, y: Floats) -> Floats:
-    column = _nodes(outline.x, x).clip(0)
-    row = _nodes(outline.y, y).clip(0)
-    return np.asarray(outline.inside[row[:, None], column], dtype=np.float64)
+def _between(
+    values: Floats, x: Floats, y: Floats, window: tuple[Floats, Floats], size: tuple[int, ...]
+) -> Floats:
+    """Return pixels of a window, from its upper left, between values at even nodes; 0 beyond."""
+    (left, low), (right, high) = (
+        (ends - [x[0], y[0]]) / [x[1] - x[0], y[1] - y[0]] + 0.5 for ends in window
+    )
+    box = left, len(y) - high, right, len(y) - low
+    image = Image.fromarray(np.ascontiguousarray(values[::-1], dtype=np.float32))
+    extent, linear = Image.Transform.EXTENT, Image.Resampling.BILINEAR
+    return np.asarray(image.transform(size, extent, box, resample=linear), dtype=np.float64)  # type: ignore[arg-type]
 
 
 def colored(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
@@ -199,18 +227,36 @@ def colored_shown(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
 def _dots(
     places: Floats, colors: NDArray[np.uint8], radius: float, size: tuple[float, float]
 ) -> NDArray[np.uint8]:
-    """Return pixels of dots, those of unknown colour faint, one over the other."""
+    """Return pixels of dots, one over the other; large ones have an edge."""
     per_unit = _DPI / UNITS_PER_INCH * _FINER
     image = Image.new("RGBA", tuple(max(1, round(side * per_unit)) for side in size))  # type: ignore[arg-type]
-    draw, edge, quiet = ImageDraw.Draw(image), channels(INK["light"]), channels(NEUTRAL["light"])
-    r = radius * per_unit
-    for (x, y), (*color, alpha) in zip((places * per_unit).tolist(), colors.tolist(), strict=True):
+    draw, ink, r = ImageDraw.Draw(image), np.array(channels(INK["light"])), radius * per_unit
+    width = round(0.8 * per_unit) if radius > _EDGED else 0
+    edges = colors.copy()
+    edges[:, :3] = 0.45 * colors[:, :3] + 0.55 * ink
+    drawn = zip((places * per_unit).tolist(), colors.tolist(), edges.tolist(), strict=True)
+    for (x, y), fill, edge in drawn:
         box = x - r, y - r, x + r, y + r
-        if alpha:
-            draw.ellipse(box, fill=(*color, 255), outline=(*edge, 140), width=_FINER)
-        else:
-            draw.ellipse(box, fill=(*quiet, 90))
+        draw.ellipse(box, fill=tuple(fill), outline=tuple(edge), width=width)
     return np.asarray(image.reduce(_FINER))
+
+
+def _radius(n_rows: int, size: tuple[float, float]) -> float:
+    """Return how large rows can be: half of the room each has."""
+    room = math.sqrt(size[0] * size[1] / max(n_rows, 1))
+    return min(max(0.25 * room, _SMALLEST), _LARGEST)
+
+
+def _row_colors(rows: MapRows, scale: ColorScale) -> NDArray[np.uint8]:
+    """Return the colours of rows, grey and faint where too few are near."""
+    colors = colored(rows.colored, scale)
+    strength = np.ones(len(colors)) if rows.strength is None else rows.strength
+    is_unknown = colors[:, 3] == 0
+    if rows.places is None:
+        is_unknown |= rows.effective_size < MIN_EFFECTIVE_SIZE
+    colors[is_unknown, :3] = channels(NEUTRAL["light"])
+    colors[:, 3] = np.rint(255 * strength * np.where(is_unknown, _UNKNOWN, 1.0))
+    return colors
 
 
 class _Foot:
@@ -294,20 +340,24 @@ def _draw_space(drawing: Drawing, picture: LandscapePicture, down: float) -> Non
         pixels = view.surface(picture.field, picture.scale)  # type: ignore[arg-type]
         drawing.add(Pixels(pixels, _MARGIN, _MARGIN, across, down))
     elif picture.points is not None:
-        rows = picture.points
-        colors = colored(rows.colored, picture.scale)
-        if rows.places is None:
-            colors[rows.effective_size < MIN_EFFECTIVE_SIZE, 3] = 0
-        places, depth = view.seen(rows.at)
+        parts = [part for part in (picture.points, picture.highlighted) if part is not None]
+        colors = np.concatenate([_row_colors(part, picture.scale) for part in parts])
+        # What is in front hides what is behind: faint is pale here, not clear.
+        share = colors[:, 3:] / 255
+        colors[:, :3] = np.rint(share * colors[:, :3] + (1 - share) * 255)
+        colors[:, 3] = 255
+        places, depth = view.seen(np.concatenate([part.at for part in parts]))
         order = np.argsort(depth, kind="stable")
         order = order[((places >= 0) & (places <= [across, down])).all(axis=1)[order]]
-        drawn = _dots(places[order], colors[order], _ROW * drawing.type_size, (across, down))
+        drawn = _dots(
+            places[order], colors[order], _radius(len(order), (across, down)), (across, down)
+        )
         drawing.add(Pixels(drawn, _MARGIN, _MARGIN, across, down))
         if picture.worst is not None:
             rings, _ = view.seen(picture.worst.at)
             rings = rings[((rings >= 0) & (rings <= [across, down])).all(axis=1)] + _MARGIN
             size = drawing.type_size
-            drawing.add(*(Disc(x, y, _RING * size, "ink", ring=1.0) for x, y in rings.tolist()))
+            drawing.add(*(Disc(x, y, _RING * size, "ink", ring=0.8) for x, y in rings.tolist()))
     for name, (x, y) in zip(names, view.middles(), strict=True):
         half = drawing.text_width(name) / 2
         x = min(max(x + _MARGIN, half + 1), drawing.width - half - 1)

@@ -323,6 +323,12 @@ def view_controls(settings: DeltaGenerator | Settings, *, shows_vector: bool = F
     return view if shows_vector else of_label
 
 
+def shown_view() -> View | None:
+    """Return the view of the page that runs; None where it has none."""
+    view: View | None = st.session_state.get(_VIEW)
+    return view
+
+
 def last_view() -> View | None:
     """Return the view of the page that has just run, once; None where it had none."""
     view: View | None = st.session_state.pop(_VIEW, None)
