@@ -27,7 +27,8 @@ UNITS_PER_INCH, POINTS_PER_INCH, MM_PER_INCH = 96.0, 72.0, 25.4
 _MEASURED = 1000
 Anchor = Literal["start", "middle", "end"]
 _FONT = '"Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
-_DASHES = {"solid": (), "dash": (4.0, 3.0), "dot": (1.5, 2.5)}
+#: Lengths of dashes and gaps, in widths of the line, which count as one unit at least.
+_DASHES = {"solid": (), "dash": (5.0, 5.0), "dot": (1.7, 1.7)}
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ class Drawing:
     ) -> None:
         self.width, self.height, self.alt, self.type_size = width, height, alt, type_size
         self.items: list[Item] = []
+        #: Left, top, right and bottom of each area of data.
+        self.frames: list[tuple[float, float, float, float]] = []
         self._kind = kind  #: Class of the drawing on a page
 
     def add(self, *items: Item) -> None:
@@ -247,7 +250,7 @@ def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -
     match item:
         case Stroke():
             path = "".join(f"M{_svg_points(piece)}" for piece in item.pieces)
-            dash = {"stroke_dasharray": " ".join(map(_short, _DASHES[item.dash]))}
+            dash = {"stroke_dasharray": " ".join(map(_short, _dashes(item)))}
             element(
                 "path",
                 d=path,
@@ -292,6 +295,10 @@ def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -
             box = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
             sharp = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated"}
             element("image", href=png_url(item.values), **box, **sharp)
+
+
+def _dashes(stroke: Stroke) -> list[float]:
+    return [length * max(stroke.width, 1.0) for length in _DASHES[stroke.dash]]
 
 
 def _svg_points(points: Floats) -> str:
@@ -352,7 +359,7 @@ def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
         case Stroke():
             canvas.setStrokeColor(colors[item.color], item.alpha)
             canvas.setLineWidth(item.width)
-            canvas.setDash(*([list(_DASHES[item.dash])] if _DASHES[item.dash] else []))
+            canvas.setDash(*([_dashes(item)] if item.dash != "solid" else []))
             canvas.drawPath(path(item.pieces))
         case Area():
             canvas.setFillColor(_color(item.color, colors), item.alpha)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,8 +34,12 @@ from lore_core.figures.style import diverging, luminance, shades
 _HIGH, _HIGHEST, _LOWEST = 0.56, 300.0, 40.0
 #: Width at which lines and dots are as thick as on the screen, and least share of it.
 _DESIGN_WIDTH, _THINNEST = 700.0, 0.6
+#: Least width at which details are drawn.
+_ROOMY = 450.0
 #: Letters a name may have, and share of the width that names may take.
 _LONGEST, _NAMES = 20, 0.4
+#: Units that a dot may lie outside of the frame.
+_CUT = 0.01
 #: Room beyond the outermost values, as a share of what lies between them.
 _PAD = 0.06
 #: Between two labels of an axis, in widths of the longest, and most of them.
@@ -46,7 +51,13 @@ def panel_drawing(
     picture: PanelPicture, width: float, type_size: float, height: float | None = None
 ) -> Drawing:
     """Draw a picture some units wide; ``height``: of all of it, by default as it needs."""
-    panels = [panel.in_units() for panel in picture.panels if not panel.detail]
+    panels = [panel.in_units() for panel in picture.panels]
+    if width < _ROOMY:
+        panels = [
+            replace(panel, marks=[mark for mark in panel.marks if not mark.detail])
+            for panel in panels
+            if not panel.detail
+        ]
     names = [mark for mark in _listed(picture, panels) if picture.legend]
     at_end = picture.lines_named_at_end()
     if at_end:
@@ -73,10 +84,10 @@ def panel_drawing(
     drawing = Drawing(width, whole, picture.alt, type_size=type_size)
     for panel, span, tall in zip(panels, spans, heights.tolist(), strict=True):
         frame = _Frame(drawing, panel, span, (left, width - right), (top, top + tall))
+        drawing.frames.append((left, top, width - right, top + tall))
         frame.draw_axes(panel, is_lowest=panel is panels[-1])
         for mark in panel.marks:
-            if not mark.detail:
-                frame.draw(mark)
+            frame.draw(mark)
         if panel is panels[0]:
             frame.name_ends(at_end)
         top += tall + between
@@ -86,7 +97,7 @@ def panel_drawing(
 
 def _listed(picture: PanelPicture, panels: Sequence[Panel]) -> list[Mark]:
     marks = [mark for panel in panels for mark in panel.marks if mark.name and mark.listed]
-    return list({mark.name: mark for mark in marks if not mark.detail}.values())
+    return list({mark.name: mark for mark in marks}.values())
 
 
 def _room(
@@ -177,18 +188,18 @@ class _Frame:
         self.drawing, self.log = drawing, panel.x.log
         (self.left, self.right), (self.top, self.bottom) = across, down
         self.x, self.y = spans
+        self.box = np.array([[across[0], down[0]], [across[1], down[1]]])  #: Its corners
         self.thin = min(1.0, max(_THINNEST, drawing.width / _DESIGN_WIDTH))
 
     def px(self, x: Numbers | float) -> Floats:
-        low, high = self.x
-        value = np.clip(x, low, high)
+        (low, high), value = self.x, np.asarray(x, dtype=np.float64)
         if self.log:
             value, low, high = np.log(value), math.log(low), math.log(high)
         return self.left + (value - low) / ((high - low) or 1) * (self.right - self.left)
 
     def py(self, y: Numbers | float) -> Floats:
         low, high = self.y
-        share = (np.clip(y, low, high) - low) / ((high - low) or 1)
+        share = (np.asarray(y, dtype=np.float64) - low) / ((high - low) or 1)
         return self.bottom - share * (self.bottom - self.top)
 
     def draw_axes(self, panel: Panel, *, is_lowest: bool) -> None:
@@ -251,7 +262,8 @@ class _Frame:
             case Line():
                 self._draw_line(mark)
             case Band():
-                points = np.column_stack([self.px(mark.outline[0]), self.py(mark.outline[1])])
+                x, y = mark.outline
+                points = _within(np.column_stack([self.px(x), self.py(y)]), self.box)
                 if len(points):
                     self.drawing.add(Area(points, mark.tint.meaning, _alpha(mark.tint)))
             case Bars():
@@ -304,19 +316,22 @@ class _Frame:
             x, y, known = np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1], np.repeat(known, 2)[1:]
         ends = np.flatnonzero(np.diff(known)) + 1
         runs = [run for run in np.split(np.arange(len(x)), ends) if len(run) and known[run].all()]
-        pieces = [np.column_stack([x[run], y[run]]) for run in runs]
+        whole = [np.column_stack([x[run], y[run]]) for run in runs]
+        pieces = [part for line in whole for part in _cut(line, self.box)]
         color, width = mark.tint.meaning, mark.width * self.thin
         if pieces:
             self.drawing.add(Stroke(pieces, color, width, mark.dash, _alpha(mark.tint)))
         if mark.dots:
-            dots = zip(x[known].tolist(), y[known].tolist(), strict=True)
-            self.drawing.add(*(Disc(a, b, 2.5 * self.thin, color) for a, b in dots))
+            dots = self._inside(x, y)
+            self.drawing.add(*(Disc(x[k], y[k], 2.5 * self.thin, color) for k in dots))
 
     def _draw_bars(self, mark: Bars) -> None:
         half = np.asarray(mark.width) / 2
         corners = np.array([mark.place - half, mark.place + half]), _from_zero(mark.length)
         across, upwards = corners[::-1] if mark.sideways else corners
-        (x0, x1), (y1, y0) = np.sort(self.px(across), axis=0), np.sort(self.py(upwards), axis=0)
+        (left, top), (right, bottom) = self.box
+        x0, x1 = np.sort(self.px(across), axis=0).clip(left, right)
+        y1, y0 = np.sort(self.py(upwards), axis=0).clip(top, bottom)
         for k, tint in enumerate(mark.tints):
             self.drawing.add(_box(*map(float, (x0[k], y1[k], x1[k] - x0[k], y0[k] - y1[k])), tint))
         if mark.low is None or mark.high is None:
@@ -325,7 +340,11 @@ class _Frame:
         value = np.column_stack([mark.low, mark.high])
         across, upwards = (value, middle) if mark.sideways else (middle, value)
         ends = np.stack([self.px(across), self.py(upwards)], axis=2)
-        pieces = list(ends[np.isfinite(ends).all(axis=(1, 2))])
+        pieces = [
+            part
+            for whisker in ends[np.isfinite(ends).all(axis=(1, 2))]
+            for part in _cut(whisker, self.box)
+        ]
         if pieces:
             self.drawing.add(Stroke(pieces, "quiet", mark.whisker * self.thin))
 
@@ -336,12 +355,12 @@ class _Frame:
         titles = [hover.text for hover in own] or [""] * n
         radius, x, y = mark.size / 2 * self.thin, self.px(mark.x), self.py(mark.y)
         spread = None if mark.spread is None else np.nan_to_num(mark.spread)
-        for k in np.flatnonzero(np.isfinite(x) & np.isfinite(y)).tolist():
+        for k in self._inside(x, y):
             at, color = (float(x[k]), float(y[k])), tints[k].meaning
             if spread is not None:
                 ends = self.px(np.array([mark.x[k] - spread[k], mark.x[k] + spread[k]]))
-                piece = np.column_stack([ends, [at[1]] * 2])
-                self.drawing.add(Stroke([piece], color, 1.6 * self.thin))
+                pieces = _cut(np.column_stack([ends, [at[1]] * 2]), self.box)
+                self.drawing.add(Stroke(pieces, color, 1.6 * self.thin))
             if mark.shape == "dash":
                 piece = np.array([[at[0] - radius, at[1]], [at[0] + radius, at[1]]])
                 self.drawing.add(Stroke([piece], color, 2 * self.thin))
@@ -351,6 +370,11 @@ class _Frame:
             else:
                 ring = 1.6 * self.thin if mark.shape == "ring" else 0.0
                 self.drawing.add(Disc(*at, radius, color, _alpha(tints[k]), ring, titles[k]))
+
+    def _inside(self, x: Floats, y: Floats) -> list[int]:
+        places = np.column_stack([x, y])
+        near = (self.box[0] - _CUT <= places) & (places <= self.box[1] + _CUT)
+        return [int(k) for k in np.flatnonzero(near.all(axis=1))]
 
     def _draw_cells(self, mark: Cells) -> None:
         size = self.drawing.type_size
@@ -381,6 +405,36 @@ class _Frame:
             for number, line in enumerate(lines):
                 below = min(max(y, low), high) + 1.1 * size * number
                 self.drawing.add(Words(line, x + width + 0.4 * size, below))
+
+
+def _cut(line: Floats, box: Floats) -> list[Floats]:
+    """Return the parts of a line that lie in a box."""
+    if ((box[0] <= line) & (line <= box[1])).all():
+        return [line]
+    start, step = line[:-1], np.diff(line, axis=0)
+    step = np.where(step == 0, 1e-9, step)
+    first, last = np.sort([(box[0] - start) / step, (box[1] - start) / step], axis=0)
+    enter, leave = first.max(axis=1).clip(0), last.min(axis=1).clip(max=1)
+    parts: list[list[Floats]] = []
+    for k in np.flatnonzero(enter < leave).tolist():
+        if not parts or enter[k] > 0 or leave[k - 1] < 1:
+            parts.append([start[k] + enter[k] * step[k]])
+        parts[-1].append(start[k] + leave[k] * step[k])
+    return [np.array(part) for part in parts]
+
+
+def _within(polygon: Floats, box: Floats) -> Floats:
+    """Return what of a polygon lies in a box."""
+    for axis in (0, 1):
+        for edge, sign in zip(box[:, axis], (1, -1), strict=True):
+            to = np.roll(polygon, -1, axis=0)
+            is_in = sign * (polygon[:, axis] - edge) >= 0
+            way = to[:, axis] - polygon[:, axis]
+            share = (edge - polygon[:, axis]) / np.where(way == 0, 1.0, way)
+            crossing = polygon + share[:, None] * (to - polygon)
+            kept = np.column_stack([is_in, is_in != np.roll(is_in, -1)])
+            polygon = np.stack([polygon, crossing], axis=1)[kept]
+    return polygon
 
 
 def _alpha(tint: Tint) -> float:
@@ -415,9 +469,8 @@ def _from_zero(length: Numbers) -> Floats:
 
 
 def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
-    marks = [mark for mark in panel.marks if not mark.detail]
-    across, upwards = zip(*[_reached(mark) for mark in marks], strict=True)
-    is_table = any(isinstance(mark, Cells) for mark in marks)
+    across, upwards = zip(*[_reached(mark) for mark in panel.marks], strict=True)
+    is_table = any(isinstance(mark, Cells) for mark in panel.marks)
     return _span(panel.x, list(across), is_table), _span(panel.y, list(upwards), is_table)
 
 

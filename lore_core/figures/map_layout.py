@@ -64,6 +64,7 @@ def landscape_drawing(
     drawing = Drawing(width, whole, picture.alt, type_size=type_size, kind="paper")
     ground = np.array([[0, 0], [width, 0], [width, whole], [0, whole]], dtype=np.float64)
     drawing.add(Area(ground, "paper"))
+    drawing.frames.append((_MARGIN, _MARGIN, width - _MARGIN, _MARGIN + down))
     if picture.view == "map":
         _Map(drawing, picture, down).draw()
     else:
@@ -146,26 +147,27 @@ class _Map:
                 add(Words(label.name, x, y - label.up * size / 12, "middle", on="paper"))
 
     def _field(self, field: Field) -> NDArray[np.uint8]:
-        """Return the pixels of a field in the frame, with colours between those of its nodes."""
+        """Return the pixels of a field in the frame, with errors between those of its nodes."""
         size = tuple(
             max(1, round(side / UNITS_PER_INCH * _DPI)) for side in (self.across, self.down)
         )
         half = self.half / self.scale
         window = (self.middle - half, self.middle + half)
         # (A node without a value adds neither colour nor weight.)
-        colors = colored(field.signed, self.picture.scale).astype(np.float64)
-        weight = colors[..., 3] / 255
-        red, green, blue, known = (
-            _between(part * weight, field.x, field.y, window, size)
-            for part in (*np.moveaxis(colors[..., :3], -1, 0), np.ones_like(weight))
+        values = self.picture.scale.of(field.signed)
+        weight = np.isfinite(values).astype(np.float64)
+        total, known = (
+            _between(part, field.x, field.y, window, size)
+            for part in (np.nan_to_num(values), weight)
         )
+        drawn = colored_shown(total / np.maximum(known, 0.5), self.picture.scale)
         alpha = np.full(known.shape, 255 * self.picture.strength)
         if (vivid := self.picture.vivid) is not None:
             inside = _between(vivid.inside, vivid.x, vivid.y, window, size)
             alpha *= PALE + (1 - PALE) * ((inside - _CLEAR[0]) / np.ptp(_CLEAR)).clip(0, 1)
-        alpha[known < 0.5] = 0
-        drawn = np.stack([red, green, blue], axis=-1) / np.maximum(known, 0.5)[..., None]
-        return np.rint(np.dstack([drawn, alpha])).astype(np.uint8)
+        drawn[..., 3] = np.rint(alpha)
+        drawn[known < 0.5] = 0
+        return drawn
 
     def _outline(self, lines: Floats, color: str, width: float) -> None:
         pieces = self.place(lines.reshape(-1, 2)).reshape(-1, 2, 2)

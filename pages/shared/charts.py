@@ -13,7 +13,7 @@ from lore_core.data.number_text import unbroken
 from lore_core.figures import Chart, isotonic_figure, reliability_figure
 from lore_core.figures.export import COLUMN_WIDTHS, PRINTED, exported, latex, markdown
 from lore_core.metrics import IsotonicReliability, ReliabilityTable
-from pages.shared.controls import linked, one_of, shown_view, theme_mode
+from pages.shared.controls import current_page, linked, one_of, shown_view
 from pages.shared.live import live_chart
 from pages.shared.session import origin
 
@@ -24,6 +24,8 @@ _MIME = {
     "html": "text/html",
     "csv": "text/csv",
 }
+#: Of pages that show other data than those that are loaded, from a folder.
+_COMMANDS = {"runs": "compare", "watch": "watch"}
 Diagram = Literal["bins", "isotonic"]
 
 
@@ -60,8 +62,8 @@ def chart_line(
             key=f"export_{key}",
             help="Export this chart",
         ):
-            mode, made = theme_mode(), as_seen or (lambda: chart)
-            _exports(chart.name, lambda: replace(made(), mode=mode), key)
+            made = as_seen or (lambda: chart)
+            _exports(chart.name, lambda: replace(made(), mode="light"), key)
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
@@ -95,16 +97,15 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
 def _captions(chart: Chart, file: str, width_mm: float) -> None:
     from lore_core.report.files import figures_command  # (It takes its time.)
 
-    view, command = shown_view(), ""
+    view, page, command = shown_view(), current_page(), ""
     if view is not None:
         seeds = f"Seeds: {view.seed} (simulations)"
         if view.is_local:
             seeds += f", {view.embedding.random_state} (map: {view.embedding.description})"
         chart = replace(chart, basis=f"{view.basis()} {seeds}")
         command = figures_command(view, *origin(), width_mm=width_mm)
-    for page, key in (("compare", "runs_path"), ("watch", "watch_path")):
-        if key in st.session_state:
-            command = f"lore {page} {shlex.quote(st.session_state[key])}"
+    elif page in _COMMANDS and (folder := st.session_state.get(f"{page}_path")):
+        command = f"lore {_COMMANDS[page]} {shlex.quote(folder)}"
     texts = {
         "LaTeX": latex(chart, f"{file}.pdf", width_mm),
         "Markdown": markdown(chart, f"{file}.svg"),

@@ -98,6 +98,11 @@ def keep_settings(page: str) -> None:
             st.session_state[key] = st.session_state[key]
 
 
+def current_page() -> str:
+    """Return what the address calls the page that runs."""
+    return str(st.session_state[_PAGE])
+
+
 def note_changes() -> None:
     """Note which settings and picks were changed since they were noted last, for :func:`undo`."""
     state = st.session_state
