@@ -4,9 +4,10 @@ Every figure of the demo's pages is drawn twice: as the page shows it, in the li
 Chromium, and by the export, with the ends of the axes that the page has and at a size at which its
 areas of data have as many pixels as those of the page. Only these areas are compared, without text:
 outside them lie names and numbers, which print lays out anew. Colours are compared as pixelmatch
-does it (weighted differences of Y, I and Q, threshold 0.1); what lies a pixel off, as
-anti-aliasing may put it, does not count: a pixel differs if no pixel of the other picture in the
-3 × 3 around it has its colour, in one direction or the other. ``--save FOLDER`` keeps the pictures.
+does it (weighted differences of Y, I and Q, threshold 0.1). Anti-aliasing puts colours between two
+at an edge, and an edge up to a pixel off, which does not count: a pixel differs if its colour is
+not between those of the 3 × 3 pixels of the other picture around it, in one direction or the other.
+``--save FOLDER`` keeps the pictures: page, print, and what differs.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from _app_reader import ROOT, chromium
 from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Page
+from scipy.ndimage import maximum_filter, minimum_filter
 from streamlit.testing.v1 import AppTest
 
 import pages.landscape.picture as landscape
@@ -145,20 +147,15 @@ def _array(picture: Image.Image) -> Pixels:
 
 
 def differing(one: Pixels, other: Pixels) -> NDArray[np.bool_]:
-    """Return which pixels of one picture are nowhere near in the other, or the other way round."""
+    """Return which pixels of either picture are not between those around them in the other."""
     one, other = one @ _YIQ.T, other @ _YIQ.T
     return _missing(one, other) | _missing(other, one)
 
 
 def _missing(one: Pixels, other: Pixels) -> NDArray[np.bool_]:
-    around = np.pad(other, ((1, 1), (1, 1), (0, 0)), mode="edge")
-    rows, columns = one.shape[:2]
-    least = np.full((rows, columns), np.inf)
-    for down in range(3):
-        for right in range(3):
-            shifted = around[down : down + rows, right : right + columns]
-            least = np.minimum(least, (_WEIGHTS * (one - shifted) ** 2).sum(axis=-1))
-    return least > _MOST * _THRESHOLD**2
+    around = (3, 3, 1)
+    between = one.clip(minimum_filter(other, around), maximum_filter(other, around))
+    return (_WEIGHTS * (one - between) ** 2).sum(axis=-1) > _MOST * _THRESHOLD**2
 
 
 def compare(name: str, page: list[Pixels], paper: list[Pixels], folder: Path | None) -> None:

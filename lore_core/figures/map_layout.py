@@ -97,6 +97,7 @@ class _Map:
         self.scale = min(self.across / (right - left), down / (high - low))
         self.middle = np.array([left + right, low + high]) / 2
         self.half = np.array([self.across, down]) / 2
+        self.thin = min(1.0, max(0.6, drawing.width / 700))  # as in other figures
 
     def place(self, points: Floats) -> Floats:
         """Return where points of the map lie, from the upper left."""
@@ -114,30 +115,34 @@ class _Map:
         if field is not None:
             pixels = self._field(field)
             add(Pixels(pixels, _MARGIN, _MARGIN, self.across, self.down))
-            self._outline(segments(field.x, field.y, field.context.astype(float)), "quiet", 0.5)
+            self._outline(
+                segments(field.x, field.y, field.context.astype(float)), "quiet", 1.0, 0.45
+            )
         if picture.points is not None:
             self._rows(picture.points)
         if picture.highlighted is not None:
             self._rows(picture.highlighted)
         for dots in picture.dots:
-            radius, thick = (1.8, 1.0) if self.across < 500 else (3.5, 1.6)
+            radius, thick = 3.5 * self.thin, 1.6 * self.thin
             at = self.place(dots.at)
             rings = at[self.inside(at)].tolist()
             add(*(Disc(x, y, radius, dots.color, ring=thick) for x, y in rings))
         if picture.worst is not None:
             rings = self.place(picture.worst.at)
             rings = rings[self.inside(rings)]
-            add(*(Disc(x, y, _RING * size, "ink", ring=0.8) for x, y in rings.tolist()))
+            radius, thick = 5 * self.thin, 1.4 * self.thin
+            add(*(Disc(x, y, radius, "ink", ring=thick) for x, y in rings.tolist()))
         for region in picture.regions:
-            self._outline(region.lines, "ink", 1.1)
+            self._outline(region.lines, "paper", 5.0, 0.75)
+            self._outline(region.lines, "ink", 1.8)
         for sign, part in picture.lasso.parts:
             corners = self.place(np.column_stack([part.x, part.y]))
             ring = np.concatenate([corners, corners[:1]])
-            add(Stroke([ring], "ink", 1.4, "dash" if sign > 0 else "dot"))
+            add(Stroke([ring], "ink", 2 * self.thin, "dash" if sign > 0 else "dot"))
         if picture.picked:
             (place,) = self.place(np.array([picture.picked]))
             if self.inside(place):
-                add(Disc(*place.tolist(), 0.75 * size, "accent", ring=2.0))
+                add(Disc(*place.tolist(), 9 * self.thin, "accent", ring=3 * self.thin))
         for region in picture.regions:
             self._badge(region)
         for label in picture.labels:
@@ -169,11 +174,11 @@ class _Map:
         drawn[known < 0.5] = 0
         return drawn
 
-    def _outline(self, lines: Floats, color: str, width: float) -> None:
+    def _outline(self, lines: Floats, color: str, width: float, alpha: float = 1.0) -> None:
         pieces = self.place(lines.reshape(-1, 2)).reshape(-1, 2, 2)
         pieces = pieces[self.inside(pieces).all(axis=1)]
         if len(pieces):
-            self.drawing.add(Stroke(list(pieces), color, width))
+            self.drawing.add(Stroke(list(pieces), color, width * self.thin, alpha=alpha))
 
     def _rows(self, rows: MapRows) -> None:
         places, box = self.place(rows.at), (self.across, self.down)
