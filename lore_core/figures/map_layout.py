@@ -2,171 +2,210 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from lore_core.data.arrays import Floats, Mask
-from lore_core.figures.drawing import (
-    UNITS_PER_INCH,
-    Area,
-    Disc,
-    Drawing,
-    Pixels,
-    Stroke,
-    Words,
-    text_width,
-)
-from lore_core.figures.pictures.landscape_picture import (
-    Camera,
-    ColorScale,
-    LandscapePicture,
-    MapRows,
-    segments,
-)
+from lore_core.figures.drawing import UNITS_PER_INCH, Disc, Drawing, Pixels, Stroke, Words
+from lore_core.figures.layout import color_bar, flow
 from lore_core.figures.style import INK, NEUTRAL, channels, shades
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field, Outline
+
+if TYPE_CHECKING:
+    from lore_core.figures.pictures.landscape_picture import ColorScale, LandscapePicture, MapRows
 
 #: Pixels to the inch of fields and rows, and how many more are averaged to one.
 _DPI, _FINER = 300.0, 2
-#: Height of a map as a share of its width; of a view in space.
-_FLATTEST, _TALLEST, _IN_SPACE = 0.4, 1.5, 0.72
+#: Height of a map as a share of its width; of a view in space, and the share its box takes.
+_FLATTEST, _TALLEST, _IN_SPACE, _BOX = 0.4, 1.5, 0.72, 0.86
+#: Shift of the middle of a view in space, as of :class:`Camera`, in diagonals.
+_SHIFT = 0.8
 #: Opacity of the field outside significant subgroups, as on the screen.
 PALE = 0.38
 #: Radius of rows and of rings, in units of the type size.
 _ROW, _RING = 0.2, 0.4
 _MARGIN = 4.0
-_BAR_SHADES = 256
+_N_SHADES = 256
 
 
 def landscape_drawing(
     picture: LandscapePicture, width: float, type_size: float, height: float | None = None
 ) -> Drawing:
     """Draw a landscape some units wide, in the colours of paper; ``height``: of all of it."""
-    foot = _Foot(picture.scale, width, type_size)
+    foot = _foot(picture.scale, width, type_size)
     down = _IN_SPACE * (width - 2 * _MARGIN)
     if picture.view == "map":
-        (left, right), (low, high) = _frame_of(picture)
-        ratio = (high - low) / (right - left)
-        down = float((width - 2 * _MARGIN) * np.clip(ratio, _FLATTEST, _TALLEST))
+        across, up = np.ptp(picture.ends, axis=1)
+        down = float((width - 2 * _MARGIN) * np.clip(up / across, _FLATTEST, _TALLEST))
     if height is not None:
         down = max(height - 2 * _MARGIN - foot.height, 4 * type_size)
     whole = down + 2 * _MARGIN + foot.height
     drawing = Drawing(width, whole, picture.alt, type_size=type_size, kind="paper")
-    ground = np.array([[0, 0], [width, 0], [width, whole], [0, whole]], dtype=np.float64)
-    drawing.add(Area(ground, "paper"))
-    if picture.view == "map":
-        _Map(drawing, picture, down).draw()
-    else:
-        _draw_space(drawing, picture, down)
-    foot.draw(drawing, down + 2 * _MARGIN)
+    drawing.box(0, 0, width, whole, "paper")
+    _View(drawing, picture, down).draw()
+    drawing.place(foot, 0.0, down + 2 * _MARGIN)
     return drawing
 
 
-def _frame_of(picture: LandscapePicture) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of a map: its own, else of its field."""
-    if picture.extent:
-        return picture.extent[0], picture.extent[1]
-    field = picture.field
-    assert field is not None  # a map without ends has a field
-    half = np.array([field.x[1] - field.x[0], field.y[1] - field.y[0]]) / 2
-    return (
-        (float(field.x[0] - half[0]), float(field.x[-1] + half[0])),
-        (float(field.y[0] - half[1]), float(field.y[-1] + half[1])),
-    )
-
-
-class _Map:
-    """The place of a flat map; both axes have one scale."""
+class _View:
+    """A box of two or three axes, seen without perspective; a flat map is seen from above."""
 
     def __init__(self, drawing: Drawing, picture: LandscapePicture, down: float) -> None:
         self.drawing, self.picture = drawing, picture
-        (left, right), (low, high) = _frame_of(picture)
-        self.across, self.down = drawing.width - 2 * _MARGIN, down
+        self.size = np.array([drawing.width - 2 * _MARGIN, down])
+        self.ends = np.array([*picture.ends, (-0.5, 0.5)][:3], dtype=np.float64)
+        self.axes, self.sides = np.eye(3), np.ptp(self.ends, axis=1)
+        self.middle, share = np.zeros(2), 1.0
+        if picture.view != "map" and (camera := picture.camera) is not None:
+            self.axes, self.sides = np.array(camera.axes), picture.sides
+            self.middle = _SHIFT * np.array([camera.right, camera.up])
+            share = _BOX * camera.zoom
+        self.corners = np.array(list(product((-0.5, 0.5), repeat=3))) * self.sides
+        reach = np.ptp(self.corners @ self.axes[:2].T, axis=0).clip(1e-9)
         # (What is wider or taller than the frame shows more of the map.)
-        self.scale = min(self.across / (right - left), down / (high - low))
-        self.middle = np.array([left + right, low + high]) / 2
-        self.half = np.array([self.across, down]) / 2
+        self.scale = float((self.size / reach).min()) * share
 
-    def place(self, points: Floats) -> Floats:
-        """Return where points of the map lie, from the upper left."""
-        moved = (points - self.middle) * self.scale * [1, -1]
-        return np.asarray(moved + self.half + _MARGIN)
+    def seen(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return where points (…, d) lie in the drawing, and how near they are."""
+        missing = [(0, 0)] * (points.ndim - 1) + [(0, 3 - points.shape[-1])]
+        low, high = self.ends.T
+        return self._seen(((np.pad(points, missing) - low) / (high - low) - 0.5) * self.sides)
+
+    def _seen(self, placed: Floats) -> tuple[Floats, Floats]:
+        along = placed @ self.axes.T
+        flat = (along[..., :2] - self.middle) * self.scale * [1, -1]
+        return flat + self.size / 2 + _MARGIN, along[..., 2]
 
     def inside(self, places: Floats) -> Mask:
         """Return which places lie in the frame."""
-        return np.asarray((np.abs(places - _MARGIN - self.half) <= self.half).all(axis=-1))
+        return np.asarray((np.abs(places - _MARGIN - self.size / 2) <= self.size / 2).all(axis=-1))
 
     def draw(self) -> None:
-        """Draw field, outlines, rows and names, one over the other."""
-        picture, size = self.picture, self.drawing.type_size
-        field, add = picture.field, self.drawing.add
-        if field is not None:
-            pixels = self._field(field)
-            add(Pixels(pixels, _MARGIN, _MARGIN, self.across, self.down))
-            self._outline(segments(field.x, field.y, field.context.astype(float)), "quiet", 0.5)
-        if picture.points is not None:
-            self._rows(picture.points, picture.scale)
+        """Draw field or box, outlines, rows and names, one over the other."""
+        picture, size, add = self.picture, self.drawing.type_size, self.drawing.add
+        if picture.view == "map":
+            self._flat()
+        else:
+            self._box()
+        if picture.points is not None and picture.view != "height":
+            self._rows(picture.points)
         if picture.worst is not None:
-            rings = self.place(picture.worst.at)
+            rings, _ = self.seen(picture.worst.at)
             rings = rings[self.inside(rings)]
             add(*(Disc(x, y, _RING * size, "ink", ring=1.0) for x, y in rings.tolist()))
         for region in picture.regions:
             self._outline(region.lines, "ink", 1.4)
         for sign, part in picture.lasso.parts:
-            corners = self.place(np.column_stack([part.x, part.y]))
+            corners, _ = self.seen(np.column_stack([part.x, part.y]))
             ring = np.concatenate([corners, corners[:1]])
             add(Stroke([ring], "ink", 1.4, "dash" if sign > 0 else "dot"))
         for region in picture.regions:
             self._badge(region.name, region.at)
         for label in picture.labels:
-            (place,) = self.place(np.array([label.at]))
+            (place,), _ = self.seen(np.array([label.at]))
             if self.inside(place):
                 x, y = place.tolist()
                 add(Words(label.name, x, y - label.up * size / 12, "middle", on="paper"))
 
-    def _field(self, field: Field) -> NDArray[np.uint8]:
-        """Return the pixels of a field in the frame: each of the nearest node."""
-        n_x, n_y = (
-            max(1, round(side / UNITS_PER_INCH * _DPI)) for side in (self.across, self.down)
+    def _flat(self) -> None:
+        field, n = self.picture.field, np.rint(self.size / UNITS_PER_INCH * _DPI).astype(int)
+        if field is None:
+            return
+        x, y = (
+            middle + sign * ((np.arange(most) + 0.5) / most - 0.5) * side / self.scale
+            for middle, sign, most, side in zip(
+                self.ends.mean(axis=1), (1, -1), n.clip(1), self.size, strict=False
+            )
         )
-        x = self.middle[0] + ((np.arange(n_x) + 0.5) / n_x - 0.5) * self.across / self.scale
-        y = self.middle[1] - ((np.arange(n_y) + 0.5) / n_y - 0.5) * self.down / self.scale
-        pixels = colored(field.signed, self.picture.scale)
-        vivid = self.picture.vivid
+        pixels, vivid = colored(field.signed, self.picture.scale), self.picture.vivid
         if vivid is not None:
-            is_vivid = _nearest(vivid, field.x, field.y) > 0.5
-            pixels[..., 3] = np.where(is_vivid, pixels[..., 3], PALE * pixels[..., 3])
+            is_pale = _nearest(vivid, field.x, field.y) <= 0.5
+            pixels[is_pale, 3] = PALE * pixels[is_pale, 3]
         column, row = _nodes(field.x, x), _nodes(field.y, y)
         drawn = pixels[row[:, None].clip(0), column.clip(0)]
         drawn[(row < 0)[:, None] | (column < 0)] = 0
-        return drawn
+        self._pixels(drawn)
+        self._outline(self.picture.ground, "quiet", 0.5)
+
+    def _pixels(self, pixels: NDArray[np.uint8]) -> None:
+        self.drawing.add(Pixels(pixels, _MARGIN, _MARGIN, *self.size.tolist()))
 
     def _outline(self, lines: Floats, color: str, width: float) -> None:
-        pieces = self.place(lines.reshape(-1, 2)).reshape(-1, 2, 2)
+        pieces = self.seen(lines.reshape(-1, 2, 2))[0]
         pieces = pieces[self.inside(pieces).all(axis=1)]
         if len(pieces):
             self.drawing.add(Stroke(list(pieces), color, width))
 
-    def _rows(self, rows: MapRows, scale: ColorScale) -> None:
-        places, size = self.place(rows.at), self.drawing.type_size
-        shown = self.inside(places)
-        colors = colored(rows.colored[shown], scale)
-        drawn = _dots(places[shown] - _MARGIN, colors, _ROW * size, (self.across, self.down))
-        self.drawing.add(Pixels(drawn, _MARGIN, _MARGIN, self.across, self.down))
+    def _canvas(self, finer: int) -> tuple[Image.Image, float]:
+        """Return an image of the frame, and its pixels in a unit."""
+        scale = _DPI / UNITS_PER_INCH * finer
+        return Image.new("RGBA", tuple(np.rint(self.size * scale).astype(int).clip(1))), scale
+
+    def _rows(self, rows: MapRows) -> None:
+        """Draw dots, those of unknown colour faint, what is near over what is far."""
+        image, scale = self._canvas(_FINER)
+        draw, edge, quiet = (
+            ImageDraw.Draw(image),
+            channels(INK["light"]),
+            channels(NEUTRAL["light"]),
+        )
+        places, depth = self.seen(rows.at)
+        order = np.argsort(depth, kind="stable")
+        order = order[self.inside(places[order])]
+        colors = colored(np.where(rows.known, rows.colored, np.nan), self.picture.scale)[order]
+        places, r = (places[order] - _MARGIN) * scale, _ROW * self.drawing.type_size * scale
+        for (x, y), (*color, alpha) in zip(places.tolist(), colors.tolist(), strict=True):
+            look = {"fill": (*color, 255), "outline": (*edge, 140), "width": _FINER}
+            draw.ellipse((x - r, y - r, x + r, y + r), **look if alpha else {"fill": (*quiet, 90)})
+        self._pixels(np.asarray(image.reduce(_FINER)))
 
     def _badge(self, name: str, at: tuple[float, float]) -> None:
         size = self.drawing.type_size
-        (place,) = self.place(np.array([at]))
+        (place,), _ = self.seen(np.array([at]))
         if not self.inside(place):
             return
         x, y = place.tolist()
-        half = max(0.62 * size, text_width(name, size, bold=True) / 2 + 0.25 * size)
-        corners = np.array([[-half, -0.62], [half, -0.62], [half, 0.62], [-half, 0.62]])
-        corners[:, 1] *= size
-        self.drawing.add(Area(corners + [x, y], "ink"))
+        half = max(0.62 * size, self.drawing.text_width(name, bold=True) / 2 + 0.25 * size)
+        self.drawing.box(x - half, y - 0.62 * size, 2 * half, 1.24 * size, "ink")
         self.drawing.add(Words(name, x, y + 0.34 * size, "middle", "paper", bold=True))
+
+    def _box(self) -> None:
+        """Draw the edges of the box, its names and the error as height."""
+        picture, add, half = self.picture, self.drawing.add, self.sides / 2
+        flat, _ = self._seen(self.corners)
+        pairs = [(a, b) for a in range(8) for b in range(a) if (a ^ b) in (1, 2, 4)]
+        add(Stroke([flat[list(pair)] for pair in pairs], "line", 0.8))
+        if picture.view == "height" and picture.field is not None:
+            self._surface(picture.field)
+        # Names stand below the edges at the bottom, and beside one.
+        x, y, _ = np.where(np.sign(self.axes[2]) == 0, 1, np.sign(self.axes[2])) * half
+        at = np.array([[0, y, -half[2]], [x, 0, -half[2]], [x, -y, 0]])
+        for name, (across, down) in zip(picture.axis_names, self._seen(at * 1.12)[0], strict=True):
+            room = self.drawing.text_width(name) / 2 + 1
+            place = float(np.clip(across, room, self.drawing.width - room)), float(down)
+            add(Words(name, *place, "middle", "quiet", on="paper"))
+
+    def _surface(self, field: Field) -> None:
+        """Draw the error as height, what is behind first."""
+        scale, (image, per_unit) = self.picture.scale, self._canvas(1)
+        height = np.clip(scale.of(field.signed), scale.low, scale.limit)
+        x, y = np.meshgrid(field.x, field.y)
+        flat, depth = self.seen(np.stack([x, y, np.nan_to_num(height)], axis=-1))
+        low, high = slice(None, -1), slice(1, None)
+        corners = [(low, low), (low, high), (high, high), (high, low)]
+        quads = np.stack([flat[corner] for corner in corners], axis=2) - _MARGIN
+        mean, near = (np.mean([of[corner] for corner in corners], axis=0) for of in (height, depth))
+        colors, draw = colored_shown(mean, scale), ImageDraw.Draw(image)
+        rows, columns = np.nonzero(np.isfinite(mean))
+        for k in np.argsort(near[rows, columns], kind="stable").tolist():
+            at = rows[k], columns[k]
+            fill = tuple(colors[at].tolist())
+            draw.polygon((quads[at] * per_unit).ravel().tolist(), fill=fill, outline=fill)
+        self._pixels(np.asarray(image))
 
 
 def _nodes(nodes: Floats, at: Floats) -> NDArray[np.int64]:
@@ -176,8 +215,7 @@ def _nodes(nodes: Floats, at: Floats) -> NDArray[np.int64]:
 
 
 def _nearest(outline: Outline, x: Floats, y: Floats) -> Floats:
-    column = _nodes(outline.x, x).clip(0)
-    row = _nodes(outline.y, y).clip(0)
+    row, column = _nodes(outline.y, y).clip(0), _nodes(outline.x, x).clip(0)
     return np.asarray(outline.inside[row[:, None], column], dtype=np.float64)
 
 
@@ -190,201 +228,23 @@ def colored_shown(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
     """Return the colours of numbers of a scale, as :func:`colored` does those of errors."""
     share = (values - scale.low) / (scale.limit - scale.low)
     known = np.isfinite(share)
-    place = np.rint(np.where(known, share, 0.0).clip(0, 1) * (_BAR_SHADES - 1)).astype(int)
-    colors = shades(scale.colors("light"), _BAR_SHADES)[place]
+    place = np.rint(np.where(known, share, 0.0).clip(0, 1) * (_N_SHADES - 1)).astype(int)
+    colors = shades(scale.colors("light"), _N_SHADES)[place]
     alpha = np.where(known, 255, 0)[..., None]
     return np.concatenate([colors, alpha], axis=-1).astype(np.uint8)
 
 
-def _dots(
-    places: Floats, colors: NDArray[np.uint8], radius: float, size: tuple[float, float]
-) -> NDArray[np.uint8]:
-    """Return pixels of dots, those of unknown colour faint, one over the other."""
-    per_unit = _DPI / UNITS_PER_INCH * _FINER
-    image = Image.new("RGBA", tuple(max(1, round(side * per_unit)) for side in size))  # type: ignore[arg-type]
-    draw, edge, quiet = ImageDraw.Draw(image), channels(INK["light"]), channels(NEUTRAL["light"])
-    r = radius * per_unit
-    for (x, y), (*color, alpha) in zip((places * per_unit).tolist(), colors.tolist(), strict=True):
-        box = x - r, y - r, x + r, y + r
-        if alpha:
-            draw.ellipse(box, fill=(*color, 255), outline=(*edge, 140), width=_FINER)
-        else:
-            draw.ellipse(box, fill=(*quiet, 90))
-    return np.asarray(image.reduce(_FINER))
-
-
-class _Foot:
-    """The scale below a map: a bar with numbers, or names with a colour each."""
-
-    def __init__(self, scale: ColorScale, width: float, size: float) -> None:
-        self.scale, self.width, self.size = scale, width, size
-        self.n_names = getattr(scale, "n_names", 0)
-        self.rows: list[list[tuple[int, str, float]]] = []
-        used = width
-        for number, (_, name) in enumerate(scale.ticks if self.n_names else ()):
-            wide = text_width(name, size) + 2.4 * size
-            if used + wide > width:
-                self.rows.append([])
-                used = _MARGIN
-            self.rows[-1].append((number, name, used))
-            used += wide
-        self.height = (1 + len(self.rows)) * 1.4 * size if self.n_names else 3.6 * size
-
-    def draw(self, drawing: Drawing, top: float) -> None:
-        """Draw it below ``top``."""
-        size, scale = self.size, self.scale
-        if self.n_names:
-            table = shades(scale.colors("light"), _BAR_SHADES)
-            drawing.add(Words(scale.title, _MARGIN, top + size, bold=True))
-            for line, row in enumerate(self.rows, start=1):
-                y = top + line * 1.4 * size
-                for number, name, x in row:
-                    color = table[int((number + 0.5) / self.n_names * (_BAR_SHADES - 1))]
-                    drawing.add(
-                        Pixels(color[None, None], x, y + 0.3 * size, 0.8 * size, 0.8 * size)
-                    )
-                    drawing.add(Words(name, x + 1.1 * size, y + size))
-            return
-        across = self.width - 2 * _MARGIN
-        values = np.linspace(scale.low, scale.limit, _BAR_SHADES)
-        bar = shades(scale.colors("light"), len(values))[None]
-        drawing.add(Pixels(bar, _MARGIN, top + 0.3 * size, across, 0.55 * size))
-        last, taken = len(scale.ticks) - 1, 0.0
-        texts = [
-            _tick_words(words, is_end=k in (0, last)) for k, (_, words) in enumerate(scale.ticks)
-        ]
-        free_to = self.width - text_width(texts[-1], size) - size
-        for k, ((at, _), text) in enumerate(zip(scale.ticks, texts, strict=True)):
-            x = _MARGIN + (at - scale.low) / (scale.limit - scale.low) * across
-            wide = text_width(text, size)
-            left = x if k == 0 else x - wide if k == last else x - wide / 2
-            if k in (0, last) or (left > taken and left + wide < free_to):
-                drawing.add(Words(text, left, top + 1.95 * size))
-                taken = left + wide + size
-        middle = self.width / 2
-        drawing.add(Words(scale.title, middle, top + 3.15 * size, "middle"))
-
-
-def _tick_words(words: str, *, is_end: bool) -> str:
-    """Write a tick in one line; what it means at the ends only."""
-    number, *meaning = words.split("\n")
-    return f"{number} {''.join(meaning).replace('-', '')}".strip() if is_end else number
-
-
-def _draw_space(drawing: Drawing, picture: LandscapePicture, down: float) -> None:
-    """Draw rows in space, or the error as height, as the camera sees them."""
-    camera = picture.camera
-    assert camera is not None  # maps alone have none
-    across = drawing.width - 2 * _MARGIN
-    if picture.view == "space":
-        ends = np.array(picture.extent, dtype=np.float64)
-        names = [f"{picture.axes} {number}" for number in (1, 2, 3)]
-        sides = np.diff(ends, axis=1)[:, 0]
-        sides = sides / np.linalg.norm(sides)
-    else:
-        field, scale = picture.field, picture.scale
-        assert field is not None  # what is drawn as height
-        ends = np.array([field.x[[0, -1]], field.y[[0, -1]], [scale.low, scale.limit]])
-        names = [f"{picture.axes} 1", f"{picture.axes} 2", scale.title]
-        sides = np.array([1.3, 1.3, 0.6]) / np.linalg.norm([1.3, 1.3, 0.6])
-    view = _Space(camera, ends, sides, across, down)
-    for edge in view.edges():
-        drawing.add(Stroke([edge + _MARGIN], "line", 0.8))
-    if picture.view == "height":
-        pixels = view.surface(picture.field, picture.scale)  # type: ignore[arg-type]
-        drawing.add(Pixels(pixels, _MARGIN, _MARGIN, across, down))
-    elif picture.points is not None:
-        rows = picture.points
-        colors = colored(rows.colored, picture.scale)
-        if rows.places is None:
-            colors[rows.effective_size < MIN_EFFECTIVE_SIZE, 3] = 0
-        places, depth = view.seen(rows.at)
-        order = np.argsort(depth, kind="stable")
-        order = order[((places >= 0) & (places <= [across, down])).all(axis=1)[order]]
-        drawn = _dots(places[order], colors[order], _ROW * drawing.type_size, (across, down))
-        drawing.add(Pixels(drawn, _MARGIN, _MARGIN, across, down))
-        if picture.worst is not None:
-            rings, _ = view.seen(picture.worst.at)
-            rings = rings[((rings >= 0) & (rings <= [across, down])).all(axis=1)] + _MARGIN
-            size = drawing.type_size
-            drawing.add(*(Disc(x, y, _RING * size, "ink", ring=1.0) for x, y in rings.tolist()))
-    for name, (x, y) in zip(names, view.middles(), strict=True):
-        half = drawing.text_width(name) / 2
-        x = min(max(x + _MARGIN, half + 1), drawing.width - half - 1)
-        drawing.add(Words(name, x, y + _MARGIN, "middle", "quiet", on="paper"))
-    for label in picture.labels:
-        places, _ = view.seen(np.array([label.at]))
-        x, y = (places[0] + _MARGIN).tolist()
-        drawing.add(Words(label.name, x, y, "middle", on="paper"))
-
-
-class _Space:
-    """A box seen without perspective, whole at a magnification of 1."""
-
-    def __init__(
-        self, camera: Camera, ends: Floats, sides: Floats, across: float, down: float
-    ) -> None:
-        self.camera, self.ends, self.sides = camera, ends, sides
-        self.axes = np.array(camera.axes)
-        corners = np.array(np.meshgrid(*[[-0.5, 0.5]] * 3, indexing="ij")).reshape(3, -1).T
-        self._corners = corners * sides
-        flat = self._corners @ self.axes[:2].T
-        room = np.array([across, down]) * 0.86
-        self._scale = float((room / np.ptp(flat, axis=0).clip(1e-9)).min()) * camera.zoom
-        self._shift = np.array([across, down]) / 2
-        self._moved = np.array([camera.right, camera.up]) * 0.8
-
-    def seen(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return where points lie in the picture, and how near they are."""
-        low, high = self.ends[:, 0], self.ends[:, 1]
-        return self._seen(((points - low) / (high - low) - 0.5) * self.sides)
-
-    def _seen(self, placed: Floats) -> tuple[Floats, Floats]:
-        along = placed @ self.axes.T
-        flat = (along[..., :2] - self._moved) * self._scale * [1, -1] + self._shift
-        return flat, along[..., 2]
-
-    def edges(self) -> list[Floats]:
-        """Return the edges of the box."""
-        pairs = [(a, b) for a in range(8) for b in range(a) if (a ^ b) in (1, 2, 4)]
-        flat, _ = self._seen(self._corners)
-        return [flat[list(pair)] for pair in pairs]
-
-    def middles(self) -> list[tuple[float, float]]:
-        """Return where the names of the axes stand: below the edges at the bottom, beside one."""
-        half = self.sides / 2
-        sign = np.sign(self.axes[2])
-        sign[sign == 0] = 1
-        at = np.array(
-            [
-                [0, sign[1] * half[1], -half[2]],
-                [sign[0] * half[0], 0, -half[2]],
-                [sign[0] * half[0], -sign[1] * half[1], 0],
-            ]
-        )
-        flat, _ = self._seen(at * 1.12)
-        return [(x, y) for x, y in flat.tolist()]
-
-    def surface(self, field: Field, scale: ColorScale) -> NDArray[np.uint8]:
-        """Return pixels of the error as height, what is behind first."""
-        per_unit = _DPI / UNITS_PER_INCH
-        size = tuple(max(1, round(2 * side * per_unit)) for side in self._shift.tolist())
-        image = Image.new("RGBA", size)  # type: ignore[arg-type]
-        draw = ImageDraw.Draw(image)
-        height = np.clip(scale.of(field.signed), scale.low, scale.limit)
-        x, y = np.meshgrid(field.x, field.y)
-        flat, depth = self.seen(np.stack([x, y, np.nan_to_num(height)], axis=-1))
-        corners = [(slice(None, -1), slice(None, -1)), (slice(None, -1), slice(1, None)),
-                   (slice(1, None), slice(1, None)), (slice(1, None), slice(None, -1))]  # fmt: skip
-        quads = np.stack([flat[corner] for corner in corners], axis=2) * per_unit
-        mean = np.mean([height[corner] for corner in corners], axis=0)
-        near = np.mean([depth[corner] for corner in corners], axis=0)
-        colors = colored_shown(mean, scale)
-        rows, columns = np.nonzero(np.isfinite(mean))
-        order = np.argsort(near[rows, columns], kind="stable")
-        for row, column in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
-            fill = tuple(colors[row, column].tolist())
-            draw.polygon(
-                [tuple(point) for point in quads[row, column].tolist()], fill=fill, outline=fill
-            )
-        return np.asarray(image)
+def _foot(scale: ColorScale, width: float, size: float) -> Drawing:
+    """Draw the scale below a map: a bar with numbers, or names with a colour each."""
+    table, n_names = shades(scale.colors("light"), _N_SHADES), getattr(scale, "n_names", 0)
+    if not n_names:
+        return color_bar(scale.title, scale.ticks, table, width, size)
+    names = [name for _, name in scale.ticks]
+    places, line = flow(names, width, size, 2.4 * size), 1.4 * size
+    foot = Drawing(width, (places[-1][0] + 2) * line, "", type_size=size)
+    foot.add(Words(scale.title, _MARGIN, size, bold=True))
+    for k, (name, (row, x)) in enumerate(zip(names, places, strict=True)):
+        color, top = table[int((k + 0.5) / n_names * (_N_SHADES - 1))], (row + 1) * line
+        foot.add(Pixels(color[None, None], x, top + 0.3 * size, 0.8 * size, 0.8 * size))
+        foot.add(Words(name, x + 1.1 * size, top + size))
+    return foot
