@@ -55,6 +55,7 @@ class Chart(ABC):
     height: int = 420  #: Pixels
     mode: Mode = "light"  #: Theme
     seen: Seen | None = None  #: What is looked at; None: all of it
+    basis: str = ""  #: What its numbers rest on: data, settings, seeds
 
     @cached_property
     def figure(self) -> go.Figure:
@@ -109,9 +110,11 @@ class Chart(ABC):
 
     @property
     def caption(self) -> str:
-        """What is shown, of which rows, and how to read it."""
-        parts = (self.title, self.subtitle, self.how_to_read)
-        return " ".join(f"{part.rstrip('.')}." for part in parts if part)
+        """What is shown, of which rows, how to read it, and what it rests on."""
+        parts = (self.title, self.subtitle, self.how_to_read, self.basis)
+        # (A γ stays small.)
+        begun = (part[:1].upper() + part[1:] if part[:1].isascii() else part for part in parts)
+        return " ".join(f"{part.rstrip('.')}." for part in begun if part)
 
     @property
     def config(self) -> dict[str, Any]:

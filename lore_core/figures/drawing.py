@@ -30,7 +30,8 @@ Anchor = Literal["start", "middle", "end"]
 _FONT = '"Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
 #: What attributes are where they are left out.
 _PLAIN = {"stroke-opacity": 1.0, "fill-opacity": 1.0, "text-anchor": "start"}
-_DASHES = {"solid": (), "dash": (4.0, 3.0), "dot": (1.5, 2.5)}
+#: Lengths of dashes and gaps, in widths of the line, which count as one unit at least.
+_DASHES = {"solid": (), "dash": (5.0, 5.0), "dot": (1.7, 1.7)}
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Stroke:
     width: float = 1.0
     dash: Literal["solid", "dash", "dot"] = "solid"
     alpha: float = 1.0
+
+    @property
+    def dashes(self) -> list[float]:
+        """Lengths of dashes and gaps, in units."""
+        return [length * max(self.width, 1.0) for length in _DASHES[self.dash]]
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,8 @@ class Drawing:
     ) -> None:
         self.width, self.height, self.alt, self.type_size = width, height, alt, type_size
         self.items: list[Item] = []
+        #: Left, top, right and bottom of each area of data.
+        self.frames: list[tuple[float, float, float, float]] = []
         self._kind = kind  #: Class of the drawing on a page
 
     def add(self, *items: Item) -> None:
@@ -247,6 +255,11 @@ def _short(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
+def _color(name: str, colors: Mapping[str, str]) -> str:
+    """Return a colour of the palette, or one that is written out."""
+    return name if name.startswith("#") else colors[name]
+
+
 def _mm(units: float) -> str:
     return _short(units / UNITS_PER_INCH * MM_PER_INCH)
 
@@ -255,21 +268,29 @@ def _element(item: Item, colors: Mapping[str, str]) -> tuple[str, Mapping[str, A
     """Return the element of an item: tag, attributes (None: left out) and text."""
     match item:
         case Stroke():
-            dash = " ".join(map(_short, _DASHES[item.dash])) or None
-            look = {"fill": "none", "stroke": colors[item.color], "stroke-width": item.width}
+            dash = " ".join(map(_short, item.dashes)) or None
+            look = {
+                "fill": "none",
+                "stroke": _color(item.color, colors),
+                "stroke-width": item.width,
+            }
             look |= {"stroke-dasharray": dash, "stroke-opacity": item.alpha}
             path = "".join(f"M{_svg_points(piece)}" for piece in item.pieces)
             return "path", {"d": path, "stroke-linejoin": "round", **look}, ""
         case Area():
-            look = {"fill": colors[item.color], "fill-opacity": item.alpha}
+            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
             return "polygon", {"points": _svg_points(item.points), **look}, ""
         case Disc():
-            look = {"fill": colors[item.color], "fill-opacity": item.alpha}
+            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
             if item.ring:
-                look = {"fill": "none", "stroke": colors[item.color], "stroke-width": item.ring}
+                look = {
+                    "fill": "none",
+                    "stroke": _color(item.color, colors),
+                    "stroke-width": item.ring,
+                }
             return "circle", {"cx": item.x, "cy": item.y, "r": item.radius, **look}, ""
         case Words():
-            look = {"fill": colors[item.color], "text-anchor": item.anchor}
+            look = {"fill": _color(item.color, colors), "text-anchor": item.anchor}
             look["font-weight"] = "600" if item.bold else None
             if item.upright:
                 look["transform"] = f"rotate(-90 {_short(item.x)} {_short(item.y)})"
@@ -330,12 +351,12 @@ def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
     colors = palette("light")
     if not isinstance(item, Pixels):
         alpha = getattr(item, "alpha", 1.0)
-        canvas.setFillColor(colors[item.color], alpha)
-        canvas.setStrokeColor(colors[item.color], alpha)
+        canvas.setFillColor(_color(item.color, colors), alpha)
+        canvas.setStrokeColor(_color(item.color, colors), alpha)
     match item:
         case Stroke():
             canvas.setLineWidth(item.width)
-            canvas.setDash(list(_DASHES[item.dash]))
+            canvas.setDash(item.dashes)
             canvas.drawPath(_path(canvas, item.pieces))
         case Area():
             canvas.drawPath(_path(canvas, [item.points]), stroke=0, fill=1)

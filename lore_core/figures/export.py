@@ -23,7 +23,11 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
 }
 #: Formats for print.
 PRINTED = ("svg", "pdf", "png")
-COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
+COLUMN_WIDTHS = {
+    "one column, 84 mm": 84.0,
+    "one and a half, 129 mm": 129.0,
+    "two columns, 174 mm": 174.0,
+}
 
 
 def plot_config(chart: Chart) -> dict[str, object]:

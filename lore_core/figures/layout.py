@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import decimal
 from lore_core.figures.drawing import Area, Disc, Drawing, Pixels, Stroke, Words, text_width
 from lore_core.figures.pictures.picture import (
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _HIGH, _HIGHEST, _LOWEST = 0.56, 300.0, 40.0
 #: Width at which lines and dots are as thick as on the screen, and least share of it.
 _DESIGN_WIDTH, _THINNEST = 700.0, 0.6
+#: Least width at which details are drawn.
+_ROOMY = 450.0
 #: Letters a name may have, and share of the width that names may take.
 _LONGEST, _NAMES = 20, 0.4
 #: Room beyond the outermost values, as a share of what lies between them.
@@ -46,18 +48,19 @@ _PAD = 0.06
 #: Between two labels of an axis, in widths of the longest, and most of them.
 _APART, _MOST_TICKS = 1.6, 6
 _BAR_SHADES = 64
-#: Beside a scale of colours.
-_EDGE = 4.0
+#: Units that a dot may lie outside of the frame; beside a scale of colours.
+_CUT, _EDGE = 0.01, 4.0
 
 
 def panel_drawing(
     picture: PanelPicture, width: float, type_size: float, height: float | None = None
 ) -> Drawing:
     """Draw a picture some units wide; ``height``: of all of it, by default as it needs."""
+    roomy = width >= _ROOMY
     panels = [
-        replace(panel, marks=[mark for mark in panel.marks if not mark.detail]).in_units()
+        replace(panel, marks=[mark for mark in panel.marks if roomy or not mark.detail]).in_units()
         for panel in picture.panels
-        if not panel.detail
+        if roomy or not panel.detail
     ]
     at_end, line = picture.lines_named_at_end(), 1.35 * type_size
     foot = _foot(picture, panels, [item.name for item in at_end], width, type_size)
@@ -75,6 +78,7 @@ def panel_drawing(
     drawing = Drawing(width, whole, picture.alt, type_size=type_size)
     for panel, tall in zip(panels, heights.tolist(), strict=True):
         frame = _Frame(drawing, panel, across, (top, top + tall))
+        drawing.frames.append((across[0], top, across[1], top + tall))
         frame.draw_axes(panel, is_lowest=panel is panels[-1])
         for mark in panel.marks:
             frame.draw(mark)
@@ -191,18 +195,18 @@ class _Frame:
         self.drawing, self.log = drawing, panel.x.log
         (self.left, self.right), (self.top, self.bottom) = across, down
         self.x, self.y = _spans(panel)
-        self.thin = min(1.0, max(_THINNEST, drawing.width / _DESIGN_WIDTH))
+        self.box = np.array([[across[0], down[0]], [across[1], down[1]]])  #: Its corners
+        self.thin = thinned(drawing.width)
 
     def px(self, x: Numbers | float) -> Floats:
-        low, high = self.x
-        value = np.clip(x, low, high)
+        (low, high), value = self.x, np.asarray(x, dtype=np.float64)
         if self.log:
             value, low, high = np.log(value), math.log(low), math.log(high)
         return self.left + (value - low) / ((high - low) or 1) * (self.right - self.left)
 
     def py(self, y: Numbers | float) -> Floats:
         low, high = self.y
-        share = (np.clip(y, low, high) - low) / ((high - low) or 1)
+        share = (np.asarray(y, dtype=np.float64) - low) / ((high - low) or 1)
         return self.bottom - share * (self.bottom - self.top)
 
     def place(self, x: Numbers, y: Numbers) -> Floats:
@@ -272,7 +276,7 @@ class _Frame:
             case Line():
                 self._draw_line(mark)
             case Band():
-                points = self.place(*mark.outline)
+                points = _within(self.place(*mark.outline), self.box)
                 if len(points):
                     self.drawing.add(Area(points, mark.tint.meaning, mark.tint.alpha))
             case Bars():
@@ -321,7 +325,8 @@ class _Frame:
         points, known = self.place(mark.x, mark.y), np.isfinite(mark.x) & np.isfinite(mark.y)
         color = mark.tint.meaning
         if mark.dots:
-            self.drawing.add(*(Disc(x, y, 2.5 * self.thin, color) for x, y in points[known]))
+            dots = points[self._inside(points)].tolist()
+            self.drawing.add(*(Disc(x, y, 2.5 * self.thin, color) for x, y in dots))
         if mark.steps:
             known = np.repeat(known, 2)[1:]
             points = np.column_stack(
@@ -329,15 +334,29 @@ class _Frame:
             )
         ends = np.flatnonzero(np.diff(known)) + 1
         runs = [run for run in np.split(np.arange(len(known)), ends) if known[run].any()]
-        if runs:
-            look = mark.width * self.thin, mark.dash, mark.tint.alpha
-            self.drawing.add(Stroke([points[run] for run in runs], color, *look))
+        look = mark.width * self.thin, mark.dash, mark.tint.alpha
+        self._stroke([points[run] for run in runs], color, *look)
+
+    def _stroke(self, lines: Iterable[Floats], *look: Any) -> None:
+        """Draw what of lines lies in the frame."""
+        pieces = [part for line in lines for part in _cut(line, self.box)]
+        if pieces:
+            self.drawing.add(Stroke(pieces, *look))
+
+    def _inside(self, places: Floats) -> Mask:
+        near = (self.box[0] - _CUT <= places) & (places <= self.box[1] + _CUT)
+        return np.asarray(near.all(axis=1))
 
     def _draw_bars(self, mark: Bars) -> None:
         half = np.asarray(mark.width) / 2
         corners = np.array([mark.place - half, mark.place + half]), _from_zero(mark.length)
         (x0, y1), (x1, y0) = np.moveaxis(self.place(*corners[:: -1 if mark.sideways else 1]), 2, 1)
-        boxes = np.stack([x0, np.minimum(y0, y1), x1 - x0, np.abs(y1 - y0)], axis=1)
+        (left, top), (right, bottom) = self.box
+        x, y = (
+            np.sort([x0, x1], axis=0).clip(left, right),
+            np.sort([y0, y1], axis=0).clip(top, bottom),
+        )
+        boxes = np.stack([x[0], y[0], np.ptp(x, axis=0), np.ptp(y, axis=0)], axis=1)
         for box, tint in zip(boxes.tolist(), mark.tints, strict=True):
             self.drawing.box(*box, tint.meaning, tint.alpha)
         if mark.low is None or mark.high is None:
@@ -345,8 +364,7 @@ class _Frame:
         ends = np.array([mark.place, mark.place]), np.array([mark.low, mark.high])
         pieces = np.swapaxes(self.place(*ends[:: -1 if mark.sideways else 1]), 0, 1)
         pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
-        if len(pieces):
-            self.drawing.add(Stroke(list(pieces), "quiet", mark.whisker * self.thin))
+        self._stroke(pieces, "quiet", mark.whisker * self.thin)
 
     def _draw_dots(self, mark: Dots) -> None:
         n, add, radius = len(mark.x), self.drawing.add, mark.size / 2 * self.thin
@@ -354,22 +372,17 @@ class _Frame:
         own = () if isinstance(mark.hover, Hover) else mark.hover
         titles = [hover.text for hover in own] or [""] * n
         spread = None if mark.spread is None else np.nan_to_num(mark.spread)
-        for k, (x, y) in enumerate(self.place(mark.x, mark.y).tolist()):
-            color, alpha = tints[k].meaning, tints[k].alpha
-            if not (math.isfinite(x) and math.isfinite(y)):
-                continue
+        places, turned = self.place(mark.x, mark.y), np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+        for k in np.flatnonzero(self._inside(places)).tolist():
+            (x, y), color, alpha = places[k].tolist(), tints[k].meaning, tints[k].alpha
             if spread is not None:
                 ends = self.px(np.array([mark.x[k] - spread[k], mark.x[k] + spread[k]]))
-                add(Stroke([np.column_stack([ends, [y, y]])], color, 1.6 * self.thin))
+                self._stroke([np.column_stack([ends, [y, y]])], color, 1.6 * self.thin)
             if mark.shape == "dash":
                 ends = np.array([[x - radius, y], [x + radius, y]])
                 add(Stroke([ends], color, 2 * self.thin))
             elif mark.shape == "diamond":
-                add(
-                    Area(
-                        radius * np.array([[1, 0], [0, 1], [-1, 0], [0, -1]]) + [x, y], color, alpha
-                    )
-                )
+                add(Area(radius * turned + places[k], color, alpha))
             else:
                 ring = 1.6 * self.thin if mark.shape == "ring" else 0.0
                 add(Disc(x, y, radius, color, alpha, ring, titles[k]))
@@ -394,6 +407,41 @@ class _Frame:
             self.drawing.add(
                 Words(self._fitting(text, wide - 4), *middle, "middle", ink, bold=bold)
             )
+
+
+def thinned(width: float) -> float:
+    """Return how thick lines and dots of a drawing are, as a share of those on the screen."""
+    return min(1.0, max(_THINNEST, width / _DESIGN_WIDTH))
+
+
+def _cut(line: Floats, box: Floats) -> list[Floats]:
+    """Return the parts of a line that lie in a box."""
+    if ((box[0] <= line) & (line <= box[1])).all():
+        return [line]
+    start, step = line[:-1], np.diff(line, axis=0)
+    step = np.where(step == 0, 1e-9, step)
+    first, last = np.sort([(box[0] - start) / step, (box[1] - start) / step], axis=0)
+    enter, leave = first.max(axis=1).clip(0), last.min(axis=1).clip(max=1)
+    parts: list[list[Floats]] = []
+    for k in np.flatnonzero(enter < leave).tolist():
+        if not parts or enter[k] > 0 or leave[k - 1] < 1:
+            parts.append([start[k] + enter[k] * step[k]])
+        parts[-1].append(start[k] + leave[k] * step[k])
+    return [np.array(part) for part in parts]
+
+
+def _within(polygon: Floats, box: Floats) -> Floats:
+    """Return what of a polygon lies in a box."""
+    for axis in (0, 1):
+        for edge, sign in zip(box[:, axis], (1, -1), strict=True):
+            to = np.roll(polygon, -1, axis=0)
+            is_in = sign * (polygon[:, axis] - edge) >= 0
+            way = to[:, axis] - polygon[:, axis]
+            share = (edge - polygon[:, axis]) / np.where(way == 0, 1.0, way)
+            crossing = polygon + share[:, None] * (to - polygon)
+            kept = np.column_stack([is_in, is_in != np.roll(is_in, -1)])
+            polygon = np.stack([polygon, crossing], axis=1)[kept]
+    return polygon
 
 
 def _reached(mark: Mark) -> tuple[Numbers, Numbers]:

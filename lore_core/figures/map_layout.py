@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,17 @@ from PIL import Image, ImageDraw
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.figures.drawing import UNITS_PER_INCH, Disc, Drawing, Pixels, Stroke, Words
-from lore_core.figures.layout import color_bar, flow
+from lore_core.figures.layout import color_bar, flow, thinned
 from lore_core.figures.style import INK, NEUTRAL, channels, shades
-from lore_core.regions.field import Field, Outline
+from lore_core.regions.field import Field
 
 if TYPE_CHECKING:
-    from lore_core.figures.pictures.landscape_picture import ColorScale, LandscapePicture, MapRows
+    from lore_core.figures.pictures.landscape_picture import (
+        ColorScale,
+        LandscapePicture,
+        MapRows,
+        OutlinedRegion,
+    )
 
 #: Pixels to the inch of fields and rows, and how many more are averaged to one.
 _DPI, _FINER = 300.0, 2
@@ -26,8 +32,13 @@ _FLATTEST, _TALLEST, _IN_SPACE, _BOX = 0.4, 1.5, 0.72, 0.86
 _SHIFT = 0.8
 #: Opacity of the field outside significant subgroups, as on the screen.
 PALE = 0.38
-#: Radius of rows and of rings, in units of the type size.
-_ROW, _RING = 0.2, 0.4
+#: Shares of subgroups between which the field gets clear.
+_CLEAR = 0.46, 0.54
+#: Least and largest radius of rows, in units, of those over a field too, and from which one on they
+#: have an edge.
+_SMALLEST, _LARGEST, _OVER_FIELD, _EDGED = 0.8, 5.5, 2.5, 2.5
+#: Opacity of rows beside those that are shown whatever else is, and of rows without an error.
+FAINT, _UNKNOWN = 0.18, 0.35
 _MARGIN = 4.0
 _N_SHADES = 256
 
@@ -46,6 +57,7 @@ def landscape_drawing(
     whole = down + 2 * _MARGIN + foot.height
     drawing = Drawing(width, whole, picture.alt, type_size=type_size, kind="paper")
     drawing.box(0, 0, width, whole, "paper")
+    drawing.frames.append((_MARGIN, _MARGIN, width - _MARGIN, _MARGIN + down))
     _View(drawing, picture, down).draw()
     drawing.place(foot, 0.0, down + 2 * _MARGIN)
     return drawing
@@ -68,6 +80,7 @@ class _View:
         reach = np.ptp(self.corners @ self.axes[:2].T, axis=0).clip(1e-9)
         # (What is wider or taller than the frame shows more of the map.)
         self.scale = float((self.size / reach).min()) * share
+        self.thin = thinned(drawing.width)
 
     def seen(self, points: Floats) -> tuple[Floats, Floats]:
         """Return where points (…, d) lie in the drawing, and how near they are."""
@@ -91,86 +104,106 @@ class _View:
             self._flat()
         else:
             self._box()
-        if picture.points is not None and picture.view != "height":
-            self._rows(picture.points)
+        self._rows([part for part in (picture.points, picture.highlighted) if part is not None])
+        for dots in picture.dots:
+            self._rings(dots.at, 3.5, dots.color, 1.6)
         if picture.worst is not None:
-            rings, _ = self.seen(picture.worst.at)
-            rings = rings[self.inside(rings)]
-            add(*(Disc(x, y, _RING * size, "ink", ring=1.0) for x, y in rings.tolist()))
+            self._rings(picture.worst.at, 5.0, "ink", 1.4)
         for region in picture.regions:
-            self._outline(region.lines, "ink", 1.4)
+            self._outline(region.lines, "paper", 5.0, 0.75)
+            self._outline(region.lines, "ink", 1.8)
         for sign, part in picture.lasso.parts:
             corners, _ = self.seen(np.column_stack([part.x, part.y]))
             ring = np.concatenate([corners, corners[:1]])
-            add(Stroke([ring], "ink", 1.4, "dash" if sign > 0 else "dot"))
+            add(Stroke([ring], "ink", 2 * self.thin, "dash" if sign > 0 else "dot"))
+        if picture.picked:
+            self._rings(np.array([picture.picked]), 9.0, "accent", 3.0)
         for region in picture.regions:
-            self._badge(region.name, region.at)
+            self._badge(region)
         for label in picture.labels:
             (place,), _ = self.seen(np.array([label.at]))
             if self.inside(place):
                 x, y = place.tolist()
                 add(Words(label.name, x, y - label.up * size / 12, "middle", on="paper"))
 
+    def _rings(self, at: Floats, radius: float, color: str, width: float) -> None:
+        places, _ = self.seen(at)
+        look = radius * self.thin, color, 1.0, width * self.thin
+        self.drawing.add(*(Disc(x, y, *look) for x, y in places[self.inside(places)].tolist()))
+
     def _flat(self) -> None:
-        field, n = self.picture.field, np.rint(self.size / UNITS_PER_INCH * _DPI).astype(int)
+        """Draw the field, with errors between those of its nodes, and the line around all rows."""
+        picture, field = self.picture, self.picture.field
         if field is None:
             return
-        x, y = (
-            middle + sign * ((np.arange(most) + 0.5) / most - 0.5) * side / self.scale
-            for middle, sign, most, side in zip(
-                self.ends.mean(axis=1), (1, -1), n.clip(1), self.size, strict=False
-            )
+        size, half = self._canvas(1)[0].size, self.size / 2 / self.scale
+        middle = self.ends.mean(axis=1)[:2]
+        window = (middle - half, middle + half)
+        # (A node without a value adds neither colour nor weight.)
+        values = picture.scale.of(field.signed)
+        total, known = (
+            _between(part, field.x, field.y, window, size)
+            for part in (np.nan_to_num(values), np.isfinite(values))
         )
-        pixels, vivid = colored(field.signed, self.picture.scale), self.picture.vivid
-        if vivid is not None:
-            is_pale = _nearest(vivid, field.x, field.y) <= 0.5
-            pixels[is_pale, 3] = PALE * pixels[is_pale, 3]
-        column, row = _nodes(field.x, x), _nodes(field.y, y)
-        drawn = pixels[row[:, None].clip(0), column.clip(0)]
-        drawn[(row < 0)[:, None] | (column < 0)] = 0
+        drawn = colored_shown(total / np.maximum(known, 0.5), picture.scale)
+        alpha = np.full(known.shape, 255 * picture.strength)
+        if (vivid := picture.vivid) is not None:
+            inside = _between(vivid.inside, vivid.x, vivid.y, window, size)
+            alpha *= PALE + (1 - PALE) * ((inside - _CLEAR[0]) / np.ptp(_CLEAR)).clip(0, 1)
+        drawn[..., 3] = np.where(known < 0.5, 0, np.rint(alpha))
         self._pixels(drawn)
-        self._outline(self.picture.ground, "quiet", 0.5)
+        self._outline(picture.ground, "quiet", 1.0, 0.45)
 
     def _pixels(self, pixels: NDArray[np.uint8]) -> None:
         self.drawing.add(Pixels(pixels, _MARGIN, _MARGIN, *self.size.tolist()))
 
-    def _outline(self, lines: Floats, color: str, width: float) -> None:
+    def _outline(self, lines: Floats, color: str, width: float, alpha: float = 1.0) -> None:
         pieces = self.seen(lines.reshape(-1, 2, 2))[0]
         pieces = pieces[self.inside(pieces).all(axis=1)]
         if len(pieces):
-            self.drawing.add(Stroke(list(pieces), color, width))
+            self.drawing.add(Stroke(list(pieces), color, width * self.thin, alpha=alpha))
 
     def _canvas(self, finer: int) -> tuple[Image.Image, float]:
         """Return an image of the frame, and its pixels in a unit."""
         scale = _DPI / UNITS_PER_INCH * finer
         return Image.new("RGBA", tuple(np.rint(self.size * scale).astype(int).clip(1))), scale
 
-    def _rows(self, rows: MapRows) -> None:
-        """Draw dots, those of unknown colour faint, what is near over what is far."""
-        image, scale = self._canvas(_FINER)
-        draw, edge, quiet = (
-            ImageDraw.Draw(image),
-            channels(INK["light"]),
-            channels(NEUTRAL["light"]),
-        )
-        places, depth = self.seen(rows.at)
-        order = np.argsort(depth, kind="stable")
+    def _rows(self, parts: list[MapRows]) -> None:
+        """Draw dots, one over the other; large ones have an edge."""
+        if not parts or self.picture.view == "height":
+            return
+        is_flat, (image, scale) = self.picture.view == "map", self._canvas(_FINER)
+        places, depth = self.seen(np.concatenate([part.at for part in parts]))
+        colors = np.concatenate([_row_colors(part, self.picture.scale) for part in parts])
+        number = np.repeat(np.arange(len(parts)), [len(part.at) for part in parts])
+        if not is_flat:  # What is in front hides what is behind: faint is pale here, not clear.
+            share = colors[:, 3:] / 255
+            colors[:, :3] = np.rint(share * colors[:, :3] + (1 - share) * 255)
+            colors[:, 3] = 255
+        order = np.lexsort((colors[:, 3], number) if is_flat else (depth,))
         order = order[self.inside(places[order])]
-        colors = colored(np.where(rows.known, rows.colored, np.nan), self.picture.scale)[order]
-        places, r = (places[order] - _MARGIN) * scale, _ROW * self.drawing.type_size * scale
-        for (x, y), (*color, alpha) in zip(places.tolist(), colors.tolist(), strict=True):
-            look = {"fill": (*color, 255), "outline": (*edge, 140), "width": _FINER}
-            draw.ellipse((x - r, y - r, x + r, y + r), **look if alpha else {"fill": (*quiet, 90)})
+        room = math.sqrt(self.size.prod() / max(len(order), 1))
+        radius = min(max(0.25 * room, _SMALLEST), _LARGEST)
+        if is_flat and self.picture.field is not None and self.picture.strength == 1:
+            radius = min(radius, _OVER_FIELD)
+        edges = colors.copy()
+        edges[:, :3] = 0.45 * colors[:, :3] + 0.55 * np.array(channels(INK["light"]))
+        draw, r = ImageDraw.Draw(image), radius * scale
+        width = round(0.8 * scale) if radius > _EDGED else 0
+        at = (places[order] - _MARGIN) * scale
+        for (x, y), fill, edge in zip(at.tolist(), colors[order], edges[order], strict=True):
+            box = x - r, y - r, x + r, y + r
+            draw.ellipse(box, fill=tuple(fill), outline=tuple(edge), width=width)
         self._pixels(np.asarray(image.reduce(_FINER)))
 
-    def _badge(self, name: str, at: tuple[float, float]) -> None:
-        size = self.drawing.type_size
-        (place,), _ = self.seen(np.array([at]))
+    def _badge(self, region: OutlinedRegion) -> None:
+        size, name = self.drawing.type_size, region.name
+        (place,), _ = self.seen(np.array([region.at]))
         if not self.inside(place):
             return
         x, y = place.tolist()
-        half = max(0.62 * size, self.drawing.text_width(name, bold=True) / 2 + 0.25 * size)
-        self.drawing.box(x - half, y - 0.62 * size, 2 * half, 1.24 * size, "ink")
+        radius = max(0.65 * size, self.drawing.text_width(name, bold=True) / 2 + 0.2 * size)
+        self.drawing.add(Disc(x, y, radius, region.color or "ink"))
         self.drawing.add(Words(name, x, y + 0.34 * size, "middle", "paper", bold=True))
 
     def _box(self) -> None:
@@ -208,15 +241,29 @@ class _View:
         self._pixels(np.asarray(image))
 
 
-def _nodes(nodes: Floats, at: Floats) -> NDArray[np.int64]:
-    """Return the nearest of evenly spaced nodes, −1 beyond half a step from the outermost."""
-    number = np.floor((at - nodes[0]) / (nodes[1] - nodes[0]) + 0.5).astype(np.int64)
-    return np.where((number >= 0) & (number < len(nodes)), number, -1)
+def _between(
+    values: Floats | Mask,
+    x: Floats,
+    y: Floats,
+    window: tuple[Floats, Floats],
+    size: tuple[int, int],
+) -> Floats:
+    """Return pixels of a window, from its upper left, between values at even nodes; 0 beyond."""
+    (left, low), (right, high) = (
+        (ends - [x[0], y[0]]) / [x[1] - x[0], y[1] - y[0]] + 0.5 for ends in window
+    )
+    box = left, len(y) - high, right, len(y) - low
+    image = Image.fromarray(np.ascontiguousarray(values[::-1], dtype=np.float32))
+    extent, linear = Image.Transform.EXTENT, Image.Resampling.BILINEAR
+    return np.asarray(image.transform(size, extent, box, resample=linear), dtype=np.float64)
 
 
-def _nearest(outline: Outline, x: Floats, y: Floats) -> Floats:
-    row, column = _nodes(outline.y, y).clip(0), _nodes(outline.x, x).clip(0)
-    return np.asarray(outline.inside[row[:, None], column], dtype=np.float64)
+def _row_colors(rows: MapRows, scale: ColorScale) -> NDArray[np.uint8]:
+    """Return the colours of rows, grey and faint where too few are near."""
+    colors = colored(np.where(rows.known, rows.colored, np.nan), scale)
+    colors[~rows.known, :3] = channels(NEUTRAL["light"])
+    colors[:, 3] = np.rint(255 * rows.strength * np.where(rows.known, 1.0, _UNKNOWN))
+    return colors
 
 
 def colored(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:

@@ -20,7 +20,7 @@ from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
-from lore_core.regions.field import Field
+from lore_core.regions.field import Field, rows_outline
 from lore_core.report.findings import Findings
 from lore_core.view.scene import RESOLUTION, Scene
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
@@ -144,7 +144,7 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
     if on is None or local is None:
         return None
     scene = scene_of(findings, local, on)
-    return landscape_figure(
+    picture = landscape_figure(
         field_of(findings.view, local, on=on),
         scene.points,
         worst=scene.table(scene.worst),
@@ -155,6 +155,7 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
         found=outlines_of(findings.search, scene.points, LISTED),
         labels=scene.classes,
     )
+    return replace(picture, vivid=rows_outline(scene.points, findings.search.inside()))
 
 
 def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:

@@ -91,10 +91,8 @@ def target_option(view: View) -> str:
     return view.target_name.removeprefix("class ")
 
 
-def rerun_command(
-    view: View, settings: ReportSettings, *, source: Source, digest: str
-) -> tuple[str, list[str]]:
-    """Return the script that makes the report again (other data are refused), and its options."""
+def view_options(view: View) -> list[str]:
+    """Write what is looked at as options of the command line."""
     looked_at = {
         "--map": map_option(view),
         "--gamma": view.gamma,
@@ -102,6 +100,21 @@ def rerun_command(
         "--binning": view.binning,
         "--target": target_option(view),
     }
+    return typed(looked_at)
+
+
+def figures_command(
+    view: View, files: Sequence[str], options: Sequence[str], *, width_mm: float
+) -> str:
+    """Return the command that writes all figures of a view as PDF; see :class:`Source`."""
+    data = [*(files or ("DATA",)), *view_options(view), *options]
+    return f"lore figures {shlex.join(data)} --width {width_mm:g} -o figures"
+
+
+def rerun_command(
+    view: View, settings: ReportSettings, *, source: Source, digest: str
+) -> tuple[str, list[str]]:
+    """Return the script that makes the report again (other data are refused), and its options."""
     computed = {
         "--simulation-seed": view.seed,
         "--unsure-cost": settings.unsure_cost,
@@ -112,7 +125,7 @@ def rerun_command(
         "--draws": settings.n_draws,
         "--expect-data": digest,
     }
-    options = [*typed(looked_at), *source.options, *typed(computed)]
+    options = [*view_options(view), *source.options, *typed(computed)]
     default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
     if source.files:  # run in the directory of the first run
         default = f"[ $# -gt 0 ] || set -- {shlex.join(source.files)}"

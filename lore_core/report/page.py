@@ -22,7 +22,6 @@ from lore_core.metrics.catalogue import CATALOGUE, GLOBAL_TILES, REPORT_TABLE, T
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, describe_composition, telling_rows
-from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.verdict import generated_name
 from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
@@ -238,8 +237,7 @@ def _landscape(
     local, on, embedding = findings.summary.local, findings.drawn_on, findings.embedding
     if landscape is None or on is None or embedding is None or local is None:
         return missing(findings.missing["map"])
-    vivid = rows_outline(findings.view.points(on=on), findings.search.inside())
-    layers = still_layers(landscape, vivid=vivid, curve=findings.curve, band=findings.band)
+    layers = still_layers(landscape, curve=findings.curve, band=findings.band)
     return render(
         "landscape.html",
         sentence=scene_of(findings, local, on).sentence,

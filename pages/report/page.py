@@ -23,8 +23,8 @@ from pages.shared.controls import cost_controls, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
-from pages.shared.session import current, saved
-from pages.shared.store import DEMO, store
+from pages.shared.session import origin, saved
+from pages.shared.store import store
 from pages.shared.tasks import is_busy, start_job, wait_for
 
 #: Seconds of a report: its start, times the root of the rows (fewer resamples of more).
@@ -99,7 +99,7 @@ settings = question(
 view = view_controls(settings)
 options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
 unsure, wrong = cost_controls(options[0], options[1])
-group, loaded = grouping(view.dataset), current()
+group = grouping(view.dataset)
 offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
 methods = [name for name in st.session_state.get("methods") or [] if name in offered]
 chosen = ReportSettings(
@@ -109,13 +109,7 @@ chosen = ReportSettings(
     unsure_cost=unsure,
     wrong_cost=wrong,
 )
-# Where the data can be read again; nowhere if they were uploaded or made here.
-source = Source()
-if loaded.source == DEMO and loaded.dataset.images is not None:
-    source = Source(("demo",))
-elif loaded.source not in (DEMO, "upload", "test"):
-    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
-    source = Source(tuple(loaded.source.split(" + ")), split)
+source = Source(*origin())
 _contents(view, chosen)
 named = tuple(saved().values())
 names = tuple((item.id, item.name, item.note) for item in named)

@@ -1,5 +1,6 @@
 """Put a chart on a page: the picture, one line on how to read it, and its exports."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,8 +13,9 @@ from lore_core.data.number_text import unbroken
 from lore_core.figures import Chart, isotonic_figure, reliability_figure
 from lore_core.figures.export import COLUMN_WIDTHS, PRINTED, exported, latex, markdown
 from lore_core.metrics import IsotonicReliability, ReliabilityTable
-from pages.shared.controls import linked, one_of, theme_mode
+from pages.shared.controls import current_page, linked, one_of, shown_view
 from pages.shared.live import live_chart
+from pages.shared.session import origin
 
 _MIME = {
     "png": "image/png",
@@ -22,6 +24,8 @@ _MIME = {
     "html": "text/html",
     "csv": "text/csv",
 }
+#: Of pages that show other data than those that are loaded, from a folder.
+_COMMANDS = {"runs": "compare", "watch": "watch"}
 Diagram = Literal["bins", "isotonic"]
 
 
@@ -58,14 +62,16 @@ def chart_line(
             key=f"export_{key}",
             help="Export this chart",
         ):
-            mode, made = theme_mode(), as_seen or (lambda: chart)
-            _exports(chart.name, lambda: replace(made(), mode=mode), key)
+            made = as_seen or (lambda: chart)
+            _exports(chart.name, lambda: replace(made(), mode="light"), key)
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
     """Offer a chart as it is seen: for print, to look closer, its numbers, its caption."""
-    column = st.selectbox("Width for print", list(COLUMN_WIDTHS), key=f"width_{key}")
-    width, file = COLUMN_WIDTHS[column], f"lore-lens-{name}"
+    column = st.selectbox("Width for print", [*COLUMN_WIDTHS, "other"], key=f"width_{key}")
+    width, file = COLUMN_WIDTHS.get(column, 0.0), f"lore-lens-{name}"
+    if not width:
+        width = float(st.number_input("Millimetres", 30.0, 500.0, 100.0, 1.0, key=f"mm_{key}"))
 
     def download(label: str, kind: str) -> None:
         st.download_button(
@@ -83,18 +89,32 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
             download(kind.upper(), kind)
     download("Interactive HTML", "html")
     download("Numbers as CSV", "csv")
-    if st.button("Caption", key=f"caption_{key}", width="stretch", icon=":material/subtitles:"):
+    if st.button("Caption and command", key=f"caption_{key}", width="stretch"):
         _captions(chart(), file, width)
 
 
-@st.dialog("Caption", width="large")
+@st.dialog("Caption and command", width="large")
 def _captions(chart: Chart, file: str, width_mm: float) -> None:
-    for name, text in (
-        ("LaTeX", latex(chart, f"{file}.pdf", width_mm)),
-        ("Markdown", markdown(chart, f"{file}.svg")),
-    ):
-        st.caption(name)
-        st.code(text, language=None, wrap_lines=True)
+    from lore_core.report.files import figures_command  # (It takes its time.)
+
+    view, page, command = shown_view(), current_page(), ""
+    if view is not None:
+        seeds = f"Seeds: {view.seed} (simulations)"
+        if view.is_local:
+            seeds += f", {view.embedding.random_state} (map: {view.embedding.description})"
+        chart = replace(chart, basis=f"{view.basis()} {seeds}")
+        command = figures_command(view, *origin(), width_mm=width_mm)
+    elif page in _COMMANDS and (folder := st.session_state.get(f"{page}_path")):
+        command = f"lore {_COMMANDS[page]} {shlex.quote(folder)}"
+    texts = {
+        "LaTeX": latex(chart, f"{file}.pdf", width_mm),
+        "Markdown": markdown(chart, f"{file}.svg"),
+        "Command for the figures of these data and settings": command,
+    }
+    for name, text in texts.items():
+        if text:
+            st.caption(name)
+            st.code(text, language=None, wrap_lines=True)
 
 
 def csv_button(label: str, made: Callable[[], pd.DataFrame], name: str, **more: Any) -> None:

@@ -20,6 +20,7 @@ from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.chart import Seen
 from lore_core.figures.export import plot_config, plotly_script
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from pages.shared.controls import theme_mode
 from pages.shared.requests import offer, offer_script
 from pages.shared.session import name_in_link
@@ -65,6 +66,12 @@ def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
     """Return a function, for any thread, of where the reader looks by then; None: at all of it."""
     looked: dict[str, tuple[float, ...] | None] = st.session_state.setdefault(_LOOKED, {})
     return lambda: looked.get(map_name)
+
+
+def map_as_seen(picture: LandscapePicture, map_name: str) -> Callable[[], LandscapePicture]:
+    """Return a function, for any thread, that shows of a flat map what the reader looks at."""
+    seen = looked_at(map_name)
+    return lambda: picture.looked_at(seen())
 
 
 def hear(key: str) -> None:
@@ -171,10 +178,6 @@ def live_chart(
     # (Its height is said before Plotly is there, so that nothing moves when it comes.)
     _CHART(key=key, data=content, height=chart.figure.layout.height, on_picked_change=picked)
     return shown.as_seen
-
-
-def _revision(figure: go.Figure) -> str:
-    return str(figure.layout.uirevision)
 
 
 def _checked(figure: go.Figure, seen: Mapping[str, Any]) -> Seen:

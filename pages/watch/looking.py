@@ -43,7 +43,7 @@ from lore_core.regions import Field, Outline, SumsLandscape
 from pages.shared import controls, files
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.header import plain, show_error
-from pages.shared.live import live_landscape
+from pages.shared.live import live_landscape, map_as_seen
 from pages.shared.store import store
 
 _SOURCE = "_watch_source"
@@ -259,19 +259,17 @@ def show_change(look: Look, of: Watched) -> None:
     axes = look.batches.plan.embedding.name.title
     rows = f"{of.name} minus {batches_words(len(_before(look, of)))} before it, γ = {look.gamma:g}"
     found = [("1", box) for box in _boxes(of.change)]
+    vivid = Outline(change.x, change.y, is_certain.astype(np.float64))
     picture = change_figure(now, change, axes=axes, rows=rows, found=found)
+    picture, key = dataclasses.replace(picture, vivid=vivid), f"{look.name} {axes}"
     live = LiveLandscape(
-        picture=picture,
-        field=change,
-        n_shown=now.sums.n_rows,
-        map_key=f"{look.name} {axes}",
-        vivid=Outline(change.x, change.y, is_certain.astype(np.float64)),
-        gamma=look.gamma,
+        picture=picture, field=change, n_shown=now.sums.n_rows, map_key=key, gamma=look.gamma
     )
     st.markdown(f"**{plain(picture.title)}: {plain(rows)}**")
     live_landscape(live, "watch_change")
     more = " 1: the region that changed most." if found else ""
-    chart_line(picture, "watch_change", narrow=True, caption=f"{picture.how_to_read}{more}")
+    words, as_seen = f"{picture.how_to_read}{more}", map_as_seen(picture, key)
+    chart_line(picture, "watch_change", narrow=True, caption=words, as_seen=as_seen)
 
 
 def list_changes(look: Look, of: Watched) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import points_words
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, Seen
 from lore_core.figures.pictures.picture import Hover, gap_ticks
 from lore_core.figures.style import Mode, Scale, category_scale, column_scale, diverging, sequential
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
@@ -152,6 +152,7 @@ class MapRows:
     hover: tuple[Hover, ...]  #: What is known about each
     #: (m,); places on the colour scale, where that is not the error's.
     places: Floats | None = None
+    strength: Floats | float = 1.0  #: (m,); opacities
 
     @property
     def colored(self) -> Floats:
@@ -163,6 +164,14 @@ class MapRows:
         """Whose colour is known: an error needs enough neighbours."""
         enough = self.effective_size >= MIN_EFFECTIVE_SIZE
         return np.isfinite(self.colored) & (enough | (self.places is not None))
+
+
+@dataclass(frozen=True, eq=False)
+class MapDots:
+    """Rows that stand out as rings of one colour."""
+
+    color: str
+    at: Floats  #: (m, d); places on the map
 
 
 @dataclass(frozen=True)
@@ -182,6 +191,7 @@ class OutlinedRegion:
     name: str
     at: tuple[float, float]
     outline: Outline
+    color: str = ""  #: Of its name; "": that of text
 
     @property
     def lines(self) -> Floats:
@@ -215,11 +225,16 @@ class LandscapePicture(Chart):
     #: Rows drawn as dots, and those that are ringed.
     points: MapRows | None = None
     worst: MapRows | None = None
+    #: Rows that are shown whatever else is, and rows of one colour.
+    highlighted: MapRows | None = None
+    dots: tuple[MapDots, ...] = ()
+    picked: tuple[float, ...] = ()  #: Where the row is that is looked at
     regions: tuple[OutlinedRegion, ...] = ()  #: Regions that were found
     labels: tuple[MapLabel, ...] = ()  #: Names on the map
     lasso: Selection = field(default_factory=Selection)  #: What the reader has drawn
     #: Where most rows are in significant subgroups; all else is paler. None: nothing is known.
     vivid: Outline | None = None
+    strength: float = 1.0  #: Opacity of the field
     n_outside: int = 0  #: Rows outside the ends of the axes
     camera: Camera | None = None  #: Where a view in space is seen from
 
@@ -270,15 +285,39 @@ class LandscapePicture(Chart):
     def _laid_out(self, width: float, type_size: float, height: float | None) -> Drawing:
         from lore_core.figures.map_layout import landscape_drawing
 
-        shown = self
-        if self.seen is not None and self.seen.camera is not None:
-            shown = replace(self, camera=Camera.of_plotly(self.seen.camera))
+        shown, seen = self, self.seen or Seen()
+        if seen.camera is not None:
+            shown = replace(self, camera=Camera.of_plotly(seen.camera))
+        if {"xaxis", "yaxis"} <= set(seen.axes):
+            shown = replace(self, extent=(seen.axes["xaxis"], seen.axes["yaxis"]))
         return landscape_drawing(shown, width, type_size, height)
+
+    def looked_at(self, view: tuple[float, ...] | None) -> LandscapePicture:
+        """Return it as a reader sees a flat map: see :func:`part_of_map`; None: all of it."""
+        if view is None:
+            return self
+        ends = zip(("xaxis", "yaxis"), part_of_map(self.extent, view), strict=True)
+        return replace(self, seen=Seen(dict(ends)))
 
     @property
     def config(self) -> dict[str, Any]:
         """Plotly's settings, where it needs others than all charts."""
         return {"scrollZoom": True} if self.view == "map" else {}
+
+
+def part_of_map(
+    extent: tuple[tuple[float, float], ...], view: tuple[float, ...]
+) -> tuple[tuple[float, float], ...]:
+    """Return the ends of what is seen of a map.
+
+    ``view``: shift of its middle, as shares of the whole map's sides, and magnification.
+    """
+    *moved, zoom = view
+    part = []
+    for (low, high), share in zip(extent, moved, strict=True):
+        middle, half = (low + high) / 2 + share * (high - low), (high - low) / 2 / zoom
+        part.append((middle - half, middle + half))
+    return tuple(part)
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:
