@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from lore_core.figures.chart import PanelPicture
 from lore_core.figures.drawing import beside
 from lore_core.figures.pictures.picture import Axis, Line, Panel, Tint

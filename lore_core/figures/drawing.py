@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any, Literal
 from xml.etree import ElementTree
 
@@ -27,6 +28,8 @@ UNITS_PER_INCH, POINTS_PER_INCH, MM_PER_INCH = 96.0, 72.0, 25.4
 _MEASURED = 1000
 Anchor = Literal["start", "middle", "end"]
 _FONT = '"Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
+#: What attributes are where they are left out.
+_PLAIN = {"stroke-opacity": 1.0, "fill-opacity": 1.0, "text-anchor": "start"}
 #: Lengths of dashes and gaps, in widths of the line, which count as one unit at least.
 _DASHES = {"solid": (), "dash": (5.0, 5.0), "dot": (1.7, 1.7)}
 
@@ -40,6 +43,11 @@ class Stroke:
     width: float = 1.0
     dash: Literal["solid", "dash", "dot"] = "solid"
     alpha: float = 1.0
+
+    @property
+    def dashes(self) -> list[float]:
+        """Lengths of dashes and gaps, in units."""
+        return [length * max(self.width, 1.0) for length in _DASHES[self.dash]]
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,17 @@ class Drawing:
         """Draw over what is there."""
         self.items += items
 
+    def box(
+        self, x: float, y: float, width: float, height: float, color: str, alpha: float = 1.0
+    ) -> None:
+        """Fill a box."""
+        corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
+        self.add(Area(corners, color, alpha))
+
+    def place(self, other: Drawing, right: float, down: float) -> None:
+        """Draw all of another, its upper left corner at a place."""
+        self.add(*(_moved(item, right, down) for item in other.items))
+
     def text_width(self, text: str, *, bold: bool = False) -> float:
         """Return the width of a text in units."""
         return text_width(text, self.type_size, bold=bold)
@@ -139,7 +158,16 @@ class Drawing:
 
     def pdf(self) -> bytes:
         """Write it as a page of its size, with the fonts it uses."""
-        return _pdf(self)
+        from reportlab.pdfgen.canvas import Canvas
+
+        regular, _ = register_fonts()
+        buffer, scale = io.BytesIO(), POINTS_PER_INCH / UNITS_PER_INCH
+        size = self.width * scale, self.height * scale
+        canvas = Canvas(buffer, size, pageCompression=1, invariant=1, initialFontName=regular)
+        canvas.setTitle(self.alt)
+        draw_on(canvas, self, 0.0, size[1])
+        canvas.save()
+        return buffer.getvalue()
 
     def _svg(self, size: Mapping[str, str], colors: Mapping[str, str]) -> str:
         box = f"0 0 {_short(self.width)} {_short(self.height)}"
@@ -155,31 +183,29 @@ class Drawing:
 
 
 def beside(drawings: Sequence[Drawing], n_columns: int, alt: str) -> Drawing:
-    """Put drawings of one width into rows, each with its letter: (a), (b), …"""
+    """Put drawings of one width into rows, each with a letter: (a), (b) and so on."""
+    first, tops = drawings[0], [0.0]
+    head, step = 1.4 * first.type_size, first.width + first.type_size
     rows = [drawings[k : k + n_columns] for k in range(0, len(drawings), n_columns)]
-    head, between = 1.4 * drawings[0].type_size, drawings[0].type_size
-    heights = [head + max(drawing.height for drawing in row) for row in rows]
-    width = n_columns * drawings[0].width + (n_columns - 1) * between
-    height = sum(heights) + between * (len(rows) - 1)
-    whole = Drawing(width, height, alt, type_size=drawings[0].type_size, kind="paper")
-    top, letters = 0.0, iter("abcdefghijklmnopqrstuvwxyz")
-    for row, tall in zip(rows, heights, strict=True):
-        for column, drawing in enumerate(row):
-            left = column * (drawing.width + between)
-            whole.add(*(moved(item, left, top + head) for item in drawing.items))
-            name = f"({next(letters)})"
-            whole.add(Words(name, left, top + drawing.type_size, bold=True))
-        top += tall + between
+    for row in rows:
+        tallest = max(drawing.height for drawing in row)
+        tops.append(tops[-1] + head + tallest + first.type_size)
+    width, height = min(n_columns, len(drawings)) * step, tops[-1] - first.type_size
+    whole = Drawing(width - first.type_size, height, alt, type_size=first.type_size, kind="paper")
+    for k, drawing in enumerate(drawings):
+        left, top = k % n_columns * step, tops[k // n_columns]
+        whole.add(Words(f"({ascii_lowercase[k]})", left, top + first.type_size, bold=True))
+        whole.place(drawing, left, top + head)
     return whole
 
 
-def moved(item: Item, right: float, down: float) -> Item:
-    """Return an item some units to the right and down."""
+def _moved(item: Item, right: float, down: float) -> Item:
+    by = np.array([right, down])
     match item:
         case Stroke():
-            return replace(item, pieces=[piece + (right, down) for piece in item.pieces])
+            return replace(item, pieces=[piece + by for piece in item.pieces])
         case Area():
-            return replace(item, points=item.points + (right, down))
+            return replace(item, points=item.points + by)
         case _:
             return replace(item, x=item.x + right, y=item.y + down)
 
@@ -238,67 +264,56 @@ def _mm(units: float) -> str:
     return _short(units / UNITS_PER_INCH * MM_PER_INCH)
 
 
-def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -> None:
-    def element(tag: str, text: str = "", **options: str | float) -> ElementTree.Element:
-        made = ElementTree.SubElement(root, tag)
-        for name, value in options.items():
-            text_of = value if isinstance(value, str) else _short(value)
-            made.set(name.replace("_", "-"), text_of)
-        made.text = text or None
-        return made
-
+def _element(item: Item, colors: Mapping[str, str]) -> tuple[str, Mapping[str, Any], str]:
+    """Return the element of an item: tag, attributes (None: left out) and text."""
     match item:
         case Stroke():
+            dash = " ".join(map(_short, item.dashes)) or None
+            look = {
+                "fill": "none",
+                "stroke": _color(item.color, colors),
+                "stroke-width": item.width,
+            }
+            look |= {"stroke-dasharray": dash, "stroke-opacity": item.alpha}
             path = "".join(f"M{_svg_points(piece)}" for piece in item.pieces)
-            dash = {"stroke_dasharray": " ".join(map(_short, _dashes(item)))}
-            element(
-                "path",
-                d=path,
-                fill="none",
-                stroke=colors[item.color],
-                stroke_width=item.width,
-                stroke_linejoin="round",
-                **({"stroke_opacity": item.alpha} if item.alpha < 1 else {}),
-                **(dash if _DASHES[item.dash] else {}),
-            )
+            return "path", {"d": path, "stroke-linejoin": "round", **look}, ""
         case Area():
-            opacity = {"fill_opacity": item.alpha} if item.alpha < 1 else {}
-            element(
-                "polygon",
-                points=_svg_points(item.points),
-                fill=_color(item.color, colors),
-                **opacity,
-            )
+            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
+            return "polygon", {"points": _svg_points(item.points), **look}, ""
         case Disc():
-            place = {"cx": item.x, "cy": item.y, "r": item.radius}
-            color = _color(item.color, colors)
-            look: dict[str, Any] = {"fill": color, "fill_opacity": item.alpha}
+            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
             if item.ring:
-                look = {"fill": "none", "stroke": color, "stroke_width": item.ring}
-            dot = element("circle", **place, **look)
-            if item.title:
-                ElementTree.SubElement(dot, "title").text = item.title
+                look = {
+                    "fill": "none",
+                    "stroke": _color(item.color, colors),
+                    "stroke-width": item.ring,
+                }
+            return "circle", {"cx": item.x, "cy": item.y, "r": item.radius, **look}, ""
         case Words():
-            halo = {"paint_order": "stroke", "stroke": colors.get(item.on, ""), "stroke_width": 3}
-            place = {"x": item.x, "y": item.y}
-            turned = f"translate({_short(item.x)} {_short(item.y)}) rotate(-90)"
-            element(
-                "text",
-                item.text,
-                fill=colors[item.color],
-                **({"transform": turned} if item.upright else place),
-                **({"text_anchor": item.anchor} if item.anchor != "start" else {}),
-                **({"font_weight": "600"} if item.bold else {}),
-                **(halo if item.on else {}),
-            )
+            look = {"fill": _color(item.color, colors), "text-anchor": item.anchor}
+            look["font-weight"] = "600" if item.bold else None
+            if item.upright:
+                look["transform"] = f"rotate(-90 {_short(item.x)} {_short(item.y)})"
+            if item.on:
+                look |= {"paint-order": "stroke", "stroke": colors[item.on], "stroke-width": 3}
+            return "text", {"x": item.x, "y": item.y, **look}, item.text
         case Pixels():
             box = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
             sharp = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated"}
-            element("image", href=png_url(item.values), **box, **sharp)
+            return "image", {"href": png_url(item.values), **box, **sharp}, ""
 
 
-def _dashes(stroke: Stroke) -> list[float]:
-    return [length * max(stroke.width, 1.0) for length in _DASHES[stroke.dash]]
+def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -> None:
+    tag, attributes, text = _element(item, colors)
+    written = {
+        name: value if isinstance(value, str) else _short(value)
+        for name, value in attributes.items()
+        if value is not None and _PLAIN.get(name) != value
+    }
+    made = ElementTree.SubElement(root, tag, written)
+    made.text = text or None
+    if isinstance(item, Disc) and item.title:
+        ElementTree.SubElement(made, "title").text = item.title
 
 
 def _svg_points(points: Floats) -> str:
@@ -314,20 +329,8 @@ def register_fonts() -> tuple[str, str]:
     paths = _font_file(bold=False), _font_file(bold=True)
     for path in paths:
         pdfmetrics.registerFont(TTFont(path.stem, path))
+    pdfmetrics.registerFontFamily(paths[0].stem, bold=paths[1].stem)
     return paths[0].stem, paths[1].stem
-
-
-def _pdf(drawing: Drawing) -> bytes:
-    from reportlab.pdfgen.canvas import Canvas
-
-    regular, _ = register_fonts()
-    buffer, scale = io.BytesIO(), POINTS_PER_INCH / UNITS_PER_INCH
-    size = drawing.width * scale, drawing.height * scale
-    canvas = Canvas(buffer, size, pageCompression=1, invariant=1, initialFontName=regular)
-    canvas.setTitle(drawing.alt)
-    draw_on(canvas, drawing, 0.0, size[1])
-    canvas.save()
-    return buffer.getvalue()
 
 
 def draw_on(canvas: Any, drawing: Drawing, left: float, top: float) -> None:
@@ -338,40 +341,41 @@ def draw_on(canvas: Any, drawing: Drawing, left: float, top: float) -> None:
     canvas.scale(scale, scale)  # (units from here on, upwards)
     canvas.setLineJoin(1)
     for item in drawing.items:
+        canvas.saveState()
         _add_pdf(canvas, item, drawing.type_size)
+        canvas.restoreState()
     canvas.restoreState()
 
 
 def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
     colors = palette("light")
-
-    def path(pieces: Iterable[Floats], *, is_closed: bool = False) -> Any:
-        made = canvas.beginPath()
-        for (x, y), *others in (piece.tolist() for piece in pieces):
-            made.moveTo(x, -y)
-            for a, b in others:
-                made.lineTo(a, -b)
-            if is_closed:
-                made.close()
-        return made
-
+    if not isinstance(item, Pixels):
+        alpha = getattr(item, "alpha", 1.0)
+        canvas.setFillColor(_color(item.color, colors), alpha)
+        canvas.setStrokeColor(_color(item.color, colors), alpha)
     match item:
         case Stroke():
-            canvas.setStrokeColor(colors[item.color], item.alpha)
             canvas.setLineWidth(item.width)
-            canvas.setDash(*([_dashes(item)] if item.dash != "solid" else []))
-            canvas.drawPath(path(item.pieces))
+            canvas.setDash(item.dashes)
+            canvas.drawPath(_path(canvas, item.pieces))
         case Area():
-            canvas.setFillColor(_color(item.color, colors), item.alpha)
-            canvas.drawPath(path([item.points], is_closed=True), stroke=0, fill=1)
+            canvas.drawPath(_path(canvas, [item.points]), stroke=0, fill=1)
         case Disc():
-            canvas.setDash()
-            canvas.setFillColor(_color(item.color, colors), item.alpha)
-            canvas.setStrokeColor(_color(item.color, colors), item.alpha)
             canvas.setLineWidth(item.ring)
             canvas.circle(item.x, -item.y, item.radius, stroke=item.ring > 0, fill=item.ring == 0)
         case Words():
-            _write(canvas, item, type_size, colors)
+            canvas.translate(item.x, -item.y)
+            canvas.rotate(90 * item.upright)
+            canvas.setLineWidth(3)
+            share = {"start": 0.0, "middle": 0.5, "end": 1.0}[item.anchor]
+            x = -text_width(item.text, type_size, bold=item.bold) * share
+            canvas.setFont(_font_file(item.bold).stem, type_size)
+            if item.on:
+                canvas.saveState()
+                canvas.setStrokeColor(colors[item.on])
+                canvas.drawString(x, 0, item.text, mode=1)
+                canvas.restoreState()
+            canvas.drawString(x, 0, item.text)
         case Pixels():
             from reportlab.lib.utils import ImageReader
 
@@ -380,26 +384,10 @@ def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
             canvas.drawImage(image, *place, mask="auto")
 
 
-def _write(canvas: Any, item: Words, type_size: float, colors: Mapping[str, str]) -> None:
-    canvas.saveState()
-    canvas.translate(item.x, -item.y)
-    if item.upright:
-        canvas.rotate(90)
-    width = text_width(item.text, type_size, bold=item.bold)
-    x = -width * {"start": 0.0, "middle": 0.5, "end": 1.0}[item.anchor]
-    font = _font_file(item.bold).stem
-    if item.on:  # (saved: the mode of text outlives it)
-        canvas.saveState()
-        canvas.setDash()
-        canvas.setLineWidth(3)
-        canvas.setStrokeColor(colors[item.on], 1)
-        halo = canvas.beginText(x, 0)
-        halo.setFont(font, type_size)
-        halo.setTextRenderMode(1)
-        halo.textOut(item.text)
-        canvas.drawText(halo)
-        canvas.restoreState()
-    canvas.setFont(font, type_size)
-    canvas.setFillColor(colors[item.color], 1)
-    canvas.drawString(x, 0, item.text)
-    canvas.restoreState()
+def _path(canvas: Any, pieces: Iterable[Floats]) -> Any:
+    path = canvas.beginPath()
+    for (x, y), *others in (piece.tolist() for piece in pieces):
+        path.moveTo(x, -y)
+        for a, b in others:
+            path.lineTo(a, -b)
+    return path

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import decimal
-from lore_core.figures.chart import PanelPicture
 from lore_core.figures.drawing import Area, Disc, Drawing, Pixels, Stroke, Words, text_width
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
     Bars,
     Cells,
+    Dash,
     Dots,
     Hover,
     Line,
@@ -30,6 +32,9 @@ from lore_core.figures.pictures.picture import (
 )
 from lore_core.figures.style import diverging, luminance, shades
 
+if TYPE_CHECKING:
+    from lore_core.figures.chart import PanelPicture
+
 #: Height of the first panel as a share of the width, at most in units, and least of one below it.
 _HIGH, _HIGHEST, _LOWEST = 0.56, 300.0, 40.0
 #: Width at which lines and dots are as thick as on the screen, and least share of it.
@@ -38,128 +43,98 @@ _DESIGN_WIDTH, _THINNEST = 700.0, 0.6
 _ROOMY = 450.0
 #: Letters a name may have, and share of the width that names may take.
 _LONGEST, _NAMES = 20, 0.4
-#: Units that a dot may lie outside of the frame.
-_CUT = 0.01
 #: Room beyond the outermost values, as a share of what lies between them.
 _PAD = 0.06
 #: Between two labels of an axis, in widths of the longest, and most of them.
 _APART, _MOST_TICKS = 1.6, 6
 _BAR_SHADES = 64
+#: Units that a dot may lie outside of the frame; beside a scale of colours.
+_CUT, _EDGE = 0.01, 4.0
 
 
 def panel_drawing(
     picture: PanelPicture, width: float, type_size: float, height: float | None = None
 ) -> Drawing:
     """Draw a picture some units wide; ``height``: of all of it, by default as it needs."""
-    panels = [panel.in_units() for panel in picture.panels]
-    if width < _ROOMY:
-        panels = [
-            replace(panel, marks=[mark for mark in panel.marks if not mark.detail])
-            for panel in panels
-            if not panel.detail
-        ]
-    names = [mark for mark in _listed(picture, panels) if picture.legend]
-    at_end = picture.lines_named_at_end()
-    if at_end:
-        names = [mark for mark in names if mark.name not in [line.name for line in at_end]]
-    line = 1.35 * type_size
-    spans = [_spans(panel) for panel in panels]
-    left = max(
-        _room(panel, span, width, type_size) for panel, span in zip(panels, spans, strict=True)
+    roomy = width >= _ROOMY
+    panels = [
+        replace(panel, marks=[mark for mark in panel.marks if roomy or not mark.detail]).in_units()
+        for panel in picture.panels
+        if roomy or not panel.detail
+    ]
+    at_end, line = picture.lines_named_at_end(), 1.35 * type_size
+    foot = _foot(picture, panels, [item.name for item in at_end], width, type_size)
+    ends = [text_width(shortened(item.name, _LONGEST), type_size) + type_size for item in at_end]
+    across = (
+        max(_room(panel, width, type_size) for panel in panels),
+        width - max([1.5 * type_size, *ends]),
     )
-    right = _room_right(panels, at_end, type_size)
-    legend = _rows_of_names(names, width, type_size)
-    foot = 2.5 * line + len(legend) * line
-    top = 0.7 * line
-    between, n_names = 1.1 * line, len(panels[0].y.ticks)
-    high = 1.45 * line * n_names or min(_HIGH * width, _HIGHEST)
-    if any(isinstance(mark, Cells) for mark in panels[0].marks):
-        high = max(high, 7 * line)
-    shares = np.array([panel.share for panel in panels]) / panels[0].share
-    heights = np.maximum(shares * high, [0.0] + [_LOWEST] * (len(panels) - 1))
+    top, between = 0.7 * line, 1.1 * line
+    heights = _heights(panels, width, line)
+    free = 0.0 if height is None else height - top - 2.5 * line - foot.height
     if height is not None:
-        free = height - top - foot - between * (len(panels) - 1)
-        heights = heights / heights.sum() * max(free, 2 * line)
-    whole = top + float(heights.sum()) + between * (len(panels) - 1) + foot
+        heights *= max(free - between * (len(panels) - 1), 2 * line) / heights.sum()
+    whole = top + float(heights.sum()) + between * (len(panels) - 1) + 2.5 * line + foot.height
     drawing = Drawing(width, whole, picture.alt, type_size=type_size)
-    for panel, span, tall in zip(panels, spans, heights.tolist(), strict=True):
-        frame = _Frame(drawing, panel, span, (left, width - right), (top, top + tall))
-        drawing.frames.append((left, top, width - right, top + tall))
+    for panel, tall in zip(panels, heights.tolist(), strict=True):
+        frame = _Frame(drawing, panel, across, (top, top + tall))
+        drawing.frames.append((across[0], top, across[1], top + tall))
         frame.draw_axes(panel, is_lowest=panel is panels[-1])
         for mark in panel.marks:
             frame.draw(mark)
         if panel is panels[0]:
             frame.name_ends(at_end)
         top += tall + between
-    _draw_names(drawing, legend, whole - len(legend) * line + 0.3 * line)
+    drawing.place(foot, 0.0, whole - foot.height)
     return drawing
 
 
-def _listed(picture: PanelPicture, panels: Sequence[Panel]) -> list[Mark]:
-    marks = [mark for panel in panels for mark in panel.marks if mark.name and mark.listed]
-    return list({mark.name: mark for mark in marks}.values())
+def _heights(panels: Sequence[Panel], width: float, line: float) -> Floats:
+    first = 1.45 * line * len(panels[0].y.ticks) or min(_HIGH * width, _HIGHEST)
+    shares = np.array([panel.share for panel in panels]) / panels[0].share
+    return np.maximum(shares * first, [0.0] + [_LOWEST] * (len(panels) - 1))
 
 
-def _room(
-    panel: Panel, span: tuple[tuple[float, float], tuple[float, float]], width: float, size: float
-) -> float:
+def _room(panel: Panel, width: float, size: float) -> float:
     """Return what ticks and title of the upright axis take."""
-    words = [text for _, text in _ticks(panel.y, span[1], 4)]
+    words = [text for _, text in _ticks(panel.y, _spans(panel)[1], 4)]
     longest = max((text_width(text, size) for text in words), default=0.0)
-    title = 1.6 * size if _title(panel.y) else 0.0
-    return min(longest, _NAMES * width) + title + 1.1 * size
-
-
-def _room_right(panels: Sequence[Panel], at_end: Sequence[Line], size: float) -> float:
-    names = [text_width(shortened(line.name, _LONGEST), size) + size for line in at_end]
-    bars = [mark for panel in panels for mark in panel.marks if isinstance(mark, Cells)]
-    names += [
-        max(text_width(word, size) for _, text in mark.scale for word in text.split("\n"))
-        + 2 * size
-        for mark in bars
-    ]
-    return max([1.5 * size, *names])
+    return min(longest, _NAMES * width) + (2.7 if _title(panel.y) else 1.1) * size
 
 
 def _title(axis: Axis) -> str:
     return axis.brief or axis.heading
 
 
-def _rows_of_names(
-    marks: Sequence[Mark], width: float, size: float
-) -> list[list[tuple[Mark, str, float]]]:
-    """Share names out to rows: each with its text and the place of its mark."""
-    rows: list[list[tuple[Mark, str, float]]] = []
-    used = width
+def _foot(
+    picture: PanelPicture, panels: Sequence[Panel], beside: Sequence[str], width: float, size: float
+) -> Drawing:
+    """Draw what is below the axes: the scale of cells, or names of marks not named ``beside``."""
+    marks = [mark for panel in panels for mark in panel.marks]
     for mark in marks:
-        text = shortened(mark.name, int(width / size))
-        wide = text_width(text, size) + 3.2 * size
-        if used + wide > width:
-            rows.append([])
-            used = 0.4 * size
-        rows[-1].append((mark, text, used))
-        used += wide
-    return rows
-
-
-def _draw_names(
-    drawing: Drawing, rows: Sequence[Sequence[tuple[Mark, str, float]]], top: float
-) -> None:
-    size = drawing.type_size
-    for number, row in enumerate(rows):
-        y = top + (number + 0.5) * 1.35 * size
-        for mark, text, x in row:
-            middle, tint = y - 0.33 * size, _tint_of(mark)
-            alpha = 1.0 if tint.alpha is None else tint.alpha
-            match mark:
-                case Line() | Rule():
-                    ends = np.array([[x, middle], [x + 1.7 * size, middle]])
-                    drawing.add(Stroke([ends], tint.meaning, 1.5, mark.dash, alpha))
-                case Dots():
-                    drawing.add(Disc(x + 0.85 * size, middle, 0.3 * size, tint.meaning, alpha))
-                case _:
-                    drawing.add(_box(x, middle - 0.35 * size, 1.7 * size, 0.7 * size, tint))
-            drawing.add(Words(text, x + 2.1 * size, y))
+        if isinstance(mark, Cells):
+            colors = shades(diverging("light"), 2 * _BAR_SHADES + 1)
+            return color_bar(mark.scale_title, mark.scale, colors, width, size)
+    named = {mark.name: mark for mark in marks if mark.name and mark.listed and picture.legend}
+    listed = [mark for name, mark in named.items() if name not in beside]
+    texts = [shortened(mark.name, int(width / size)) for mark in listed]
+    places = flow(texts, width, size, 3.2 * size)
+    n_rows = places[-1][0] + 1 if places else 0
+    foot = Drawing(width, 1.35 * size * n_rows, "", type_size=size)
+    for mark, text, (row, x) in zip(listed, texts, places, strict=True):
+        y, tint = (row + 0.72) * 1.35 * size, _tint_of(mark)
+        middle = y - 0.33 * size
+        match mark:
+            case Line() | Rule():
+                ends = np.array([[x, middle], [x + 1.7 * size, middle]])
+                foot.add(Stroke([ends], tint.meaning, 1.5, mark.dash, tint.alpha))
+            case Dots():
+                foot.add(Disc(x + 0.85 * size, middle, 0.3 * size, tint.meaning, tint.alpha))
+            case _:
+                box = x, middle - 0.35 * size, 1.7 * size, 0.7 * size
+                foot.box(*box, tint.meaning, tint.alpha)
+        foot.add(Words(text, x + 2.1 * size, y))
+    return foot
 
 
 def _tint_of(mark: Mark) -> Tint:
@@ -169,27 +144,59 @@ def _tint_of(mark: Mark) -> Tint:
     return tints[0] if tints else Tint("quiet")
 
 
-def _box(x: float, y: float, width: float, height: float, tint: Tint) -> Area:
-    corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
-    return Area(corners, tint.meaning, 1.0 if tint.alpha is None else tint.alpha)
+def flow(texts: Sequence[str], width: float, size: float, more: float) -> list[tuple[int, float]]:
+    """Place texts with ``more`` beside each in rows: the row of each, and where it begins."""
+    places, row, used = [], 0, 0.4 * size
+    for text in texts:
+        wide = text_width(text, size) + more
+        if places and used + wide > width:
+            row, used = row + 1, 0.4 * size
+        places.append((row, used))
+        used += wide
+    return places
+
+
+def color_bar(
+    title: str,
+    ticks: Sequence[tuple[float, str]],
+    colors: NDArray[np.uint8],
+    width: float,
+    size: float,
+) -> Drawing:
+    """Draw a scale of colours (k, 3) lying below a picture, with as many ticks as have room."""
+    drawing = Drawing(width, 3.6 * size, "", type_size=size)
+    across, (low, *_), (limit, *_) = width - 2 * _EDGE, ticks[0], ticks[-1]
+    drawing.add(Pixels(colors[None], _EDGE, 0.3 * size, across, 0.55 * size))
+    last, taken = len(ticks) - 1, 0.0
+    texts = [_in_line(words, is_end=k in (0, last)) for k, (_, words) in enumerate(ticks)]
+    free_to = width - drawing.text_width(texts[-1]) - size
+    for k, ((at, _), text) in enumerate(zip(ticks, texts, strict=True)):
+        x, wide = _EDGE + (at - low) / (limit - low) * across, drawing.text_width(text)
+        left = x if k == 0 else x - wide if k == last else x - wide / 2
+        if k in (0, last) or (left > taken and left + wide < free_to):
+            drawing.add(Words(text, left, 1.95 * size))
+            taken = left + wide + size
+    drawing.add(Words(title, width / 2, 3.15 * size, "middle"))
+    return drawing
+
+
+def _in_line(words: str, *, is_end: bool) -> str:
+    """Write a tick in one line; what it means at the ends only."""
+    number, *meaning = words.split("\n")
+    return f"{number} {''.join(meaning).replace('-', '')}".strip() if is_end else number
 
 
 class _Frame:
     """The place of a panel, with its two scales."""
 
     def __init__(
-        self,
-        drawing: Drawing,
-        panel: Panel,
-        spans: tuple[tuple[float, float], tuple[float, float]],
-        across: tuple[float, float],
-        down: tuple[float, float],
+        self, drawing: Drawing, panel: Panel, across: tuple[float, float], down: tuple[float, float]
     ) -> None:
         self.drawing, self.log = drawing, panel.x.log
         (self.left, self.right), (self.top, self.bottom) = across, down
-        self.x, self.y = spans
+        self.x, self.y = _spans(panel)
         self.box = np.array([[across[0], down[0]], [across[1], down[1]]])  #: Its corners
-        self.thin = min(1.0, max(_THINNEST, drawing.width / _DESIGN_WIDTH))
+        self.thin = thinned(drawing.width)
 
     def px(self, x: Numbers | float) -> Floats:
         (low, high), value = self.x, np.asarray(x, dtype=np.float64)
@@ -202,30 +209,32 @@ class _Frame:
         share = (np.asarray(y, dtype=np.float64) - low) / ((high - low) or 1)
         return self.bottom - share * (self.bottom - self.top)
 
+    def place(self, x: Numbers, y: Numbers) -> Floats:
+        """Return where points lie, shape (…, 2)."""
+        return np.stack([self.px(x), self.py(y)], axis=-1)
+
     def draw_axes(self, panel: Panel, *, is_lowest: bool) -> None:
         """Draw ticks and titles; those of the horizontal axis below the lowest panel."""
         add, size = self.drawing.add, self.drawing.type_size
-        across = self._across(panel)
-        for value, words in across:
+        for value, words in self._across(panel):
             if panel.x.grid and not panel.x.ticks:
-                self._rule(value, "line", is_level=False)
+                self._rule(value, Tint("line"), is_level=False)
             if is_lowest:
                 add(Words(words, float(self.px(value)), self.bottom + 1.35 * size, "middle"))
         for value, words in _ticks(panel.y, self.y, 4):
             if panel.y.grid and not panel.y.ticks:
-                self._rule(value, "line", is_level=True)
+                self._rule(value, Tint("line"), is_level=True)
             text = self._fitting(words, _NAMES * self.drawing.width)
             add(Words(text, self.left - 0.5 * size, float(self.py(value)) + 0.33 * size, "end"))
         if is_lowest and _title(panel.x):
             middle = (self.left + self.right) / 2
             add(Words(_title(panel.x), middle, self.bottom + 2.75 * size, "middle"))
         if _title(panel.y):
-            middle = (self.top + self.bottom) / 2
             room = self.drawing.height if is_lowest else self.bottom - self.top
             title = self._fitting(_title(panel.y), room)
             half = self.drawing.text_width(title) / 2
-            middle = min(max(middle, half), self.drawing.height - half)
-            add(Words(title, size, middle, "middle", upright=True))
+            middle = np.clip((self.top + self.bottom) / 2, half, self.drawing.height - half)
+            add(Words(title, size, float(middle), "middle", upright=True))
 
     def _across(self, panel: Panel) -> list[tuple[float, str]]:
         """Return ticks of the horizontal axis, as many as have room."""
@@ -246,15 +255,20 @@ class _Frame:
         return shortened(text, most)
 
     def _rule(
-        self, at: float, color: str, *, is_level: bool, width: float = 0.8, dash: str = "solid",
-        alpha: float = 1.0, part: tuple[float, float] = (0.0, 1.0),
-    ) -> None:  # fmt: skip
+        self,
+        at: float,
+        tint: Tint,
+        *,
+        is_level: bool,
+        width: float = 0.8,
+        dash: Dash = "solid",
+        part: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        ends = np.array([[self.left, self.top], [self.right, self.bottom]])
         if is_level:
-            start, stop = (self.left + share * (self.right - self.left) for share in part)
-            ends = [[start, float(self.py(at))], [stop, float(self.py(at))]]
-        else:
-            ends = [[float(self.px(at)), self.top], [float(self.px(at)), self.bottom]]
-        self.drawing.add(Stroke([np.array(ends)], color, width, dash, alpha))  # type: ignore[arg-type]
+            ends[:, 0] = self.left + np.array(part) * (self.right - self.left)
+        ends[:, int(is_level)] = self.py(at) if is_level else self.px(at)
+        self.drawing.add(Stroke([ends], tint.meaning, width, dash, tint.alpha))
 
     def draw(self, mark: Mark) -> None:
         """Draw a mark over those before it."""
@@ -262,10 +276,9 @@ class _Frame:
             case Line():
                 self._draw_line(mark)
             case Band():
-                x, y = mark.outline
-                points = _within(np.column_stack([self.px(x), self.py(y)]), self.box)
+                points = _within(self.place(*mark.outline), self.box)
                 if len(points):
-                    self.drawing.add(Area(points, mark.tint.meaning, _alpha(mark.tint)))
+                    self.drawing.add(Area(points, mark.tint.meaning, mark.tint.alpha))
             case Bars():
                 self._draw_bars(mark)
             case Dots():
@@ -284,97 +297,95 @@ class _Frame:
         size = self.drawing.type_size
         ends = np.array([float(self.py(line.y[np.isfinite(line.y)][-1])) for line in lines])
         order = np.argsort(ends, kind="stable")
-        places = np.clip(spread_apart(ends[order], 1.15 * size), self.top, None)
+        places = np.clip(spread_apart(ends[order], 1.15 * size), self.top, None) + 0.33 * size
         for k, y in zip(order.tolist(), places.tolist(), strict=True):
-            text = shortened(lines[k].name, _LONGEST)
-            color = lines[k].tint.meaning
-            self.drawing.add(Words(text, self.right + 0.4 * size, y + 0.33 * size, color=color))
+            text, color = shortened(lines[k].name, _LONGEST), lines[k].tint.meaning
+            self.drawing.add(Words(text, self.right + 0.4 * size, y, color=color))
 
     def _draw_rule(self, mark: Rule) -> None:
         low, high = self.y if mark.level else self.x
         if not low <= mark.at <= high:
             return
-        look = {"width": max(0.6, mark.width * self.thin), "dash": mark.dash, "part": mark.part}
-        self._rule(mark.at, mark.tint.meaning, is_level=mark.level, alpha=_alpha(mark.tint), **look)  # type: ignore[arg-type]
+        width = max(0.6, mark.width * self.thin)
+        look: dict[str, Any] = {"width": width, "dash": mark.dash, "part": mark.part}
+        self._rule(mark.at, mark.tint, is_level=mark.level, **look)
         if not mark.text:
             return
         size = self.drawing.type_size
         if mark.level:
-            x, anchor = (self.left + 2, "start") if mark.part[0] == 0 else (self.right - 2, "end")
-            y = float(self.py(mark.at)) - 0.3 * size
+            is_left, gap = mark.part[0] == 0, 2
+            x, y = self.left if is_left else self.right, float(self.py(mark.at)) - 0.3 * size
         else:  # on the side that has room
-            x = float(self.px(mark.at))
+            x, y, gap = float(self.px(mark.at)), self.top + 0.9 * size, 4
             is_left = x < (self.left + self.right) / 2
-            x, anchor = (x + 4, "start") if is_left else (x - 4, "end")
-            y = self.top + 0.9 * size
-        self.drawing.add(Words(mark.text, x, y, anchor, on="paper"))  # type: ignore[arg-type]
+        at = x + gap if is_left else x - gap
+        self.drawing.add(Words(mark.text, at, y, "start" if is_left else "end", on="paper"))
 
     def _draw_line(self, mark: Line) -> None:
-        x, y = self.px(mark.x), self.py(mark.y)
-        known = np.isfinite(x) & np.isfinite(y)
-        if mark.steps:
-            x, y, known = np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1], np.repeat(known, 2)[1:]
-        ends = np.flatnonzero(np.diff(known)) + 1
-        runs = [run for run in np.split(np.arange(len(x)), ends) if len(run) and known[run].all()]
-        whole = [np.column_stack([x[run], y[run]]) for run in runs]
-        pieces = [part for line in whole for part in _cut(line, self.box)]
-        color, width = mark.tint.meaning, mark.width * self.thin
-        if pieces:
-            self.drawing.add(Stroke(pieces, color, width, mark.dash, _alpha(mark.tint)))
+        points, known = self.place(mark.x, mark.y), np.isfinite(mark.x) & np.isfinite(mark.y)
+        color = mark.tint.meaning
         if mark.dots:
-            dots = self._inside(x, y)
-            self.drawing.add(*(Disc(x[k], y[k], 2.5 * self.thin, color) for k in dots))
+            dots = points[self._inside(points)].tolist()
+            self.drawing.add(*(Disc(x, y, 2.5 * self.thin, color) for x, y in dots))
+        if mark.steps:
+            known = np.repeat(known, 2)[1:]
+            points = np.column_stack(
+                [np.repeat(points[:, 0], 2)[1:], np.repeat(points[:, 1], 2)[:-1]]
+            )
+        ends = np.flatnonzero(np.diff(known)) + 1
+        runs = [run for run in np.split(np.arange(len(known)), ends) if known[run].any()]
+        look = mark.width * self.thin, mark.dash, mark.tint.alpha
+        self._stroke([points[run] for run in runs], color, *look)
+
+    def _stroke(self, lines: Iterable[Floats], *look: Any) -> None:
+        """Draw what of lines lies in the frame."""
+        pieces = [part for line in lines for part in _cut(line, self.box)]
+        if pieces:
+            self.drawing.add(Stroke(pieces, *look))
+
+    def _inside(self, places: Floats) -> Mask:
+        near = (self.box[0] - _CUT <= places) & (places <= self.box[1] + _CUT)
+        return np.asarray(near.all(axis=1))
 
     def _draw_bars(self, mark: Bars) -> None:
         half = np.asarray(mark.width) / 2
         corners = np.array([mark.place - half, mark.place + half]), _from_zero(mark.length)
-        across, upwards = corners[::-1] if mark.sideways else corners
+        (x0, y1), (x1, y0) = np.moveaxis(self.place(*corners[:: -1 if mark.sideways else 1]), 2, 1)
         (left, top), (right, bottom) = self.box
-        x0, x1 = np.sort(self.px(across), axis=0).clip(left, right)
-        y1, y0 = np.sort(self.py(upwards), axis=0).clip(top, bottom)
-        for k, tint in enumerate(mark.tints):
-            self.drawing.add(_box(*map(float, (x0[k], y1[k], x1[k] - x0[k], y0[k] - y1[k])), tint))
+        x, y = (
+            np.sort([x0, x1], axis=0).clip(left, right),
+            np.sort([y0, y1], axis=0).clip(top, bottom),
+        )
+        boxes = np.stack([x[0], y[0], np.ptp(x, axis=0), np.ptp(y, axis=0)], axis=1)
+        for box, tint in zip(boxes.tolist(), mark.tints, strict=True):
+            self.drawing.box(*box, tint.meaning, tint.alpha)
         if mark.low is None or mark.high is None:
             return
-        middle = np.column_stack([mark.place, mark.place])
-        value = np.column_stack([mark.low, mark.high])
-        across, upwards = (value, middle) if mark.sideways else (middle, value)
-        ends = np.stack([self.px(across), self.py(upwards)], axis=2)
-        pieces = [
-            part
-            for whisker in ends[np.isfinite(ends).all(axis=(1, 2))]
-            for part in _cut(whisker, self.box)
-        ]
-        if pieces:
-            self.drawing.add(Stroke(pieces, "quiet", mark.whisker * self.thin))
+        ends = np.array([mark.place, mark.place]), np.array([mark.low, mark.high])
+        pieces = np.swapaxes(self.place(*ends[:: -1 if mark.sideways else 1]), 0, 1)
+        pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
+        self._stroke(pieces, "quiet", mark.whisker * self.thin)
 
     def _draw_dots(self, mark: Dots) -> None:
-        n = len(mark.x)
+        n, add, radius = len(mark.x), self.drawing.add, mark.size / 2 * self.thin
         tints = [mark.tints] * n if isinstance(mark.tints, Tint) else mark.tints
         own = () if isinstance(mark.hover, Hover) else mark.hover
         titles = [hover.text for hover in own] or [""] * n
-        radius, x, y = mark.size / 2 * self.thin, self.px(mark.x), self.py(mark.y)
         spread = None if mark.spread is None else np.nan_to_num(mark.spread)
-        for k in self._inside(x, y):
-            at, color = (float(x[k]), float(y[k])), tints[k].meaning
+        places, turned = self.place(mark.x, mark.y), np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+        for k in np.flatnonzero(self._inside(places)).tolist():
+            (x, y), color, alpha = places[k].tolist(), tints[k].meaning, tints[k].alpha
             if spread is not None:
                 ends = self.px(np.array([mark.x[k] - spread[k], mark.x[k] + spread[k]]))
-                pieces = _cut(np.column_stack([ends, [at[1]] * 2]), self.box)
-                self.drawing.add(Stroke(pieces, color, 1.6 * self.thin))
+                self._stroke([np.column_stack([ends, [y, y]])], color, 1.6 * self.thin)
             if mark.shape == "dash":
-                piece = np.array([[at[0] - radius, at[1]], [at[0] + radius, at[1]]])
-                self.drawing.add(Stroke([piece], color, 2 * self.thin))
+                ends = np.array([[x - radius, y], [x + radius, y]])
+                add(Stroke([ends], color, 2 * self.thin))
             elif mark.shape == "diamond":
-                turned = np.array([[radius, 0], [0, radius], [-radius, 0], [0, -radius]])
-                self.drawing.add(Area(turned + at, color, _alpha(tints[k])))
+                add(Area(radius * turned + places[k], color, alpha))
             else:
                 ring = 1.6 * self.thin if mark.shape == "ring" else 0.0
-                self.drawing.add(Disc(*at, radius, color, _alpha(tints[k]), ring, titles[k]))
-
-    def _inside(self, x: Floats, y: Floats) -> list[int]:
-        places = np.column_stack([x, y])
-        near = (self.box[0] - _CUT <= places) & (places <= self.box[1] + _CUT)
-        return [int(k) for k in np.flatnonzero(near.all(axis=1))]
+                add(Disc(x, y, radius, color, alpha, ring, titles[k]))
 
     def _draw_cells(self, mark: Cells) -> None:
         size = self.drawing.type_size
@@ -388,23 +399,19 @@ class _Frame:
             color = table[round((share + 1) * _BAR_SHADES)]
             x, y = self.left + column * wide, self.bottom - (row + 1) * tall
             self.drawing.add(Pixels(color[None, None], x + 1, y + 1, wide - 2, tall - 2))
-            text = self._fitting(str(mark.words[row, column]), wide - 4)
-            ink = "ink" if luminance(color) > 0.4 else "paper"
-            bold, middle = (
-                bool(mark.strong[row, column]),
+            text, ink = str(mark.words[row, column]), "ink" if luminance(color) > 0.4 else "paper"
+            middle, bold = (
                 (x + wide / 2, y + tall / 2 + 0.33 * size),
+                bool(mark.strong[row, column]),
             )
-            self.drawing.add(Words(text, *middle, "middle", ink, bold=bold))
-        x, width = self.right + 0.6 * size, 0.7 * size
-        self.drawing.add(Pixels(table[::-1][:, None], x, self.top, width, self.bottom - self.top))
-        room = (self.bottom - self.top) / (1.2 * size)
-        for at, text in mark.scale if room > 9 else mark.scale[:: len(mark.scale) - 1]:
-            lines = text.split("\n")
-            y = self.bottom - (at / mark.limit + 1) / 2 * (self.bottom - self.top) + 0.33 * size
-            low, high = self.top + 0.8 * size, self.bottom - 1.1 * size * (len(lines) - 1)
-            for number, line in enumerate(lines):
-                below = min(max(y, low), high) + 1.1 * size * number
-                self.drawing.add(Words(line, x + width + 0.4 * size, below))
+            self.drawing.add(
+                Words(self._fitting(text, wide - 4), *middle, "middle", ink, bold=bold)
+            )
+
+
+def thinned(width: float) -> float:
+    """Return how thick lines and dots of a drawing are, as a share of those on the screen."""
+    return min(1.0, max(_THINNEST, width / _DESIGN_WIDTH))
 
 
 def _cut(line: Floats, box: Floats) -> list[Floats]:
@@ -435,10 +442,6 @@ def _within(polygon: Floats, box: Floats) -> Floats:
             kept = np.column_stack([is_in, is_in != np.roll(is_in, -1)])
             polygon = np.stack([polygon, crossing], axis=1)[kept]
     return polygon
-
-
-def _alpha(tint: Tint) -> float:
-    return 1.0 if tint.alpha is None else tint.alpha
 
 
 def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
@@ -492,7 +495,7 @@ def _ticks(axis: Axis, span: tuple[float, float], most: int) -> list[tuple[float
         return [(at, shortened(words, _LONGEST)) for at, words in axis.ticks]
     if axis.log:
         steps = (1,) if high / low > 1e3 else (1, 2, 5)
-        every = [step * 10.0**power for power in range(-4, 5) for step in steps]
+        every = [step * 10.0**power for power in range(-4, 10) for step in steps]
         return [(value, f"{value:g}") for value in every if low <= value <= high]
     rough = max(high - low, 1e-12) / (most + 0.5)
     power = 10.0 ** math.floor(math.log10(rough))

@@ -261,7 +261,7 @@ def report_files(
         report_charts,
         report_drawings,
     )
-    from lore_core.report.page import conclusions_of, report_page
+    from lore_core.report.page import report_page
     from lore_core.report.pdf import report_pdf
     from lore_core.report.sums_report import sums_report_files
 
@@ -277,7 +277,7 @@ def report_files(
     files = figure_files(charts, progress=part_of(progress, 0.8, 0.97))
     contents: dict[str, str] = {
         "index.html": "this page",
-        "report.pdf": "what it found, its figures and tables, to print or to send",
+        "report.pdf": "the same on paper",
         "figures/*.html": "the figures, interactive, without a network",
     }
     contents["figures/*.svg, *.pdf"] = "the same for print, 84 mm wide"
@@ -296,9 +296,7 @@ def report_files(
     files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()
     rerun = script.rstrip().splitlines()[-1]
-    conclusions = [sentence for _, sentence in conclusions_of(findings)]
-    files["report.pdf"] = report_pdf(findings, charts, conclusions, config=config, rerun=rerun)
-    files["index.html"] = report_page(
+    page = report_page(
         findings,
         landscape,
         drawings,
@@ -306,7 +304,8 @@ def report_files(
         digest=digest,
         rerun=rerun,
         contents=contents,
-        notes=(),
-    ).encode()
+    )
+    files["index.html"] = page.encode()
+    files["report.pdf"] = report_pdf(page, drawings.values(), view.dataset.name)
     tell(progress, 1.0, "done")
     return dict(sorted(files.items()))

@@ -81,12 +81,11 @@ def report_page(
     digest: str,
     rerun: str,
     contents: Mapping[str, str],
-    notes: tuple[str, ...] = (),
 ) -> str:
     """Write the page.
 
     ``landscape``: fields at every bandwidth. ``rerun``: the command that makes the report again.
-    ``contents``: files of the bundle and what each is, by path. ``notes``: on the bundle.
+    ``contents``: files of the bundle and what each is, by path.
     """
     view, embedding = findings.view, findings.embedding
     dataset, calibration = view.dataset, view.dataset.calibration
@@ -103,7 +102,7 @@ def report_page(
         "has_groups": dataset.groups is not None,
         "missing": dict.fromkeys(why for why in findings.missing.values() if why),
     }
-    files = render("files.html", contents=contents, notes=notes, rerun=rerun)
+    files = render("files.html", contents=contents, rerun=rerun)
     sections = [
         ("summary", "Summary", _summary(findings, drawings)),
         ("numbers", "The numbers", _numbers(findings, drawings)),
@@ -137,8 +136,8 @@ def report_page(
     )
 
 
-def conclusions_of(findings: Findings) -> list[tuple[str, str]]:
-    """Say what the sections come to: the section of each sentence, and the sentence."""
+def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Say on one page what the sections come to."""
     result, is_top = findings.comparison, findings.view.target == TOP_LABEL
     conclusions = [("where", findings.remaining)]
     if result is not None:
@@ -148,16 +147,11 @@ def conclusions_of(findings: Findings) -> list[tuple[str, str]]:
         found = conclude_groups(findings.group_reports, findings.min_group_size)
         conclusions.append(("groups", found.sentence))
     conclusions.append(("decisions", findings.reward_sentence))
-    return [(section, sentence) for section, sentence in conclusions if sentence]
-
-
-def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Say on one page what the sections come to."""
     tiles = [item.name for item in (TILES if findings.view.is_local else GLOBAL_TILES)]
     table = metric_table(findings.summary, findings.chance).set_index("metric", drop=False)
     return render(
         "summary.html",
-        conclusions=conclusions_of(findings),
+        conclusions=[(section, sentence) for section, sentence in conclusions if sentence],
         tiles=table.loc[tiles].to_dict("records"),
         picture=drawings.get("landscape", drawings["reliability"]),
         is_map="landscape" in drawings,

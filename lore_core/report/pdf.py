@@ -1,194 +1,217 @@
-"""The report as one PDF: what was found, figures with captions, tables, settings."""
+"""report.pdf: what the page says, its figures and tables, set on paper."""
 
 from __future__ import annotations
 
 import io
-import math
-from collections.abc import Mapping, Sequence
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from functools import cache
+from html import escape
+from html.parser import HTMLParser
 from typing import Any
-from xml.sax.saxutils import escape
 
-from lore_core.comparison.tables import metric_table
-from lore_core.data.errors import require
-from lore_core.data.export_text import as_json
-from lore_core.data.number_text import points_words, share_words
-from lore_core.figures import Chart
-from lore_core.figures.drawing import POINTS_PER_INCH, Drawing, draw_on, register_fonts
+from lore_core.figures.drawing import (
+    POINTS_PER_INCH,
+    UNITS_PER_INCH,
+    Drawing,
+    draw_on,
+    register_fonts,
+    text_width,
+)
 from lore_core.figures.style import palette
-from lore_core.metrics.catalogue import CATALOGUE, REPORT_TABLE
-from lore_core.regions.subgroups.verdict import name_of_subgroup
-from lore_core.report.charts import LISTED, together
-from lore_core.report.findings import Findings
 
-#: A4 in points, its margins, and millimetres of a point.
-_PAGE, _MARGIN, _MM = (595.28, 841.89), 56.0, 25.4 / POINTS_PER_INCH
-#: Type in points: text, tables, headings, the title.
-_TEXT, _SMALL, _HEADING, _TITLE = 9.5, 8.0, 13.0, 18.0
-_FIGURE_MM = 120.0
-#: Columns of metrics a page is wide enough for, and letters of a cell.
-_MOST_METRICS, _LONGEST = 5, 60
+#: A4 in points, its margin, and the room between them.
+_WIDTH, _HEIGHT, _MARGIN = 595.28, 841.89, 50.0
+_ROOM = _WIDTH - 2 * _MARGIN
+#: Sizes of type in points, by element; all else has the first.
+_SIZES = {"p": 9.0, "h1": 17.0, "h2": 13.0, "h3": 10.0, "td": 7.5, "th": 7.5, "figcaption": 8.0}
+_SMALL = 6.5
+_BOLD, _QUIET = {"h1", "h2", "h3", "th", "dt", "strong"}, {"quiet", "note", "figcaption", "th"}
+_BLOCKS = {*_SIZES, "li", "dt", "dd", "pre"}
+#: What is for a screen alone.
+_SKIPPED = {"head", "nav", "script", "svg", "a"}
+#: What begins and ends an element in a line, and of formulas what stands between its two parts.
+_INLINE = {"strong": ("<b>", "</b>"), "small": (f"<font size={_SMALL}>", "</font>")}
+_INLINE |= {"mfrac": ("(", ")"), "msub": ("", "</sub>"), "munder": ("", "</sub>")}
+_BETWEEN = {"mfrac": ") / (", "msub": "<sub>", "munder": "<sub>"}
+#: Points of the larger side of an example, and between columns.
+_EXAMPLE, _GAP = 36, 10.0
 
 
-def report_pdf(
-    findings: Findings,
-    charts: Mapping[str, Chart],
-    conclusions: Sequence[str],
-    *,
-    config: Mapping[str, object],
-    rerun: str,
-) -> bytes:
-    """Write it; ``conclusions``: of the page's summary. The same inputs give the same bytes."""
-    require("A PDF", "reportlab")
-    from reportlab.platypus import PageBreak, SimpleDocTemplate, Spacer
+def report_pdf(page: str, drawings: Iterable[Drawing], title: str) -> bytes:
+    """Set a page on A4; ``drawings``: those of the page. The same page gives the same bytes."""
+    from reportlab.platypus import SimpleDocTemplate
 
-    regular, bold = register_fonts()
-    text, small, heading, title = _styles(regular, bold)
-    view = findings.view
-    parts: list[Any] = [
-        _paragraph(view.dataset.name, title),
-        _paragraph(f"{view.rows}; target {view.target_name}; {view.kernel_in_words}", small)
-        if view.is_local
-        else _paragraph(f"{view.rows}; target {view.target_name}", small),
-        Spacer(1, 10),
-        _paragraph(findings.verdict.sentence, _bolder(text, bold)),
-        *(_paragraph(f"• {sentence}", text) for sentence in conclusions),
-        Spacer(1, 8),
-    ]
-    row = together(charts, (_PAGE[0] - 2 * _MARGIN) * _MM)
-    if row is not None:
-        names = "(a) local error on the map, (b) its distribution, (c) MLCE against bandwidth"
-        parts += [_flowable(row), _paragraph(f"{names}; {view.rows}.", small), Spacer(1, 8)]
-    for name, table in _tables(findings).items():
-        parts += [_paragraph(name, heading), _table(table, regular, bold), Spacer(1, 10)]
-    parts += [PageBreak(), _paragraph("Figures", heading)]
-    for chart in charts.values():
-        drawing = chart.drawing(width_mm=_FIGURE_MM)
-        parts += [_flowable(drawing), _paragraph(chart.caption, small), Spacer(1, 14)]
-    settings = {name: config[name] for name in ("data", "settings", "feature_map", "versions")}
-    lines = [f"{name}: {as_json(value)}" for name, value in settings.items()]
-    parts += [_paragraph("Settings", heading), *(_paragraph(line, small) for line in lines)]
-    parts += [_paragraph("Made again by", heading), _paragraph(rerun, small)]
-    buffer = io.BytesIO()
+    reader = _Reader({drawing.alt: drawing for drawing in drawings})
+    reader.feed(str(page))  # (of Markup what is added to it would be text)
+    buffer, margins = io.BytesIO(), ("leftMargin", "rightMargin", "topMargin", "bottomMargin")
     document = SimpleDocTemplate(
         buffer,
-        pagesize=_PAGE,
-        **dict.fromkeys(("leftMargin", "rightMargin", "topMargin", "bottomMargin"), _MARGIN),
-        title=f"{view.dataset.name}: local calibration",
+        pagesize=(_WIDTH, _HEIGHT),
+        title=title,
         invariant=1,
-        initialFontName=regular,
+        initialFontName=register_fonts()[0],
+        **dict.fromkeys(margins, _MARGIN),
     )
-    document.build(parts, onFirstPage=_number(regular), onLaterPages=_number(regular))
+    document.build(reader.parts, onFirstPage=_number_page, onLaterPages=_number_page)
     return buffer.getvalue()
 
 
-def _styles(regular: str, bold: str) -> list[Any]:
-    from reportlab.lib.styles import ParagraphStyle
-
-    ink, quiet = palette("light")["ink"], palette("light")["quiet"]
-    return [
-        ParagraphStyle(
-            f"size {size}",
-            fontName=font,
-            fontSize=size,
-            leading=1.35 * size,
-            textColor=color,
-            spaceAfter=0.4 * size,
-        )
-        for size, font, color in (
-            (_TEXT, regular, ink),
-            (_SMALL, regular, quiet),
-            (_HEADING, bold, ink),
-            (_TITLE, bold, ink),
-        )
-    ]
+def _number_page(canvas: Any, document: Any) -> None:
+    canvas.setFont(register_fonts()[0], _SIZES["td"])
+    canvas.drawRightString(_WIDTH - _MARGIN, 0.6 * _MARGIN, str(document.page))
 
 
-def _bolder(style: Any, bold: str) -> Any:
-    return style.clone("bolder", fontName=bold)
+class _Reader(HTMLParser):
+    """Parts of a document, from a page of plain elements."""
+
+    def __init__(self, drawings: Mapping[str, Drawing]) -> None:
+        super().__init__()
+        self.parts: list[Any] = []
+        self._drawings, self._text, self._class, self._skipped = drawings, "", "", ""
+        self._figure: Drawing | None = None
+        self._rows: list[list[Any]] = []
+        self._images: list[Any] = []  # each, and its caption below
+        self._captions: list[Any] = []
+        self._formula: list[list[Any]] = []  # elements that are open, and how many are in each
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a block, a row or a figure."""
+        of = {name: value or "" for name, value in attrs}
+        if self._skipped:
+            return
+        if tag == "svg":
+            self._figure = self._drawings.get(of["aria-label"])
+        elif tag == "img":
+            self._images.append(_image(of["src"]))
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag == "i" and of.get("class", "").startswith("b-"):
+            self._text += f'<font color="{palette("light")[of["class"][2:]]}"> — </font>'
+        elif tag in _BLOCKS:
+            self._end_block("p")
+            self._class = of.get("class", "")
+        if tag == "math" or self._formula:
+            self._formula.append([tag, 0])
+        self._text += "<br/>" * (tag == "small" and bool(self._rows)) + _INLINE.get(tag, ("",))[0]
+        self._skipped = tag if tag in _SKIPPED else ""
+
+    def handle_data(self, data: str) -> None:
+        """Take text."""
+        if not self._skipped:
+            spaced = self._formula and data in {"=", "−", "∑", ","}
+            self._text += f" {data} " if spaced else escape(data, quote=False)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a block, a figure or a table."""
+        if self._skipped:
+            self._skipped = "" if tag == self._skipped else self._skipped
+            return
+        self._text += _INLINE.get(tag, ("", ""))[1]
+        if self._formula:
+            self._formula.pop()
+            if self._formula:
+                parent = self._formula[-1]
+                parent[1] += 1
+                self._text += _BETWEEN.get(parent[0], "") * (parent[1] == 1)
+        if tag == "table":
+            self.parts.append(_table(self._rows))
+            self._rows = []
+        elif tag in _BLOCKS or tag == "math":
+            self._end_block(tag)
+
+    def _end_block(self, tag: str) -> None:
+        text, self._text = self._text.strip(), ""
+        if self._rows and tag in {"td", "th"}:
+            self._rows[-1].append(_paragraph(text, tag, self._class))
+        elif self._figure and tag == "figcaption":
+            self.parts.append(_beside(self._figure, _paragraph(text, tag, "")))
+            self._figure = None
+        elif tag == "figcaption":
+            self._captions.append(_paragraph(text, tag, ""))
+        elif text:
+            if self._captions:
+                widths = [_EXAMPLE + _GAP] * len(self._images)
+                self.parts.append(_grid([self._images, self._captions], widths))
+                self._images, self._captions = [], []
+            self.parts.append(_paragraph(f"• {text}" if tag == "li" else text, tag, self._class))
 
 
-def _paragraph(text: str, style: Any) -> Any:
+def _paragraph(text: str, tag: str, kind: str) -> Any:
     from reportlab.platypus import Paragraph
 
-    return Paragraph(escape(text), style)
+    return Paragraph(text, _style(tag, kind))
 
 
-def _flowable(drawing: Drawing) -> Any:
+@cache
+def _style(tag: str, kind: str) -> Any:
+    from reportlab.lib.styles import ParagraphStyle
+
+    size, colors = _SIZES.get(tag, _SIZES["p"]), palette("light")
+    in_cell = tag in {"td", "th"}
+    return ParagraphStyle(
+        f"{tag} {kind}",
+        fontName=register_fonts()[tag in _BOLD],
+        fontSize=size,
+        leading=1.35 * size,
+        textColor=colors["quiet" if {tag, *kind.split()} & _QUIET else "ink"],
+        alignment=2 if "n" in kind.split() else 0,
+        spaceBefore=0 if in_cell else size if tag in _BOLD else 0.3 * size,
+        spaceAfter=0 if in_cell else 0.4 * size,
+        keepWithNext=tag in _BOLD,
+    )
+
+
+def _image(url: str) -> Any:
+    from reportlab.platypus import Image
+
+    content = io.BytesIO(b64decode(url.partition(",")[2]))
+    return Image(content, _EXAMPLE, _EXAMPLE, kind="proportional")
+
+
+def _grid(rows: list[list[Any]], widths: list[float], *style: Any) -> Any:
+    from reportlab.platypus import Table
+
+    style = ("FONTNAME", register_fonts()[0]), ("VALIGN", "TOP"), *style
+    every = [(name, (0, 0), (-1, -1), *values) for name, *values in style]
+    return Table(rows, widths, repeatRows=1, splitInRow=1, hAlign="LEFT", style=every)
+
+
+def _beside(drawing: Drawing, caption: Any) -> Any:
+    """Put a caption beside its figure."""
     from reportlab.platypus import Flowable
+
+    scale = POINTS_PER_INCH / UNITS_PER_INCH
+    size = drawing.width * scale, drawing.height * scale
 
     class Figure(Flowable):  # type: ignore[misc]
         """A drawing in the flow of the page."""
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.width, self.height = drawing.width * 0.75, drawing.height * 0.75
-            self.keepWithNext = True
+        def wrap(self, *_: float) -> tuple[float, float]:
+            return size
 
         def draw(self) -> None:
-            draw_on(self.canv, drawing, 0.0, self.height)
+            draw_on(self.canv, drawing, 0.0, size[1])
 
-    return Figure()
-
-
-def _table(lines: Sequence[Sequence[str]], regular: str, bold: str) -> Any:
-    from reportlab.platypus import Table
-
-    grid, quiet = palette("light")["line"], palette("light")["quiet"]
-    cells = [
-        [text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in line]
-        for line in lines
-    ]
-    return Table(
-        cells,
-        repeatRows=1,
-        hAlign="LEFT",
-        style=[
-            ("FONT", (0, 0), (-1, -1), regular, _SMALL),
-            ("FONT", (0, 0), (-1, 0), bold, _SMALL),
-            ("TEXTCOLOR", (0, 0), (-1, 0), quiet),
-            ("LINEBELOW", (0, 0), (-1, -1), 0.4, grid),
-            ("ALIGN", (1, 0), (-1, -1), "RIGHT"),
-            ("TOPPADDING", (0, 0), (-1, -1), 2),
-            ("BOTTOMPADDING", (0, 0), (-1, -1), 2),
-        ],
-    )
+    widths = [size[0] + _GAP, _ROOM - size[0] - _GAP]
+    return _grid([[Figure(), caption]], widths)
 
 
-def _number(font: str) -> Any:
-    def write(canvas: Any, document: Any) -> None:
-        canvas.setFont(font, _SMALL)
-        canvas.drawRightString(_PAGE[0] - _MARGIN, 0.6 * _MARGIN, str(document.page))
+def _table(rows: list[list[Any]]) -> Any:
+    """Set a table, its widest columns as narrow as the page needs."""
+    widths = [max(map(_natural_width, column)) + _GAP for column in zip(*rows, strict=True)]
+    most = max(widths)
+    while sum(min(width, most) for width in widths) > _ROOM:
+        most *= 0.97
+    style = [("LINEBELOW", 0.4, palette("light")["line"])]
+    style += [(f"{side}PADDING", 2) for side in ("TOP", "BOTTOM")]
+    style += [(f"{side}PADDING", _GAP / 2 - 1) for side in ("LEFT", "RIGHT")]
+    return _grid(rows, [min(width, most) for width in widths], *style)
 
-    return write
 
-
-def _tables(findings: Findings) -> dict[str, list[list[str]]]:
-    """Return the tables of the first pages, as text, by their headings."""
-    made = {}
-    metrics = [["metric", "value", "95 % CI"]]
-    for item in metric_table(findings.summary, findings.chance).to_dict("records"):
-        metric = CATALOGUE[item["metric"]]
-        interval = metric.interval_text(item["low"], item["high"])
-        estimate = item.get("estimate", math.nan)
-        value = item["value"] if math.isnan(estimate) else estimate
-        metrics.append([metric.heading, metric.text(value), interval])
-    made["The numbers"] = metrics
-    found = findings.search.subgroups[:LISTED]
-    if found:
-        lines = [["subgroup", "rows", "held-out gap, points", "95 % CI"]]
-        for subgroup in found:
-            held, sign = subgroup.held, subgroup.sign
-            low, high = sorted((sign * held.gap_low, sign * held.gap_high))
-            share = share_words(subgroup.n_rows / findings.search.n_rows)
-            ends = f"{points_words(low)} to {points_words(high)}"
-            rows = f"{subgroup.n_rows:,} ({share})"
-            lines.append([name_of_subgroup(subgroup), rows, points_words(sign * held.gap), ends])
-        made["Significantly miscalibrated subgroups"] = lines
-    result = findings.comparison
-    if result is not None:
-        shown = [item for item in REPORT_TABLE if item.name in result.table][:_MOST_METRICS]
-        lines = [["method", *(item.heading for item in shown)]]
-        for label in result.ranking:
-            lines.append([label, *(item.text(result.table[item.name][label]) for item in shown)])
-        made["Recalibrators, on evaluation rows"] = lines
-    return made
+def _natural_width(cell: Any) -> float:
+    if cell.style.fontName != register_fonts()[0]:  # (headings may break)
+        return float(cell.minWidth())
+    first, *others = re.sub(r"<(?!br).*?>", "", cell.text).split("<br/>")
+    return max(text_width(first, _SIZES["td"]), *(text_width(other, _SMALL) for other in others), 0)

@@ -17,6 +17,7 @@ from lore_core.regions.field import SumsLandscape
 from lore_core.report.archive import FORMAT, typed
 from lore_core.report.charts import figure_files
 from lore_core.report.page import render
+from lore_core.report.pdf import report_pdf
 from lore_core.report.tables import table_files
 from lore_core.view import SumsView
 from lore_core.view.methods import metrics_of
@@ -58,6 +59,7 @@ def sums_report_files(
     files["rerun.sh"] = f'#!/bin/sh\nset -eu\nexec {command} -o "${{OUT:-report-again}}"\n'.encode()
     contents = {
         "index.html": "this page",
+        "report.pdf": "the same on paper",
         "figures/": "the figures: interactive, and SVG and PDF for print",
         "tables/": f"{', '.join(tables)}, as CSV and Parquet",
         "config.json": "every setting",
@@ -75,7 +77,7 @@ def sums_report_files(
     files["config.json"] = (as_json(config) + "\n").encode()
     shown = {name: chart.drawing() for name, chart in charts.items()}
     shown["reliability"] = reliability_points(bins, rows=binned).drawing()
-    files["index.html"] = render(
+    page = render(
         "sums.html",
         view=view,
         name=view.name,
@@ -86,9 +88,11 @@ def sums_report_files(
         drawings=shown,
         seen=seen,
         words=GLOSSARY,
-        files=render("files.html", contents=contents, notes=(), rerun=command),
+        files=render("files.html", contents=contents, rerun=command),
         version=__version__,
-    ).encode()
+    )
+    files["index.html"] = page.encode()
+    files["report.pdf"] = report_pdf(page, shown.values(), view.name)
     return dict(sorted(files.items()))
 
 

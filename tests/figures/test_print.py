@@ -365,7 +365,7 @@ def test_pixels_come_back(shape, step):
 def test_a_png_shows_what_is_drawn():
     drawing = Drawing(96, 48, "boxes", type_size=10)
     left = np.array([[0, 0], [48, 0], [48, 48], [0, 48]], dtype=float)
-    drawing.add(Area(left, "over"), Area(left + [48, 0], "under"))
+    drawing.add(Area(left, "over"), Area(left + np.array([48, 0]), "under"))
     image = np.asarray(Image.open(io.BytesIO(drawing.png(96))).convert("RGB"))
     assert image.shape == (48, 96, 3)
     for x, name in ((10, "over"), (80, "under")):

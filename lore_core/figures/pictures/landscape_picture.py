@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import points_words
 from lore_core.figures.chart import Chart, Seen
 from lore_core.figures.pictures.picture import Hover, gap_ticks
 from lore_core.figures.style import Mode, Scale, category_scale, column_scale, diverging, sequential
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Value = Literal["signed", "absolute"]
 
+#: Sides of the box of a height.
+_HEIGHT = (1.3, 1.3, 0.6)
 TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 
 
@@ -149,12 +152,18 @@ class MapRows:
     hover: tuple[Hover, ...]  #: What is known about each
     #: (m,); places on the colour scale, where that is not the error's.
     places: Floats | None = None
-    strength: Floats | None = None  #: (m,); opacities, by default 1
+    strength: Floats | float = 1.0  #: (m,); opacities
 
     @property
     def colored(self) -> Floats:
         """What the colour says."""
         return self.error if self.places is None else self.places
+
+    @property
+    def known(self) -> Mask:
+        """Whose colour is known: an error needs enough neighbours."""
+        enough = self.effective_size >= MIN_EFFECTIVE_SIZE
+        return np.isfinite(self.colored) & (enough | (self.places is not None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +242,40 @@ class LandscapePicture(Chart):
     def field(self) -> Field | None:
         """The field that is shown first."""
         return self.layers[0].fields[self.start] if self.layers else None
+
+    @property
+    def ends(self) -> tuple[tuple[float, float], ...]:
+        """Ends of the axes, by default those of the field; upright those of the colours."""
+        ends = self.extent
+        if not ends and self.field is not None:
+            nodes = self.field.x, self.field.y
+            steps = [(of[1] - of[0]) / 2 for of in nodes]
+            ends = tuple(
+                (float(of[0] - step), float(of[-1] + step))
+                for of, step in zip(nodes, steps, strict=True)
+            )
+        return (*ends, (self.scale.low, self.scale.limit)) if self.view == "height" else ends
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        first = tuple(f"{self.axes} {number}" for number in (1, 2, 3))
+        if self.view == "height":
+            return (*first[:2], self.scale.title)
+        return first if self.view == "space" else first[:2]
+
+    @property
+    def sides(self) -> Floats:
+        """Sides of the box of a view in space, for a diagonal of 1."""
+        sides = np.array(_HEIGHT) if self.view == "height" else np.ptp(self.ends, axis=1)
+        return np.asarray(sides / np.linalg.norm(sides))
+
+    @property
+    def ground(self) -> Floats:
+        """Pieces of the line around all rows, as of an outline."""
+        field = self.field
+        assert field is not None  # what has no field has no ground
+        return segments(field.x, field.y, field.context.astype(np.float64))
 
     def _drawn(self) -> go.Figure:
         from lore_core.figures.plotly.landscape import landscape, space

@@ -74,7 +74,7 @@ class Tint:
     """A colour by what it means (:func:`~lore_core.figures.style.palette`), and its opacity."""
 
     meaning: str
-    alpha: float | None = None
+    alpha: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def isotonic_figure(
                 Line(pieces(c[start], c[end]), pieces(r[start], r[end]), Tint(which), width=4)
             )
     few = len(c) <= _BARS
-    tints = [Tint(side[k] if few else "ink", None if few else 0.0) for k in drawn]
+    tints = [Tint(side[k] if few else "ink", 1.0 if few else 0.0) for k in drawn]
     hover = [_isotonic_hover(found, int(k)) for k in drawn]
     marks.append(Dots(c[drawn], r[drawn], tints, 8, hover=hover))
     edges = np.linspace(0, 1, _BARS + 1)

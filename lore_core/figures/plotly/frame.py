@@ -277,7 +277,7 @@ def _axis(of: Axis, *, titled: bool) -> Options:
 
 def _color(tint: Tint, mode: Mode) -> str:
     color = palette(mode)[tint.meaning]
-    return color if tint.alpha is None else rgba(color, tint.alpha)
+    return color if tint.alpha == 1 else rgba(color, tint.alpha)
 
 
 def _colors(tints: Tint | Sequence[Tint], mode: Mode) -> str | list[str]:
