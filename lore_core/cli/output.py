@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Table: TypeAlias = "pd.DataFrame"
 TABLES = (".csv", ".parquet", ".json")
-_STATIC = (".png", ".svg", ".pdf")
+PRINTED = ("svg", "pdf", "png")
 
 
 def say(text: str) -> None:
@@ -121,6 +121,13 @@ def results(
     return decorate
 
 
+width_option = click.option(
+    "--width",
+    type=click.FloatRange(30, 500),
+    default=84.0,
+    metavar="MM",
+    help="Of .svg, .pdf and .png (300 dpi); the default is a column of a journal.",
+)
 _JSON = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
 
 _FIGURE = (
@@ -140,13 +147,7 @@ _FIGURE = (
         default="light",
         help="Of the figure.",
     ),
-    click.option(
-        "--width",
-        type=click.FloatRange(30, 500),
-        default=84.0,
-        metavar="MM",
-        help="Of .svg, .pdf and .png (300 dpi); the default is a column of a journal.",
-    ),
+    width_option,
     click.option("--height", type=click.FloatRange(20, 500), metavar="MM", help="Of these."),
 )
 
@@ -154,7 +155,7 @@ _FIGURE = (
 def _paths(outs: Sequence[str] | str | None, *, figure: bool) -> list[Path]:
     """Return where to write; InputError for a bad suffix or directory, before any work."""
     names = [outs] if isinstance(outs, str) else outs or ()
-    suffixes = (".html", *_STATIC, *TABLES) if figure else TABLES
+    suffixes = (".html", *(f".{kind}" for kind in PRINTED), *TABLES) if figure else TABLES
     paths = [output_path(name, suffixes) for name in names]
     if any(path.suffix.lower() not in TABLES for path in paths):
         require("A figure", "plotly")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import zip_longest
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, Literal
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFont
 
 from lore_core.data.arrays import Floats
-from lore_core.data.errors import InputError
+from lore_core.data.atomic_files import write_bytes
+from lore_core.data.errors import InputError, as_path
 from lore_core.data.validation import check_positive
 from lore_core.figures.style import MODES, palette
 
@@ -26,6 +29,8 @@ from lore_core.figures.style import MODES, palette
 UNITS_PER_INCH, POINTS_PER_INCH, MM_PER_INCH = 96.0, 72.0, 25.4
 #: Smallest size of the font in which widths are measured: exact to a thousandth.
 _MEASURED = 1000
+#: Formats for print, and pixels to the inch of a PNG to look at.
+PRINTED, SCREEN_DPI = ("svg", "pdf", "png"), 144.0
 Anchor = Literal["start", "middle", "end"]
 _FONT = '"Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
 #: What attributes are where they are left out.
@@ -169,6 +174,23 @@ class Drawing:
         canvas.save()
         return buffer.getvalue()
 
+    def save(self, path: str | os.PathLike[str], *, dpi: float = 300.0) -> None:
+        """Write it to an .svg, .pdf or .png file; ``dpi`` is that of the last."""
+        target = as_path(path)
+        write_bytes(target, self.written(target.suffix.lower().lstrip("."), dpi))
+
+    def written(self, kind: str, dpi: float = 300.0) -> bytes:
+        """Write it as svg, pdf or png."""
+        if kind == "png":
+            return self.png(check_positive(dpi, "dpi"))
+        if kind not in PRINTED:
+            known = ", ".join(PRINTED)
+            raise InputError(f"a drawing is written as {known}; got {kind or 'no ending'!r}.")
+        return self.svg() if kind == "svg" else self.pdf()
+
+    def _repr_png_(self) -> bytes:
+        return self.png(SCREEN_DPI)
+
     def _svg(self, size: Mapping[str, str], colors: Mapping[str, str]) -> str:
         box = f"0 0 {_short(self.width)} {_short(self.height)}"
         named = {"role": "img", "aria-label": self.alt, "class": self._kind}
@@ -182,20 +204,23 @@ class Drawing:
         return ElementTree.tostring(root, encoding="unicode")
 
 
-def beside(drawings: Sequence[Drawing], n_columns: int, alt: str) -> Drawing:
-    """Put drawings of one width into rows, each with a letter: (a), (b) and so on."""
+def beside(
+    drawings: Sequence[Drawing], n_columns: int, alt: str, names: Sequence[str] = ()
+) -> Drawing:
+    """Put drawings of one width into rows, each with a letter, (a), (b) and so on, and its name."""
     first, tops = drawings[0], [0.0]
     head, step = 1.4 * first.type_size, first.width + first.type_size
-    rows = [drawings[k : k + n_columns] for k in range(0, len(drawings), n_columns)]
-    for row in rows:
-        tallest = max(drawing.height for drawing in row)
+    for k in range(0, len(drawings), n_columns):
+        tallest = max(drawing.height for drawing in drawings[k : k + n_columns])
         tops.append(tops[-1] + head + tallest + first.type_size)
     width, height = min(n_columns, len(drawings)) * step, tops[-1] - first.type_size
     whole = Drawing(width - first.type_size, height, alt, type_size=first.type_size, kind="paper")
-    for k, drawing in enumerate(drawings):
-        left, top = k % n_columns * step, tops[k // n_columns]
-        whole.add(Words(f"({ascii_lowercase[k]})", left, top + first.type_size, bold=True))
-        whole.place(drawing, left, top + head)
+    for k, (drawing, name) in enumerate(zip_longest(drawings, names, fillvalue="")):
+        left, base, letter = k % n_columns * step, tops[k // n_columns], f"({ascii_lowercase[k]})"
+        after = left + whole.text_width(f"{letter} ", bold=True)
+        whole.add(Words(letter, left, base + first.type_size, bold=True))
+        whole.add(*[Words(name, after, base + first.type_size)] * bool(name))
+        whole.place(drawing, left, base + head)
     return whole
 
 

@@ -1,10 +1,20 @@
-"""Export of a chart: SVG, PDF and PNG for print, interactive HTML, CSV, Parquet."""
+"""Export of a chart: SVG, PDF and PNG for print, interactive HTML, CSV."""
 
-import io
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from lore_core.data.export_text import csv_text
-from lore_core.data.validation import InputError, check_positive
+from lore_core.data.validation import InputError
 from lore_core.figures.chart import Chart
+from lore_core.figures.drawing import (
+    MM_PER_INCH,
+    POINTS_PER_INCH,
+    PRINTED,
+    UNITS_PER_INCH,
+    Drawing,
+    beside,
+)
 
 #: What LaTeX reads otherwise, or not at all.
 _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
@@ -21,8 +31,8 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\u00a0": "~",
     "\u202f": "\\,",
 }
-#: Formats for print.
-PRINTED = ("svg", "pdf", "png")
+#: Charts of one figure at most: as many as there are letters.
+_MOST_PANELS = 26
 COLUMN_WIDTHS = {
     "one column, 84 mm": 84.0,
     "one and a half, 129 mm": 129.0,
@@ -93,14 +103,29 @@ def chart_csv(chart: Chart) -> bytes:
     return csv_text(chart.table).encode()
 
 
-def chart_parquet(chart: Chart) -> bytes:
-    """Write the numbers the chart shows, as Parquet."""
-    buffer = io.BytesIO()
-    table = chart.table
-    # A column of names and numbers has no type in Parquet.
-    mixed = {name: str for name in table if table[name].dtype == object}
-    table.astype(mixed).to_parquet(buffer, index=False)
-    return buffer.getvalue()
+def side_by_side(
+    charts: Sequence[Chart] | Mapping[str, Chart],
+    *,
+    n_columns: int | None = None,
+    width_mm: float = 174.0,
+    font_pt: float = 8.0,
+) -> Drawing:
+    """Lay charts out for print beside each other, all as tall, as (a), (b), (c).
+
+    ``charts``: their names, if any, are written beside the letters. ``n_columns``: by default one
+    row. ``drawing.save("figure.pdf")`` writes what is returned.
+    """
+    names, shown = (
+        ([*charts], [*charts.values()]) if isinstance(charts, Mapping) else ([], [*charts])
+    )
+    if not 1 <= len(shown) <= _MOST_PANELS:
+        raise InputError(f"'charts' must be 1 to {_MOST_PANELS} charts; got {len(shown)}.")
+    columns = n_columns or len(shown)
+    gap_mm = font_pt / POINTS_PER_INCH * MM_PER_INCH
+    size = {"width_mm": (width_mm - gap_mm * (columns - 1)) / columns, "font_pt": font_pt}
+    tallest = max(chart.drawing(**size).height for chart in shown) / UNITS_PER_INCH * MM_PER_INCH
+    drawings = [chart.drawing(**size, height_mm=tallest) for chart in shown]
+    return beside(drawings, columns, "; ".join(chart.alt for chart in shown), names)
 
 
 def exported(
@@ -112,15 +137,12 @@ def exported(
     font_pt: float = 8.0,
     dpi: float = 300.0,
 ) -> bytes:
-    """Write a chart as svg, pdf or png for print, html to look closer, csv or parquet."""
+    """Write a chart as svg, pdf or png for print, html to look closer, or csv."""
     if kind in PRINTED:
         drawing = chart.drawing(width_mm=width_mm, height_mm=height_mm, font_pt=font_pt)
-        if kind == "png":
-            return drawing.png(check_positive(dpi, "dpi"))
-        return drawing.svg() if kind == "svg" else drawing.pdf()
-    makers = {"html": chart_html, "csv": chart_csv, "parquet": chart_parquet}
+        return drawing.written(kind, dpi)
+    makers = {"html": chart_html, "csv": chart_csv}
     if kind not in makers:
-        raise InputError(
-            f"a figure is written as {', '.join((*PRINTED, *makers))}; got {kind or 'no ending'!r}."
-        )
+        known = ", ".join((*PRINTED, *makers))
+        raise InputError(f"a figure is written as {known}; got {kind or 'no ending'!r}.")
     return makers[kind](chart)

@@ -10,7 +10,7 @@ from lore_core import figures
 from lore_core.data.defaults import STORED_GAMMAS
 from lore_core.data.progress import Progress, tell
 from lore_core.embedding import Embedding
-from lore_core.figures.drawing import Drawing, beside
+from lore_core.figures.drawing import Drawing
 from lore_core.figures.export import chart_html, plotly_script
 from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
@@ -27,8 +27,8 @@ from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, 
 
 _LIBRARY = "plotly.min.js"
 _GROUPS = 14
-#: Figures of one row, and millimetres between two.
-_TOGETHER, _BETWEEN_MM = ("landscape", "local_error_distribution", "bandwidth"), 2.5
+#: Figures that show the whole, and how far the bandwidths of a row are apart.
+_OVERVIEW, _TIMES = ("landscape", "local_error_distribution", "bandwidth"), 4.0
 #: Places listed and outlined.
 LISTED = 8
 
@@ -80,7 +80,8 @@ def report_charts(
         baseline=next(iter(findings.rewards)),
         ratio=ratio if 1 <= ratio <= 100 else None,
     )
-    return charts
+    basis = f"{findings.view.basis()} Seed {findings.view.seed}."
+    return {name: replace(chart, basis=basis) for name, chart in charts.items()}
 
 
 def figure_files(
@@ -99,14 +100,37 @@ def figure_files(
     return files
 
 
-def together(charts: Mapping[str, figures.Chart], width_mm: float) -> Drawing | None:
-    """Draw map, distribution and curve beside each other, as far as they are there."""
-    shown = [charts[name] for name in _TOGETHER if name in charts]
-    if len(shown) < 2:
-        return None
-    each = (width_mm - _BETWEEN_MM * (len(shown) - 1)) / len(shown)
-    drawings = [chart.drawing(width_mm=each, font_pt=7.0) for chart in shown]
-    return beside(drawings, len(shown), "; ".join(chart.alt for chart in shown))
+def figure_rows(
+    findings: Findings, charts: Mapping[str, figures.Chart]
+) -> dict[str, Mapping[str, figures.Chart] | list[figures.Chart]]:
+    """Choose charts that stand beside each other: an overview, before and after, bandwidths."""
+    rows: dict[str, Mapping[str, figures.Chart] | list[figures.Chart]] = {
+        "overview": [charts[name] for name in _OVERVIEW if name in charts]
+    }
+    view, result, picture = findings.view, findings.comparison, charts.get("landscape")
+    if isinstance(picture, LandscapePicture) and findings.summary.local is not None:
+        on = {
+            f"γ = {gamma:g}": errors_of(view.with_(gamma=gamma))
+            for gamma in (view.gamma / _TIMES, view.gamma, view.gamma * _TIMES)
+        }
+        rows["bandwidths"] = _plain_maps(findings, on, picture)
+        if result is not None:
+            labels = dict.fromkeys([next(iter(result.summaries)), result.ranking[0]])
+            after = {label: result.summaries[label].local for label in labels}
+            known = {label: errors for label, errors in after.items() if errors is not None}
+            rows["before_and_after"] = _plain_maps(findings, known, picture)
+    return {name: row for name, row in rows.items() if len(row) > 1}
+
+
+def _plain_maps(
+    findings: Findings, errors: Mapping[str, LocalErrors], like: LandscapePicture
+) -> dict[str, figures.Chart]:
+    """Draw fields alone, by their names, in the frame and the colours of a picture."""
+    bare = replace(like, points=None, worst=None, regions=(), labels=(), vivid=None)
+    fields = {
+        name: field_of(findings.view, of, on=findings.drawn_on) for name, of in errors.items()
+    }
+    return {name: replace(bare, layers=(Layer(name, (of,)),)) for name, of in fields.items()}
 
 
 def report_drawings(

@@ -43,7 +43,7 @@ def report_pdf(page: str, drawings: Iterable[Drawing], title: str) -> bytes:
     """Set a page on A4; ``drawings``: those of the page. The same page gives the same bytes."""
     from reportlab.platypus import SimpleDocTemplate
 
-    reader = _Reader({drawing.alt: drawing for drawing in drawings})
+    reader = _Reader({_key(drawing.alt): drawing for drawing in drawings})
     reader.feed(str(page))  # (of Markup what is added to it would be text)
     buffer, margins = io.BytesIO(), ("leftMargin", "rightMargin", "topMargin", "bottomMargin")
     document = SimpleDocTemplate(
@@ -56,6 +56,10 @@ def report_pdf(page: str, drawings: Iterable[Drawing], title: str) -> bytes:
     )
     document.build(reader.parts, onFirstPage=_number_page, onLaterPages=_number_page)
     return buffer.getvalue()
+
+
+def _key(alt: str) -> str:
+    return re.sub(r"\W", "", alt)  # (spaces of the page are unbroken)
 
 
 def _number_page(canvas: Any, document: Any) -> None:
@@ -82,7 +86,7 @@ class _Reader(HTMLParser):
         if self._skipped:
             return
         if tag == "svg":
-            self._figure = self._drawings.get(of["aria-label"])
+            self._figure = self._drawings.get(_key(of["aria-label"]))
         elif tag == "img":
             self._images.append(_image(of["src"]))
         elif tag == "tr":
@@ -128,7 +132,7 @@ class _Reader(HTMLParser):
         elif self._figure and tag == "figcaption":
             self.parts.append(_beside(self._figure, _paragraph(text, tag, "")))
             self._figure = None
-        elif tag == "figcaption":
+        elif tag == "figcaption" and self._images:
             self._captions.append(_paragraph(text, tag, ""))
         elif text:
             if self._captions:

@@ -1,6 +1,7 @@
 """The report of rows that do not fit into memory: what their sums can say."""
 
 import shlex
+from dataclasses import replace
 
 from markupsafe import Markup
 
@@ -11,6 +12,7 @@ from lore_core.figures import Chart, bandwidth_figure, reliability_figure, sums_
 from lore_core.figures.drawing import page_rules
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.mergeable import LocalDistribution
+from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.field import SumsLandscape
@@ -36,16 +38,7 @@ def sums_report_files(
     curve = curve_of(view, progress)
     spread = LocalDistribution.of(sums, gamma=view.gamma).in_words
     n_draws = 0 if chance is None else chance.n_draws
-    binned = f"{view.rows}, {view.bins_in_words}"
-    charts: dict[str, Chart] = {
-        "reliability": reliability_figure(bins, rows=binned),
-        "bandwidth": bandwidth_figure({view.map_name: curve}, rows=binned, gamma=view.gamma),
-    }
-    seen: dict[str, SumsLandscape] = {}
-    if sums.n_dimensions == 2:
-        for name, k in (("landscape", None), ("landscape_worst_bin", bins.worst_bin(MIN_BIN_ROWS))):
-            seen[name] = SumsLandscape.of(sums, gamma=view.gamma, bin_index=k)
-            charts[name] = sums_landscape_figure(seen[name], axes=view.map_name)
+    charts, seen = sums_charts(view, curve)
     files = figure_files(charts, progress=part_of(progress, 0.9, 1.0))
     tables = {
         "metrics": metrics,
@@ -55,7 +48,7 @@ def sums_report_files(
     }
     for name, table in tables.items():
         files |= table_files(name, table)
-    command = shlex.join(_command(view, n_draws))
+    command = sums_command(view, "report", n_draws)
     files["rerun.sh"] = f'#!/bin/sh\nset -eu\nexec {command} -o "${{OUT:-report-again}}"\n'.encode()
     contents = {
         "index.html": "this page",
@@ -76,7 +69,8 @@ def sums_report_files(
     }
     files["config.json"] = (as_json(config) + "\n").encode()
     shown = {name: chart.drawing() for name, chart in charts.items()}
-    shown["reliability"] = reliability_points(bins, rows=binned).drawing()
+    rows = f"{view.rows}, {view.bins_in_words}"
+    shown["reliability"] = reliability_points(bins, rows=rows).drawing()
     page = render(
         "sums.html",
         view=view,
@@ -96,7 +90,27 @@ def sums_report_files(
     return dict(sorted(files.items()))
 
 
-def _command(view: SumsView, n_draws: int) -> list[str]:
+def sums_charts(
+    view: SumsView, curve: BandwidthCurve
+) -> tuple[dict[str, Chart], dict[str, SumsLandscape]]:
+    """Show what sums say: charts by the names of their files, and their landscapes."""
+    sums, bins = view.sums, view.sums.reliability
+    binned = f"{view.rows}, {view.bins_in_words}"
+    charts: dict[str, Chart] = {
+        "reliability": reliability_figure(bins, rows=binned),
+        "bandwidth": bandwidth_figure({view.map_name: curve}, rows=binned, gamma=view.gamma),
+    }
+    seen: dict[str, SumsLandscape] = {}
+    if sums.n_dimensions == 2:
+        for name, k in (("landscape", None), ("landscape_worst_bin", bins.worst_bin(MIN_BIN_ROWS))):
+            seen[name] = SumsLandscape.of(sums, gamma=view.gamma, bin_index=k)
+            charts[name] = sums_landscape_figure(seen[name], axes=view.map_name)
+    basis = f"{view.basis()} Seed {view.seed}."
+    return {name: replace(chart, basis=basis) for name, chart in charts.items()}, seen
+
+
+def sums_command(view: SumsView, word: str, n_draws: int | None = None) -> str:
+    """Return the command that makes a report or figures of the same sums again."""
     plan, bins = view.run.plan, view.sums.bins
     options = {
         "--map": plan.embedding.name.typed,
@@ -109,4 +123,4 @@ def _command(view: SumsView, n_draws: int) -> list[str]:
         "--column": view.columns,
         "--draws": n_draws,
     }
-    return ["lore", "report", *view.data, *typed(options)]
+    return shlex.join(["lore", word, *view.data, *typed(options)])

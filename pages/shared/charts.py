@@ -11,7 +11,8 @@ import streamlit as st
 from lore_core.data.export_text import csv_text
 from lore_core.data.number_text import unbroken
 from lore_core.figures import Chart, isotonic_figure, reliability_figure
-from lore_core.figures.export import COLUMN_WIDTHS, PRINTED, exported, latex, markdown
+from lore_core.figures.drawing import PRINTED
+from lore_core.figures.export import COLUMN_WIDTHS, exported, latex, markdown
 from lore_core.metrics import IsotonicReliability, ReliabilityTable
 from pages.shared.controls import current_page, linked, one_of, shown_view
 from pages.shared.live import live_chart

@@ -161,7 +161,7 @@ def test_what_the_core_does_not_bring_is_asked_for_in_a_sentence(data, tmp_path)
         ("A t-SNE map", "openTSNE", "maps"),
         ("A UMAP map", "umap-learn", "maps"),
         ("Drawing a figure", "plotly", "figures"),
-        ("A drawing", "pillow", "figures"),
+        ("'lore_core.figures.exported'", "pillow", "figures"),
         ("A report", "plotly", "figures"),
         ("lore: The dashboard", "streamlit", "app"),
         ("lore: A report", "plotly", "figures"),
