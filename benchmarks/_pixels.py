@@ -7,6 +7,7 @@ outside them lie names and numbers, which print lays out anew. Colours are compa
 does it (weighted differences of Y, I and Q, threshold 0.1). Anti-aliasing puts colours between two
 at an edge, and an edge up to a pixel off, which does not count: a pixel differs if its colour is
 not between those of the 3 × 3 pixels of the other picture around it, in one direction or the other.
+The outermost pixels, which an edge of the page's area may share with what is beyond, do not count.
 ``--save FOLDER`` keeps the pictures: page, print, and what differs.
 """
 
@@ -149,7 +150,9 @@ def _array(picture: Image.Image) -> Pixels:
 def differing(one: Pixels, other: Pixels) -> NDArray[np.bool_]:
     """Return which pixels of either picture are not between those around them in the other."""
     one, other = one @ _YIQ.T, other @ _YIQ.T
-    return _missing(one, other) | _missing(other, one)
+    found = _missing(one, other) | _missing(other, one)
+    found[[0, -1]] = found[:, [0, -1]] = False
+    return found
 
 
 def _missing(one: Pixels, other: Pixels) -> NDArray[np.bool_]:

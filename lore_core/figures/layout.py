@@ -90,7 +90,10 @@ def panel_drawing(
 
 
 def _heights(panels: Sequence[Panel], width: float, line: float) -> Floats:
-    first = 1.45 * line * len(panels[0].y.ticks) or min(_HIGH * width, _HIGHEST)
+    # (Beside a name there is a dot of each series.)
+    n_dots = sum(isinstance(mark, Dots) for mark in panels[0].marks)
+    each = max(1.45, 0.5 * n_dots) * line
+    first = each * len(panels[0].y.ticks) or min(_HIGH * width, _HIGHEST)
     shares = np.array([panel.share for panel in panels]) / panels[0].share
     return np.maximum(shares * first, [0.0] + [_LOWEST] * (len(panels) - 1))
 

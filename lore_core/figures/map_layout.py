@@ -34,9 +34,9 @@ _SHIFT = 0.8
 PALE = 0.38
 #: Shares of subgroups between which the field gets clear.
 _CLEAR = 0.46, 0.54
-#: Least and largest radius of rows, in units, of those over a field too, and from which one on they
-#: have an edge.
-_SMALLEST, _LARGEST, _OVER_FIELD, _EDGED = 0.8, 5.5, 2.5, 2.5
+#: Radius of rows in units: least, largest, largest over a field (larger ones have an edge), and of
+#: those that are highlighted.
+_SMALLEST, _LARGEST, _OVER_FIELD, _MARKED = 0.8, 5.5, 2.5, 2.75
 #: Opacity of rows beside those that are shown whatever else is, and of rows without an error.
 FAINT, _UNKNOWN = 0.18, 0.35
 _MARGIN = 4.0
@@ -183,13 +183,16 @@ class _View:
         order = np.lexsort((colors[:, 3], number) if is_flat else (depth,))
         order = order[self.inside(places[order])]
         room = math.sqrt(self.size.prod() / max(len(order), 1))
-        radius = min(max(0.25 * room, _SMALLEST), _LARGEST)
-        if is_flat and self.picture.field is not None and self.picture.strength == 1:
-            radius = min(radius, _OVER_FIELD)
+        radius = min(max(0.25 * room, _SMALLEST), _LARGEST * self.thin)
+        if is_flat and self.picture.field is not None:
+            if self.picture.points is None:
+                radius = _MARKED * self.thin
+            elif self.picture.strength == 1:
+                radius = min(radius, _OVER_FIELD * self.thin)
         edges = colors.copy()
         edges[:, :3] = 0.45 * colors[:, :3] + 0.55 * np.array(channels(INK["light"]))
         draw, r = ImageDraw.Draw(image), radius * scale
-        width = round(0.8 * scale) if radius > _EDGED else 0
+        width = round(0.8 * scale) if radius > _OVER_FIELD * self.thin else 0
         at = (places[order] - _MARGIN) * scale
         for (x, y), fill, edge in zip(at.tolist(), colors[order], edges[order], strict=True):
             box = x - r, y - r, x + r, y + r

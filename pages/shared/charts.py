@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from mimetypes import types_map
 from typing import Any, Literal
 
 import pandas as pd
@@ -18,13 +19,6 @@ from pages.shared.controls import current_page, linked, one_of, shown_view
 from pages.shared.live import live_chart
 from pages.shared.session import origin
 
-_MIME = {
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "pdf": "application/pdf",
-    "html": "text/html",
-    "csv": "text/csv",
-}
 #: Of pages that show other data than those that are loaded, from a folder.
 _COMMANDS = {"runs": "compare", "watch": "watch"}
 Diagram = Literal["bins", "isotonic"]
@@ -79,7 +73,7 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
             label,
             lambda: exported(chart(), kind, width_mm=width),
             f"{file}.{kind}",
-            _MIME[kind],
+            types_map[f".{kind}"],
             key=f"{kind}_{key}",
             on_click="ignore",
             width="stretch",
@@ -100,10 +94,13 @@ def _captions(chart: Chart, file: str, width_mm: float) -> None:
 
     view, page, command = shown_view(), current_page(), ""
     if view is not None:
-        seeds = f"Seeds: {view.seed} (simulations)"
+        basis = [view.dataset.name, view.rows, view.bins_in_words, f"seed {view.seed}"]
         if view.is_local:
-            seeds += f", {view.embedding.random_state} (map: {view.embedding.description})"
-        chart = replace(chart, basis=f"{view.basis()} {seeds}")
+            on = view.embedding
+            basis[2:2] = [view.kernel_in_words]
+            basis.append(f"map with seed {on.random_state}: {on.description}")
+        new = [words for words in basis if words not in chart.subtitle]
+        chart = replace(chart, basis=", ".join(new))
         command = figures_command(view, *origin(), width_mm=width_mm)
     elif page in _COMMANDS and (folder := st.session_state.get(f"{page}_path")):
         command = f"lore {_COMMANDS[page]} {shlex.quote(folder)}"

@@ -27,6 +27,8 @@ Value = Literal["signed", "absolute"]
 
 #: Sides of the box of a height.
 _HEIGHT = (1.3, 1.3, 0.6)
+#: Width of the window of a map in a browser, as a share of its height.
+_WINDOW = 1.6
 TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 
 
@@ -308,16 +310,18 @@ class LandscapePicture(Chart):
 def part_of_map(
     extent: tuple[tuple[float, float], ...], view: tuple[float, ...]
 ) -> tuple[tuple[float, float], ...]:
-    """Return the ends of what is seen of a map.
+    """Return the ends of what is seen of a map in a browser's wide window.
 
     ``view``: shift of its middle, as shares of the whole map's sides, and magnification.
     """
     *moved, zoom = view
-    part = []
-    for (low, high), share in zip(extent, moved, strict=True):
-        middle, half = (low + high) / 2 + share * (high - low), (high - low) / 2 / zoom
-        part.append((middle - half, middle + half))
-    return tuple(part)
+    wide, high = (end - start for start, end in extent)
+    half = max(wide, _WINDOW * high) / 2 / zoom, max(high, wide / _WINDOW) / 2 / zoom
+    middle = [
+        sum(ends) / 2 + share * (ends[1] - ends[0])
+        for ends, share in zip(extent, moved, strict=True)
+    ]
+    return tuple((at - reach, at + reach) for at, reach in zip(middle, half, strict=True))
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:
