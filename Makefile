@@ -8,6 +8,8 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
+# By uv in a tenth of the time; by pip where uv cannot (it does not read pip's settings).
+install = $(PY) -m uv pip install --quiet --python $(PY) $(1) 2>/dev/null || $(PIP) install $(1)
 
 # The environment is made again when a requirement changes or the checkout moves, else never: its
 # stamps carry a checksum in their names, so a mere `git checkout` (new times) costs nothing.
@@ -116,15 +118,16 @@ $(PY):
 	"$$usable" -m venv --clear $(VENV)
 
 $(INSTALLED): $(PY)
-	@echo "Installing LoRe Lens and what it needs into $(VENV) (one to three minutes, once) …"
-	@$(PIP) install -r requirements.txt
-	@$(PIP) install --no-deps -e .
+	@echo "Installing LoRe Lens and what it needs into $(VENV) (under a minute, once) …"
+	@$(PIP) install uv || true
+	@$(call install,-r requirements.txt)
+	@$(call install,--no-deps -e .)
 	@rm -f $(VENV)/.app-*
 	@touch $@
 
 $(DEV_INSTALLED): $(INSTALLED)
 	@echo "Installing the test and lint tools (under a minute, once) …"
-	@$(PIP) install -r requirements-dev.txt
+	@$(call install,-r requirements-dev.txt)
 	@rm -f $(VENV)/.dev-*
 	@touch $@
 

@@ -165,19 +165,19 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
     before = before.loc[before["gap"].abs().sort_values(ascending=False, kind="stable").index]
     off = before[(before["gap_low"] > 0) | (before["gap_high"] < 0)]
     start = "" if first == NoRecalibration().label else f"After “{first}”: "
-    between = _between(before)
+    between, n = _between(before), len(before)
     if off.empty:
-        n = len(before)
+        none = "none" if between else "No group"
         tested = "one group tested" if n == 1 else f"{n} groups tested together"
-        return Conclusion(
-            f"{start}{between}No group is significantly miscalibrated ({tested}); the largest gap "
-            f"is {_group(before, 0)}."
-        )
-    text = (
-        f"{start}{between}{len(off)} of {len(before)} group{'s' * (len(before) > 1)} "
-        f"{'is' if len(off) == 1 else 'are'} significantly miscalibrated"
-        f"{': ' if len(off) == 1 else '; most '}{_group(off, 0)}."
-    )
+        wrong = f"{none} is significantly miscalibrated ({tested}); the largest gap is that of "
+        wrong += _group(before)
+    else:
+        are = "are" if len(off) > 1 else "is"
+        most = "most " * (len(off) > 1)
+        wrong = f"{len(off)} of {n} {are} significantly miscalibrated, {most}{_group(off)}"
+    text = f"{start}{between}{wrong}."
+    if off.empty:
+        return Conclusion(text)
     improved = _improved(before, {name: reports[name] for name in others}, str(off.index[0]))
     return Conclusion(f"{text}{improved}", is_significant=True)
 
@@ -208,18 +208,19 @@ def _between(table: pd.DataFrame) -> str:
         return ""
     n = f"{len(table)} groups"
     if p > _ALPHA:
-        return f"Gaps do not differ significantly between the {n} ({p_sentence(p)}). "
+        return f"Gaps do not differ significantly between the {n} ({p_sentence(p)}); "
     gap, names = table["gap"].to_numpy(), list(table.index)
     low, high = int(gap.argmin()), int(gap.argmax())
     return (
         f"Gaps differ between the {n} ({p_sentence(p)}), from {signed_points(gap[low])} "
-        f"(“{names[low]}”) to {signed_points(gap[high])} points (“{names[high]}”). "
+        f"(“{names[low]}”) to {signed_points(gap[high])} points (“{names[high]}”); "
     )
 
 
-def _group(table: pd.DataFrame, number: int) -> str:
-    rows = rows_words(int(table["rows"].iloc[number]))
-    return f"“{table.index[number]}” by {gap_words(*_gaps(table)[number])} on {rows}"
+def _group(table: pd.DataFrame) -> str:
+    """Name the first group with its gap, the interval and its rows."""
+    rows = rows_words(int(table["rows"].iloc[0]))
+    return f"“{table.index[0]}”: {gap_words(*_gaps(table)[0])} on {rows}"
 
 
 def _gaps(table: pd.DataFrame) -> NDArray[np.float64]:
@@ -249,11 +250,10 @@ def _improved(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: 
         alike = [
             n for n in rivals if closer_to_zero(low, high, confidence[n], confidence[best])[at] <= 0
         ]
-        more = f"; {quoted(alike)} may come as near to zero" if alike else ""
+        more = f"; {quoted(alike)} may come as near" if alike else ""
         return (
-            f" Of the methods that make no other group significantly worse, “{best}” brings "
-            f"“{worst}” nearest to zero: {signed_points(gap[at, 0])} → "
-            f"{gap_words(*after[best][at])}{more}."
+            f" “{best}” brings “{worst}” nearest to zero without making another group "
+            f"significantly worse: {gap_words(*after[best][at])}{more}."
         )
     name = helping[0]
     hurt = int(np.argmin(change[name]))
@@ -439,17 +439,18 @@ def conclude_retraining(
     by = "class and features" if has_features else "class"
     most, least = losses.calibration.high, losses.grouping.low
     of = f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
-    curve = f"a curve of the confidence gains at most {_points(most)} of {of}"
+    removes = f"can remove at most {_points(most)} of {of}"
     finds, helps = least >= _SMALL, losses.calibration.low > 0
     if finds:
         text = (
-            f"Recalibrating the confidence alone is not enough: {curve}; {by} gain at least "
-            f"{_points(least)} more, by matrix scaling, LoRe smooth, a better model or more data."
+            f"Recalibrating the confidence alone is not enough: it {removes}; {by} can remove at "
+            f"least {_points(least)} more (matrix scaling, LoRe smooth, a better model, more data)."
         )
     else:
-        start = "Recalibrate" if helps else "Neither recalibration nor retraining is shown to help"
+        none = "Neither recalibration nor retraining is shown to help: recalibration"
+        start = "Recalibrate: this" if helps else none
         small = "" if least == 0 else f" of {_points(_SMALL)} or more"
-        text = f"{start}: {curve}; no significant further gain from {by}{small} was found."
+        text = f"{start} {removes}; no significant further gain from {by}{small} was found."
     if rewards is not None:
         text += f" {_of_reward(rewards, unsure_cost, by)}"
     return Conclusion(text, is_significant=finds or helps)
@@ -457,14 +458,14 @@ def conclude_retraining(
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
     most, improved = rewards.at_most * u, rewards.improved
-    text = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
+    text = f"At w/u = {rewards.ratio:g} recalibrating the confidence gains at most {most:.3g} a row"
     if math.isnan(improved.low):
         return f"{text}; what trees on {by} gain cannot be tested on these rows."
     if improved.low > 0:
         value, low, high = (x * u for x in (improved.value, improved.low, improved.high))
         return (
-            f"{text}; trees on {by} gain {value:.3g} more than a fitted curve "
-            f"(95 %: {low:.3g} to {high:.3g})."
+            f"{text}; trees on {by} gain {value:.3g} more than beta calibration "
+            f"(95 % CI {low:.3g} to {high:.3g})."
         )
     return f"{text}; trees on {by} gain nothing more that is significant."
 
@@ -475,15 +476,15 @@ def retraining_in_subgroup(losses: LossParts | None) -> str:
         return ""
     most, least = losses.calibration.high, losses.grouping.low
     text = (
-        "A curve of the confidence, for these rows alone, gains at most "
+        "Recalibrating these rows alone can remove at most "
         f"{_points(min(most, losses.score))} of their "
         f"{decimal(losses.score * HUNDREDTHS, 1)} points of Brier score"
     )
     if least < _SMALL:
         return f"{text}."
     return (
-        f"{text}; telling them apart by class and features gains at least {_points(least)} "
-        "more, and takes a better model, or more rows like these."
+        f"{text}; to remove at least {_points(least)} more takes class and features: a better "
+        "model, or more rows like these."
     )
 
 

@@ -17,7 +17,7 @@ _MOST_ROWS, _MOST_FEATURES = 20_000, 64
 #: Rows that the trees predict at a time.
 _BLOCK = 2**15
 #: Steps, in the order of :func:`retraining_frame`.
-STEPS = ("a curve of the confidence", "class and features beyond it", "both")
+STEPS = ("recalibrating the confidence", "class and features beyond that", "both")
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ METHOD_COLORS = {
     "dark": [
         "#7b8794", "#f0b429", "#2fc79a", "#b48ae0", "#7cc8f5", "#c8a864",
         "#e79cc8", "#e4e7eb", "#f06fa0", "#b5cc3a", "#3fc1d6", "#b08968",
-        "#ff8a4c", "#8f9dff", "#ff9fb8", "#ff6b6b", "#c9b6ff",
+        "#ff8a4c", "#5b8cff", "#ff9fb8", "#ff6b6b", "#c9b6ff",
     ],
 }
 # fmt: on

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -254,10 +256,18 @@ def means_by_bandwidth(
     workers.finish()
 
 
-def warmup() -> None:
-    """Compile every kernel, or load what is in the cache; some seconds at the first call ever."""
+def warmup(dimensions: Iterable[int] | None = None) -> None:
+    """Compile every kernel, or load what is in the cache; some seconds at the first call ever.
+
+    ``dimensions``: of points; None: all, half of them by a second process.
+    """
+    if dimensions is None:
+        half = "from lore_core.kernel_sums import warmup; warmup((2, 4))"
+        with subprocess.Popen([sys.executable, "-c", half], stderr=subprocess.DEVNULL):
+            warmup((1, 3))
+        dimensions = 2, 4
     random = np.random.default_rng(0)
-    for d in (1, 2, 3, 4):
+    for d in dimensions:
         rows = 600 if d > 3 else _WARMUP_ROWS
         points = random.normal(size=(rows, d))
         # Several bandwidths, so that there are parts small enough to be joined.

@@ -24,7 +24,7 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
     folder = kernel_folder()
     if folder is not None and not force and is_complete(folder):
         return False
-    notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 30 s) …")
+    notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 20 s) …")
     if folder is None:
         # (Read by numba when it is imported; UMAP's own kernels cannot be made without any.)
         passing = tempfile.mkdtemp(prefix="lore-lens-kernels-")

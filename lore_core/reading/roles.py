@@ -71,6 +71,10 @@ _PROBABILITY_FAMILY = re.compile(
     r"(p|prob|proba|probas|probs|probability)(?:[_\-. ](?!val(?:ue)?$)(.+)|(\d+))", re.IGNORECASE
 )
 _LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
+#: What was asked and answered: it tells rows apart, and repeats itself only by chance.
+_ASKED_AND_ANSWERED = _words(
+    "question questions prompt query instruction answer response completion output generation"
+)
 _NUMBERED_FEATURE = re.compile(
     r"(?:f|feat|feature|features|emb|embed|embedding|embeddings|x|z|h|hidden|latent|pc|dim)_?\d+",
     re.IGNORECASE,
@@ -307,7 +311,8 @@ def _groups(columns: Columns, rest: list[str]) -> tuple[str, ...]:
                 chosen.append(name)
             continue
         kind, is_called_so = columns.kinds[name], _key(name) in ("group", "groups")
-        if kind == "text" or (is_called_so and kind in ("bool", "whole")):
+        is_of_few = kind == "text" and _key(name) not in _ASKED_AND_ANSWERED
+        if is_of_few or (is_called_so and kind in ("bool", "whole")):
             values = columns.series(name)
             if 1 < values.nunique() <= min(MAX_GROUP_VALUES, len(values) - 1):
                 chosen.append(name)

@@ -62,8 +62,8 @@ def _show_steps(losses: LossParts, gains: RewardParts, who: str) -> None:
     st.dataframe(table, height="content", key="retraining")
     st.caption(
         f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "
-        "what the best curve would gain, and at least what class and features would gain beyond "
-        "it. Reward: what a curve and trees fitted on the calibration rows gain here."
+        "what recalibrating could remove, and what class and features would remove beyond that, at "
+        "least. Reward: what beta calibration and trees fitted on the calibration rows gain here."
     )
 
 

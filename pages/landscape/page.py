@@ -63,16 +63,18 @@ with side.container(key="toolbar", gap="small"):
         help="field: the error everywhere on the map. rows: each row as a point. 3-D: the LCE as "
         "height. On a 3-D map the rows are always drawn.",
     )
-    left, right = st.columns(2, vertical_alignment="bottom")
-    by = left.selectbox(
+    # (They stand one below the other where the window is narrow.)
+    pair = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    by = pair.selectbox(
         "Colour by",
         [*_ERRORS, *pictures.color_choices(view.evaluation)],
+        width=152,
         **linked("color"),
         help="signed error: red is overconfident, blue underconfident. absolute error: the LCE. "
         "By anything else the rows are drawn one by one.",
     )
     chosen = controls.bin_control(
-        right,
+        pair.container(width=152),
         table,
         "Confidence bin",
         ["all", "worst", "best"],

@@ -59,7 +59,7 @@ def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None
         "lore recalibrate --model.",
     )
     confidential = st.toggle(
-        "Without single rows",
+        "No single rows",
         key="ship_without_rows",
         help="For confidential data: of the calibration rows the file then holds only means over "
         "ten or more. How far its confidences are from those measured is said below.",
@@ -72,7 +72,7 @@ def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None
         st.info(plain(str(error)), icon=":material/info:")
         return
     st.download_button(
-        f"Download ({max(len(content) / 1e3, 0.1):,.1f} kB)",
+        f"Download ({max(len(content) / 1e6, 0.01):,.2f} MB)",
         content,
         f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
         "application/octet-stream",

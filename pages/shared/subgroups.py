@@ -38,7 +38,7 @@ SUBGROUPS_TAB = "Subgroups"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
 MAX_ROWS_AT_ONCE = 300_000
 #: Rows shown with a subgroup.
-_EXAMPLES = 6
+_EXAMPLES = 5
 _PARAMETER = "subgroup"
 #: Colours of subgroups, as Streamlit and as maps know them; red and blue say what is wrong.
 _MARKS = {
@@ -310,7 +310,7 @@ def small_charts(view: View, gammas: Iterable[float], height: int) -> None:
         with column:
             _, field, chart = _drawn(at, plane, title=title, height=height)
             if not np.isfinite(field.signed).any():
-                chart = replace(chart, title=f"{title}: too few neighbours everywhere")
+                chart = replace(chart, title=f"{title}: too few neighbours")
             chart = replace(chart, subtitle=f"{view.rows}, {plane[0]}")
             show_chart(chart, f"field_at_{gamma:g}", narrow=True, caption=" ")
 

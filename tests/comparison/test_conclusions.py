@@ -53,9 +53,9 @@ def test_nobody_is_off():
     said = conclude_groups({"No recalibration": report(a=(100, 0.8, 0.82), b=(50, 0.8, 0.7))}, 30)
     assert not said.is_significant
     assert said.sentence == (
-        "Gaps do not differ significantly between the 2 groups (p = 0.094). No group is "
-        "significantly miscalibrated (2 groups tested together); the largest gap is “b” by +10.0 "
-        "points (95 % CI −3.5 to +26.6) on 50 rows."
+        "Gaps do not differ significantly between the 2 groups (p = 0.094); none is significantly "
+        "miscalibrated (2 groups tested together); the largest gap is that of “b”: +10.0 points "
+        "(95 % CI −3.5 to +26.6) on 50 rows."
     )
     off = report(a=(200, 0.9, 0.9), tiny=(9, 0.9, 0.0))
     assert not conclude_groups({"No recalibration": off}, 1).is_significant
@@ -72,20 +72,20 @@ def test_a_fix_is_named_unless_it_harms_another_group():
     said = conclude_groups({"No recalibration": before, **fixes}, 30)
     assert said.is_significant
     assert said.sentence.startswith(
-        "Gaps differ between the 2 groups (p < 0.001), from 0.0 (“b”) to +40.0 points (“a”). 1 of "
-        "2 groups is significantly miscalibrated: “a” by +40.0 points (95 % CI +31."
+        "Gaps differ between the 2 groups (p < 0.001), from 0.0 (“b”) to +40.0 points (“a”); 1 of "
+        "2 is significantly miscalibrated, “a”: +40.0 points (95 % CI +31."
     )
     assert said.sentence.endswith(
-        "Of the methods that make no other group significantly worse, “gentle” brings “a” nearest "
-        "to zero: +40.0 → +10.0 points (95 % CI +1.9 to +18.1)."
+        " “gentle” brings “a” nearest to zero without making another group significantly worse: "
+        "+10.0 points (95 % CI +1.9 to +18.1)."
     )
     fixes["rival"] = report(a=(200, 0.45, 0.5), b=(2000, 0.9, 0.9))
     either = conclude_groups({"No recalibration": before, **fixes}, 30).sentence
     # The middle of 0.6 and 0.45, 0.525, lies in the interval of the accuracy, 0.419 to 0.581; that
     # of 0.75 and 0.45, 0.6, above it.
     assert either.endswith(
-        "“rival” brings “a” nearest to zero: +40.0 → −5.0 points (95 % CI −13.1 to +3.1); “gentle” "
-        "may come as near to zero."
+        "“rival” brings “a” nearest to zero without making another group significantly worse: "
+        "−5.0 points (95 % CI −13.1 to +3.1); “gentle” may come as near."
     )
     only = conclude_groups({"No recalibration": before, "harmful": fixes["harmful"]}, 30).sentence
     assert "“harmful” takes it to 0.0 points, and “b” from 0.0 to −10.0." in only
@@ -282,16 +282,16 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
     conclusion = conclude_retraining(LOSSES, REWARDS, unsure_cost=2.0)
     assert conclusion.is_significant
     for words in (
-        "confidence gains at most 0.42 of 10.1 points of Brier score",
-        "class and features gain at least 1.70 more",
+        "it can remove at most 0.42 of 10.1 points of Brier score",
+        "class and features can remove at least 1.70 more",
         "gains at most 0.12 a row",
-        "gain 1 more than a fitted curve (95 %: 0.8 to 1.2)",
+        "gain 1 more than beta calibration (95 % CI 0.8 to 1.2)",
     ):
         assert words in conclusion.sentence
     none = replace(LOSSES, grouping=Gain(0.001, 0.0, 0.004))
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     sentence = conclude_retraining(none, unknown).sentence
-    assert sentence.startswith("Recalibrate: a curve of the confidence gains at most 0.42 of 10.1")
+    assert "Recalibrate: this can remove at most 0.42 of 10.1" in sentence
     assert "no significant further gain from class and features was found." in sentence
     nothing = replace(none, calibration=Gain(0.001, 0.0, 0.003))
     assert conclude_retraining(nothing).sentence.startswith("Neither recalibration nor retraining")
@@ -305,8 +305,8 @@ def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
 @pytest.mark.parametrize(("score", "most"), [(0.101, "0.42"), (0.003, "0.30")])
 def test_at_a_place_no_more_can_be_gained_than_is_lost(score, most):
     sentence = retraining_in_subgroup(replace(LOSSES, score=score))
-    assert f"gains at most {most} of their" in sentence
-    assert "at least 1.70 more, and takes a better model, or more rows like these." in sentence
+    assert f"can remove at most {most} of their" in sentence
+    assert "at least 1.70 more takes class and features: a better model, or" in sentence
     assert retraining_in_subgroup(None) == ""
 
 

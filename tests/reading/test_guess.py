@@ -1,6 +1,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lore_core.data.validation import InputError
@@ -141,6 +142,16 @@ def test_saved_pandas_index_is_the_row_id(tmp_path, table):
     mapping = inspect(tmp_path / "runs.parquet").mapping
     assert mapping.groups == ("region",)
     assert mapping.metadata == ("region", "age", "person", "constant", "visits", "member")
+
+
+def test_what_was_asked_and_answered_is_no_group():
+    frame = pd.DataFrame({"correct": [0, 1] * 20, "confidence": [0.4, 0.8] * 20})
+    frame = frame.assign(answer=["It is Rome.", "Paris"] * 20, topic=["city", "river"] * 20)
+    data = load(frame)
+    assert list(data.groups.columns) == ["topic"]
+    assert "answer" in data.metadata
+    chosen = load(frame, mapping={"groups": ["answer"]})
+    assert list(chosen.groups.columns) == ["answer"]
 
 
 def test_npz_groups_inputs_and_names(npz):

@@ -424,9 +424,10 @@ def _rule(mark: Rule, end: str, mode: Mode, *, log: bool) -> tuple[Options | Non
         where = {"x": at, "y": 0.03, "yanchor": "bottom", **beside}
         return None, annotation(mark.name, 11, line["color"], **where)
     if (start, stop) != (0.0, 1.0):
-        x, anchor = (0.0, "left") if start == 0 else (1.0, "right")
-        where = {"x": x, "xref": "paper", "xanchor": anchor, "y": at, "yref": "y"}
-        text = annotation(mark.text, 11, NEUTRAL[mode], yanchor="bottom", **where)
+        # Beside the curve: from a limit at the left it falls, to one at the right, too.
+        x, side, above = (0.0, "left", "bottom") if start == 0 else (1.0, "right", "top")
+        where = {"x": x, "xref": "paper", "xanchor": side, "y": at, "yref": "y", "yanchor": above}
+        text = annotation(mark.text, 11, NEUTRAL[mode], **where)
         return shape | {"x0": start, "x1": stop, "xref": "paper", "yref": "y"}, text
     if mark.level:
         across = {"x0": 0, "x1": 1, "xref": f"x{end} domain", "yref": f"y{end}"}
