@@ -118,9 +118,11 @@ def _foot(
         if isinstance(mark, Cells):
             colors = shades(diverging("light"), 2 * _BAR_SHADES + 1)
             return color_bar(mark.scale_title, mark.scale, colors, width, size)
-    named = {mark.name: mark for mark in marks if mark.name and mark.listed and picture.legend}
+    # (Lines and bands that the screen names beside them are named here, whatever else is.)
+    listable = [mark for mark in marks if picture.legend or isinstance(mark, Rule | Band)]
+    named = {mark.name: mark for mark in listable if mark.name and mark.listed}
     listed = [mark for name, mark in named.items() if name not in beside]
-    texts = [shortened(mark.name, int(width / size)) for mark in listed]
+    texts = [fitting(mark.name, width - 4 * size, size) for mark in listed]
     places = flow(texts, width, size, 3.2 * size)
     n_rows = places[-1][0] + 1 if places else 0
     foot = Drawing(width, 1.35 * size * n_rows, "", type_size=size)
@@ -147,6 +149,14 @@ def _tint_of(mark: Mark) -> Tint:
     return tints[0] if tints else Tint("quiet")
 
 
+def fitting(text: str, room: float, size: float) -> str:
+    """Shorten a text to the room it has."""
+    most = len(text)
+    while most > 2 and text_width(shortened(text, most), size) > room:
+        most -= 1
+    return shortened(text, most)
+
+
 def flow(texts: Sequence[str], width: float, size: float, more: float) -> list[tuple[int, float]]:
     """Place texts with ``more`` beside each in rows: the row of each, and where it begins."""
     places, row, used = [], 0, 0.4 * size
@@ -165,11 +175,19 @@ def color_bar(
     colors: NDArray[np.uint8],
     width: float,
     size: float,
+    contours: Sequence[tuple[float, bool]] = (),
 ) -> Drawing:
-    """Draw a scale of colours (k, 3) lying below a picture, with as many ticks as have room."""
+    """Draw a scale of colours (k, 3) lying below a picture, with as many ticks as have room.
+
+    ``contours``: values that have lines on the picture, and whether these are unbroken.
+    """
     drawing = Drawing(width, 3.6 * size, "", type_size=size)
     across, (low, *_), (limit, *_) = width - 2 * _EDGE, ticks[0], ticks[-1]
     drawing.add(Pixels(colors[None], _EDGE, 0.3 * size, across, 0.55 * size))
+    for at, is_whole in contours:
+        x = _EDGE + (at - low) / (limit - low) * across
+        ends = np.array([[x, 0.3 * size], [x, 0.85 * size]])
+        drawing.add(Stroke([ends], "ink", 0.8, "solid" if is_whole else "dot"))
     last, taken = len(ticks) - 1, 0.0
     texts = [_in_line(words, is_end=k in (0, last)) for k, (_, words) in enumerate(ticks)]
     free_to = width - drawing.text_width(texts[-1]) - size
@@ -252,10 +270,7 @@ class _Frame:
         return ticks
 
     def _fitting(self, text: str, room: float) -> str:
-        most = len(text)
-        while most > 2 and self.drawing.text_width(shortened(text, most)) > room:
-            most -= 1
-        return shortened(text, most)
+        return fitting(text, room, self.drawing.type_size)
 
     def _rule(
         self,

@@ -39,7 +39,8 @@ _CLEAR = 0.46, 0.54
 _SMALLEST, _LARGEST, _OVER_FIELD, _MARKED = 0.8, 5.5, 2.5, 2.75
 #: Opacity of rows beside those that are shown whatever else is, and of rows without an error.
 FAINT, _UNKNOWN = 0.18, 0.35
-_MARGIN = 4.0
+#: Units beside a map, and of a dash of a contour.
+_MARGIN, _DASH = 4.0, 3.0
 _N_SHADES = 256
 
 
@@ -153,13 +154,26 @@ class _View:
         drawn[..., 3] = np.where(known < 0.5, 0, np.rint(alpha))
         self._pixels(drawn)
         self._outline(picture.ground, "quiet", 1.0, 0.45)
+        for level, is_whole in picture.scale.contours:
+            lines = picture.contour(level)
+            self._outline(lines, "ink", 0.8, 0.6, is_broken=not is_whole)
 
     def _pixels(self, pixels: NDArray[np.uint8]) -> None:
         self.drawing.add(Pixels(pixels, _MARGIN, _MARGIN, *self.size.tolist()))
 
-    def _outline(self, lines: Floats, color: str, width: float, alpha: float = 1.0) -> None:
+    def _outline(
+        self,
+        lines: Floats,
+        color: str,
+        width: float,
+        alpha: float = 1.0,
+        *,
+        is_broken: bool = False,
+    ) -> None:
         pieces = self.seen(lines.reshape(-1, 2, 2))[0]
         pieces = pieces[self.inside(pieces).all(axis=1)]
+        if is_broken:  # (dashes of short pieces would begin anew at each)
+            pieces = pieces[(pieces.mean(axis=1) // _DASH).sum(axis=1) % 2 == 0]
         if len(pieces):
             self.drawing.add(Stroke(list(pieces), color, width * self.thin, alpha=alpha))
 
@@ -277,18 +291,17 @@ def colored(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
 def colored_shown(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
     """Return the colours of numbers of a scale, as :func:`colored` does those of errors."""
     share = (values - scale.low) / (scale.limit - scale.low)
-    known = np.isfinite(share)
-    place = np.rint(np.where(known, share, 0.0).clip(0, 1) * (_N_SHADES - 1)).astype(int)
-    colors = shades(scale.colors("light"), _N_SHADES)[place]
-    alpha = np.where(known, 255, 0)[..., None]
-    return np.concatenate([colors, alpha], axis=-1).astype(np.uint8)
+    table = np.zeros((_N_SHADES + 1, 4), np.uint8)
+    table[:-1] = np.insert(shades(scale.colors("light"), _N_SHADES), 3, 255, axis=1)
+    place = np.rint(share.clip(0, 1) * (_N_SHADES - 1))
+    return table[np.nan_to_num(place, nan=_N_SHADES).astype(np.int16)]
 
 
 def _foot(scale: ColorScale, width: float, size: float) -> Drawing:
     """Draw the scale below a map: a bar with numbers, or names with a colour each."""
     table, n_names = shades(scale.colors("light"), _N_SHADES), getattr(scale, "n_names", 0)
     if not n_names:
-        return color_bar(scale.title, scale.ticks, table, width, size)
+        return color_bar(scale.title, scale.ticks, table, width, size, scale.contours)
     names = [name for _, name in scale.ticks]
     places, line = flow(names, width, size, 2.4 * size), 1.4 * size
     foot = Drawing(width, (places[-1][0] + 2) * line, "", type_size=size)

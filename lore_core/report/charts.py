@@ -16,7 +16,6 @@ from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
 from lore_core.figures.pictures.picture import shared_limit
-from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
@@ -141,8 +140,7 @@ def report_drawings(
     ``charts``: the same for a screen; those that fit a column are drawn as they are.
     """
     rows = findings.view.rows
-    points = reliability_points(findings.summary.reliability, rows=rows)
-    made = {"reliability": points.drawing()}
+    made = {}
     if landscape is not None:
         made["landscape"] = landscape.drawing()
     result = findings.comparison
@@ -157,7 +155,9 @@ def report_drawings(
         groups = figures.group_figure({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
         made["groups"] = groups.drawing()
     as_shown = [
-        name for name in ("bandwidth", "bandwidth_by_method", "decisions") if name in charts
+        name
+        for name in ("reliability", "bandwidth", "bandwidth_by_method", "decisions")
+        if name in charts
     ]
     return made | {name: charts[name].drawing() for name in as_shown}
 

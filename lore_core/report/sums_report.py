@@ -10,7 +10,6 @@ from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of
 from lore_core.figures import Chart, bandwidth_figure, reliability_figure, sums_landscape_figure
 from lore_core.figures.drawing import page_rules
-from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.mergeable import LocalDistribution
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
@@ -69,8 +68,6 @@ def sums_report_files(
     }
     files["config.json"] = (as_json(config) + "\n").encode()
     shown = {name: chart.drawing() for name, chart in charts.items()}
-    rows = f"{view.rows}, {view.bins_in_words}"
-    shown["reliability"] = reliability_points(bins, rows=rows).drawing()
     page = render(
         "sums.html",
         view=view,

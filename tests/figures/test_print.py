@@ -12,7 +12,7 @@ from PIL import Image
 from pypdf import PdfReader
 
 from lore_core import InputError
-from lore_core.figures import cdf_figure, exported, reliability_figure
+from lore_core.figures import cdf_figure, exported, reliability_figure, side_by_side
 from lore_core.figures.chart import Seen
 from lore_core.figures.drawing import (
     Area,
@@ -288,6 +288,35 @@ def test_panels_beside_each_other_have_letters(charts):
     assert [words.text for words in letters] == ["(a)", "(b)"]
     assert letters[1].x == pytest.approx(one.width + one.type_size)
     assert len(both.items) == len(one.items) + len(two.items) + 2
+
+
+def test_charts_side_by_side_are_as_tall_and_have_their_names(charts, tmp_path):
+    shown = {"before": charts["cdf"], "after": charts["landscape"]}
+    drawing = side_by_side(shown, width_mm=174)
+    assert drawing.width == pytest.approx(174 / 25.4 * 96)
+    bold = [words.text for words in of_kind(drawing, Words) if words.bold]
+    assert bold[:2] == ["(a)", "(b)"] or {"(a)", "(b)"} <= set(bold)
+    assert {"before", "after"} <= {words.text for words in of_kind(drawing, Words)}
+    for ending, start in (("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
+        drawing.save(tmp_path / f"x.{ending}")
+        assert (tmp_path / f"x.{ending}").read_bytes().startswith(start)
+    assert side_by_side([*shown.values()] * 2, n_columns=2).height > 1.9 * drawing.height
+    with pytest.raises(InputError, match="'charts' must be 1 to 26 charts; got 0"):
+        side_by_side([])
+    with pytest.raises(InputError, match="a drawing is written as svg, pdf, png; got 'bmp'"):
+        drawing.save(tmp_path / "x.bmp")
+
+
+def test_both_signs_can_be_told_apart_without_colours(charts):
+    """Contours stand on the map and on its scale, those of one sign broken."""
+    chart = charts["landscape"]
+    (over, is_whole), (under, is_broken) = chart.scale.contours
+    assert over == -under == chart.scale.limit / 4
+    assert is_whole
+    assert not is_broken
+    assert len(chart.contour(over)) > 0
+    marks = [item for item in of_kind(chart.drawing(), Stroke) if item.width == 0.8]
+    assert {"solid", "dot"} <= {item.dash for item in marks}
 
 
 def test_text_is_as_wide_as_its_letters():

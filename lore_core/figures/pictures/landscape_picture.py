@@ -111,6 +111,12 @@ class ErrorScale:
         """Return its colours from end to end."""
         return diverging(mode) if self.is_signed else sequential(mode)
 
+    @property
+    def contours(self) -> tuple[tuple[float, bool], ...]:
+        """Errors along which print has lines: without colours both ends are dark."""
+        at = self.limit / 4
+        return ((at, True), (-at, False)) if self.is_signed else ()
+
     def of(self, signed: Floats) -> Floats:
         """Return what is shown of signed errors."""
         return signed if self.is_signed else np.abs(signed)
@@ -126,6 +132,7 @@ class RowColors:
     #: How many names share the scale, a colour each; 0: numbers.
     n_names: int = 0
     is_signed: Literal[False] = False
+    contours: tuple[()] = ()
     low: float = 0.0
     limit: float = 1.0
 
@@ -278,6 +285,13 @@ class LandscapePicture(Chart):
         field = self.field
         assert field is not None  # what has no field has no ground
         return segments(field.x, field.y, field.context.astype(np.float64))
+
+    def contour(self, level: float) -> Floats:
+        """Pieces of the lines along which the field has a value other than 0."""
+        field = self.field
+        assert field is not None  # what has no field has no lines
+        share = np.nan_to_num(self.scale.of(field.signed) / (2 * level))
+        return segments(field.x, field.y, share)
 
     def _drawn(self) -> go.Figure:
         from lore_core.figures.plotly.landscape import landscape, space
