@@ -90,9 +90,11 @@ def panel_drawing(
 
 
 def _heights(panels: Sequence[Panel], width: float, line: float) -> Floats:
-    # (Beside a name there is a dot of each series.)
-    n_dots = sum(isinstance(mark, Dots) for mark in panels[0].marks)
-    each = max(1.45, 0.5 * n_dots) * line
+    # Beside a name there may be dots of several series.
+    dots = [mark.y for mark in panels[0].marks if isinstance(mark, Dots)]
+    beside = [np.unique(np.rint(y[np.isfinite(y)])) for y in dots]
+    most = np.unique(np.concatenate([[0.0], *beside]), return_counts=True)[1].max()
+    each = max(1.45, 0.5 * most) * line
     first = each * len(panels[0].y.ticks) or min(_HIGH * width, _HIGHEST)
     shares = np.array([panel.share for panel in panels]) / panels[0].share
     return np.maximum(shares * first, [0.0] + [_LOWEST] * (len(panels) - 1))
@@ -261,8 +263,13 @@ class _Frame:
         """Return ticks of the horizontal axis, as many as have room."""
         room, size = self.right - self.left, self.drawing.type_size
         if panel.x.ticks:
-            each = room / len(panel.x.ticks)
-            return [(at, self._fitting(words, each)) for at, words in panel.x.ticks]
+            # Names that are the same when they are cut say nothing: then fewer have more room.
+            for step in range(1, len(panel.x.ticks) + 1):
+                each = room / len(panel.x.ticks) * step
+                named = [(at, self._fitting(words, each)) for at, words in panel.x.ticks[::step]]
+                if len({words for _, words in named}) == len(named):
+                    break
+            return named
         ticks = _ticks(panel.x, self.x, 2 if panel.x.few_ticks else _MOST_TICKS)
         widest = max((text_width(words, size) for _, words in ticks), default=0.0)
         while len(ticks) > 2 and len(ticks) * _APART * widest > room:

@@ -167,6 +167,13 @@ class TestPlaces:
         ring = replace(dots, shape="ring", spread=None)
         assert all(disc.ring for disc in own(plain(ring).drawing(), Disc))
 
+    def test_names_that_would_be_cut_alike_are_fewer(self, plain):
+        names = [f"a day of the year {k}" for k in range(12)]
+        x = Axis(span=(-0.5, 11.5), ticks=tuple((float(k), name) for k, name in enumerate(names)))
+        drawing = plain(Line(RAMP, np.zeros(3), Tint("ink")), x=x).drawing()
+        shown = [words.text for words in of_kind(drawing, Words) if words.text.startswith("a")]
+        assert len(set(shown)) == len(shown) >= 1
+
     @pytest.mark.parametrize(("at", "anchor"), [(2.0, "start"), (8.0, "end")])
     def test_words_of_an_upright_rule_stand_where_there_is_room(self, plain, at, anchor):
         drawing = plain(Rule(at, Tint("ink"), text="γ = 0.2")).drawing()
