@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from lore_core.data.export_text import csv_text
 from lore_core.data.validation import InputError
-from lore_core.figures.chart import Chart
 from lore_core.figures.drawing import (
     MM_PER_INCH,
     POINTS_PER_INCH,
@@ -15,6 +15,9 @@ from lore_core.figures.drawing import (
     Drawing,
     beside,
 )
+
+if TYPE_CHECKING:
+    from lore_core.figures.chart import Chart
 
 #: What LaTeX reads otherwise, or not at all.
 _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {

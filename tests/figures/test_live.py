@@ -100,7 +100,9 @@ def displayed(monkeypatch):
     shown = []
     display = ModuleType("IPython.display")
     display.display = lambda data, raw: shown.append(data if raw else None)
-    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    shell = ModuleType("IPython")
+    shell.get_ipython = lambda: None
+    monkeypatch.setitem(sys.modules, "IPython", shell)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     return shown
 
