@@ -107,8 +107,8 @@ class Chart(ABC):
         from lore_core.figures.export import exported
 
         target = as_path(path)
-        size = {"width_mm": width_mm, "height_mm": height_mm, "font_pt": font_pt, "dpi": dpi}
-        write_bytes(target, exported(self, target.suffix.lower().lstrip("."), **size))
+        size: dict[str, Any] = {"width_mm": width_mm, "height_mm": height_mm, "font_pt": font_pt}
+        write_bytes(target, exported(self, target.suffix.lower().lstrip("."), **size, dpi=dpi))
 
     @property
     def caption(self) -> str:
@@ -198,6 +198,6 @@ class PanelPicture(Chart):
                 for mark in panel.marks
                 if (escape(mark.name), escape(mark.group)) not in hidden
             ]
-            axes = {"x": panel.x.between(x), "y": panel.y.between(y)}
-            panels.append(replace(panel, marks=marks, **axes))
+            ends = panel.x.between(x), panel.y.between(y)
+            panels.append(replace(panel, marks=marks, x=ends[0], y=ends[1]))
         return replace(self, panels=tuple(panels), seen=None)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import zip_longest
+from itertools import chain, repeat
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, Literal
@@ -215,7 +215,7 @@ def beside(
         tops.append(tops[-1] + head + tallest + first.type_size)
     width, height = min(n_columns, len(drawings)) * step, tops[-1] - first.type_size
     whole = Drawing(width - first.type_size, height, alt, type_size=first.type_size, kind="paper")
-    for k, (drawing, name) in enumerate(zip_longest(drawings, names, fillvalue="")):
+    for k, (drawing, name) in enumerate(zip(drawings, chain(names, repeat("")), strict=False)):
         left, base, letter = k % n_columns * step, tops[k // n_columns], f"({ascii_lowercase[k]})"
         after = left + whole.text_width(f"{letter} ", bold=True)
         whole.add(Words(letter, left, base + first.type_size, bold=True))

@@ -161,7 +161,8 @@ def fitting(text: str, room: float, size: float) -> str:
 
 def flow(texts: Sequence[str], width: float, size: float, more: float) -> list[tuple[int, float]]:
     """Place texts with ``more`` beside each in rows: the row of each, and where it begins."""
-    places, row, used = [], 0, 0.4 * size
+    places: list[tuple[int, float]] = []
+    row, used = 0, 0.4 * size
     for text in texts:
         wide = text_width(text, size) + more
         if places and used + wide > width:
@@ -382,8 +383,8 @@ class _Frame:
             np.sort([y0, y1], axis=0).clip(top, bottom),
         )
         boxes = np.stack([x[0], y[0], np.ptp(x, axis=0), np.ptp(y, axis=0)], axis=1)
-        for box, tint in zip(boxes.tolist(), mark.tints, strict=True):
-            self.drawing.box(*box, tint.meaning, tint.alpha)
+        for (left, top, wide, tall), tint in zip(boxes.tolist(), mark.tints, strict=True):
+            self.drawing.box(left, top, wide, tall, tint.meaning, tint.alpha)
         if mark.low is None or mark.high is None:
             return
         ends = np.array([mark.place, mark.place]), np.array([mark.low, mark.high])

@@ -294,7 +294,7 @@ def colored_shown(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
     table = np.zeros((_N_SHADES + 1, 4), np.uint8)
     table[:-1] = np.insert(shades(scale.colors("light"), _N_SHADES), 3, 255, axis=1)
     place = np.rint(share.clip(0, 1) * (_N_SHADES - 1))
-    return table[np.nan_to_num(place, nan=_N_SHADES).astype(np.int16)]
+    return np.asarray(table[np.nan_to_num(place, nan=_N_SHADES).astype(np.int16)])
 
 
 def _foot(scale: ColorScale, width: float, size: float) -> Drawing:

@@ -208,7 +208,7 @@ def _table(rows: list[list[Any]]) -> Any:
     most = max(widths)
     while sum(min(width, most) for width in widths) > _ROOM:
         most *= 0.97
-    style = [("LINEBELOW", 0.4, palette("light")["line"])]
+    style: list[tuple[Any, ...]] = [("LINEBELOW", 0.4, palette("light")["line"])]
     style += [(f"{side}PADDING", 2) for side in ("TOP", "BOTTOM")]
     style += [(f"{side}PADDING", _GAP / 2 - 1) for side in ("LEFT", "RIGHT")]
     return _grid(rows, [min(width, most) for width in widths], *style)

@@ -153,6 +153,7 @@ def space(picture: LandscapePicture) -> go.Figure:
     mode, camera, traces = picture.mode, picture.camera, list[Options]()
     assert camera is not None  # maps alone have none
     color, scale = color_axis(picture.scale, mode), picture.scale
+    ends: list[Any]
     if picture.view == "space":
         shape, ends = _boxed(picture.sides, camera), [*picture.ends]
         if picture.points is not None:
@@ -161,7 +162,7 @@ def space(picture: LandscapePicture) -> go.Figure:
             ring = {"size": 7, "symbol": "circle-open", "color": INK[mode]}
             traces.append(_dots(picture.worst, "scatter3d", ring))
     else:
-        ends: list[Any] = [None, None, _ends(scale)]
+        ends = [None, None, _ends(scale)]
         shape = {"aspectratio": _xyz(_WHOLE * picture.sides)}
         shape["camera"] = {"eye": _xyz(_EYE * camera.axes[2])}
         if picture.field is not None:
