@@ -126,8 +126,13 @@ def side_by_side(
     columns = n_columns or len(shown)
     gap_mm = font_pt / POINTS_PER_INCH * MM_PER_INCH
     size = {"width_mm": (width_mm - gap_mm * (columns - 1)) / columns, "font_pt": font_pt}
-    tallest = max(chart.drawing(**size).height for chart in shown) / UNITS_PER_INCH * MM_PER_INCH
-    drawings = [chart.drawing(**size, height_mm=tallest) for chart in shown]
+    drawings = [chart.drawing(**size) for chart in shown]
+    tallest = max(drawing.height for drawing in drawings)
+    height_mm = tallest / UNITS_PER_INCH * MM_PER_INCH
+    drawings = [
+        drawing if drawing.height == tallest else chart.drawing(**size, height_mm=height_mm)
+        for chart, drawing in zip(shown, drawings, strict=True)
+    ]
     return beside(drawings, columns, "; ".join(chart.alt for chart in shown), names)
 
 
