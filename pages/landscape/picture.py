@@ -345,8 +345,8 @@ def show_picture(
         "labels": scene.classes,
     }
     if field is None:
-        own = {"points": scene.drawn(), "coordinates": scene.points}
-        draw = partial(landscape_3d_figure, **own, **common)
+        common |= {"points": scene.drawn(), "coordinates": scene.points}
+        draw = partial(landscape_3d_figure, **common)
     else:
         if search is not None:
             outlined = compute.outlines(view.dataset, scene.on, key, search)
