@@ -345,7 +345,7 @@ def show_picture(
         "labels": scene.classes,
     }
     if field is None:
-        own = {"points": scene.drawn(), "coordinates": scene.points}
+        own: dict[str, Any] = {"points": scene.drawn(), "coordinates": scene.points}
         draw = partial(landscape_3d_figure, **own, **common)
     else:
         if search is not None:

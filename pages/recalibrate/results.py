@@ -101,8 +101,8 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair
             with column:
                 if is_swiped:
                     words = f"{plain(name)}: {sentence}"
-                    key, as_seen = f"landscape_{side}", map_as_seen(chart, live.map_key)
-                    chart_line(chart, key, caption=words, as_seen=as_seen)
+                    as_seen = map_as_seen(chart, live.map_key)
+                    chart_line(chart, f"landscape_{side}", caption=words, as_seen=as_seen)
                 else:
                     show_chart(chart, f"landscape_{side}", caption=sentence)
     return pair, rows, bin_name
