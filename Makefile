@@ -67,7 +67,7 @@ attack: $(INSTALLED) kernels ## Attack what reads files with damaged ones, bombs
 	  $(if $(COUNT)$(READERS)$(CYCLES)$(KILLS),--write)
 
 # The data are not ours to pass on: what is missing is said by the script.
-paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's figures and tables on your data.
+paper: $(DEV_INSTALLED) kernels ## Write docs/paper.md: the paper's figures and tables on your data.
 	@exec $(PY) -m benchmarks.paper --runs "$$LORE_MAKE_RUNS" --images $$LORE_MAKE_IMAGES --compas $$LORE_MAKE_COMPAS
 
 # Some ten minutes, and 3 GB for that long: two environments that are thrown away.

@@ -345,8 +345,8 @@ def show_picture(
         "labels": scene.classes,
     }
     if field is None:
-        common |= {"points": scene.drawn(), "coordinates": scene.points}
-        draw = partial(landscape_3d_figure, **common)
+        own: dict[str, Any] = {"points": scene.drawn(), "coordinates": scene.points}
+        draw = partial(landscape_3d_figure, **own, **common)
     else:
         if search is not None:
             outlined = compute.outlines(view.dataset, scene.on, key, search)
