@@ -68,7 +68,7 @@ attack: $(INSTALLED) kernels ## Attack what reads files with damaged ones, bombs
 	  $(if $(COUNT)$(READERS)$(CYCLES)$(KILLS),--write)
 
 # The data are not ours to pass on: what is missing is said by the script.
-paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's figures and tables on your data.
+paper: $(DEV_INSTALLED) kernels ## Write docs/paper.md: the paper's figures and tables on your data.
 	@exec $(PY) -m benchmarks.paper --runs "$$LORE_MAKE_RUNS" --images $$LORE_MAKE_IMAGES --compas $$LORE_MAKE_COMPAS
 
 # Some ten minutes, and 3 GB for that long: two environments that are thrown away.
@@ -79,7 +79,7 @@ versions: ## Test the core with the lowest and the newest versions that are allo
 	"$$python" .ci/lowest.py > "$$folder/lowest.txt"; cp requirements.txt "$$folder/newest.txt"; \
 	for which in lowest newest; do \
 	  "$$python" -m venv "$$folder/$$which"; \
-	  "$$folder/$$which/bin/python" -m pip install --quiet -r "$$folder/$$which.txt" pytest hypothesis openpyxl duckdb kaleido anywidget; \
+	  "$$folder/$$which/bin/python" -m pip install --quiet -r "$$folder/$$which.txt" pytest hypothesis openpyxl duckdb pypdf anywidget; \
 	  NUMBA_CACHE_DIR="$$folder/$$which/kernels" "$$folder/$$which/bin/python" -m pytest -q -p no:cacheprovider \
 	    -W default -k "not same_numbers" $(addprefix tests/,$(CORE)) || failed=1; \
 	done; exit $$failed

@@ -6,13 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
+from lore_core.figures.chart import PanelPicture
+from lore_core.figures.drawing import beside
+from lore_core.figures.pictures.picture import Axis, Line, Panel, Tint
+
 _COLORS = {
-    "LoRe Lens": "#0b6e4f",
-    "scikit-learn": "#d1792b",
-    "torch": "#b8336a",
-    "KeOps": "#5b6abf",
-    "numba O(n²)": "#7a7a7a",
+    "LoRe Lens": "m2",
+    "scikit-learn": "m1",
+    "torch": "m6",
+    "KeOps": "m3",
+    "numba O(n²)": "m0",
 }
+#: Size of a panel of the picture, and its ticks: powers of ten of a second.
+_PANEL = {"width_mm": 95.0, "height_mm": 85.0, "font_pt": 9.0}
+_TICKS = tuple((float(k), f"{10.0**k:g}") for k in range(-5, 5))
 
 
 @dataclass(frozen=True)
@@ -99,43 +106,28 @@ def growth_table(rows: Sequence[Row], methods: Sequence[str]) -> str:
 
 def picture(rows: Sequence[Row], methods: Sequence[str], path: Path) -> None:
     """Draw time against n on log axes, a panel a dimension."""
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
-    dimensions = sorted({row.d for row in rows})
-    figure = make_subplots(
-        cols=len(dimensions),
-        shared_yaxes=True,
-        horizontal_spacing=0.015,
-        subplot_titles=[f"{d}-D" for d in dimensions],
-    )
-    for column, d in enumerate(dimensions, start=1):
-        for method in methods:
-            found = [r for r in rows if r.method == method and r.d == d and not r.skipped]
-            figure.add_trace(
-                go.Scatter(
-                    x=[r.n for r in found],
-                    y=[r.seconds for r in found],
-                    name=method,
-                    legendgroup=method,
-                    showlegend=column == 1,
-                    mode="lines+markers",
-                    line={"color": _COLORS[method], "width": 3 if method == methods[0] else 1.5},
-                    marker={"size": 6},
-                ),
-                row=1,
-                col=column,
-            )
-    figure.update_xaxes(type="log", dtick=1, exponentformat="power", title_text="rows n")
-    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
-    figure.update_yaxes(title_text="seconds, one bandwidth", col=1)
-    figure.update_layout(
-        template="plotly_white",
-        width=1200,
-        height=420,
-        margin={"l": 70, "r": 20, "t": 40, "b": 60},
-        legend={"orientation": "h", "y": -0.22, "x": 0.5, "xanchor": "center"},
-        font={"size": 13},
-    )
+    known = [row for row in rows if not row.skipped]
+    seconds = np.log10([row.seconds for row in known])
+    ends = float(seconds.min()) - 0.1, float(seconds.max()) + 0.1
+    ticks = tuple(tick for tick in _TICKS if ends[0] <= tick[0] <= ends[1])
+    panels = []
+    for d in sorted({row.d for row in rows}):
+        lines = [
+            Line(*_points(known, d, name), Tint(_COLORS[name]), name=name, dots=True)
+            for name in methods
+        ]
+        axes = (
+            Axis(f"rows n, {d}-D", log=True),
+            Axis("seconds, one bandwidth", span=ends, ticks=ticks),
+        )
+        about = dict.fromkeys(("title", "subtitle", "how_to_read", "alt", "name"), f"{d}-D")
+        panels.append(PanelPicture(panels=(Panel(*axes, lines),), legend=True, table=None, **about))
+    drawings = [panel.drawing(**_PANEL) for panel in panels]
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.write_image(path)
+    path.write_bytes(beside(drawings, len(drawings), "Time against the number of rows").svg())
+
+
+def _points(rows: Sequence[Row], d: int, method: str) -> tuple[np.ndarray, np.ndarray]:
+    found = sorted((row.n, row.seconds) for row in rows if (row.d, row.method) == (d, method))
+    n, seconds = np.array(found, dtype=float).reshape(-1, 2).T
+    return n, np.log10(seconds)

@@ -8,7 +8,8 @@ import lore_core as lore
 from benchmarks.paper import published as pub
 from benchmarks.paper.measure import GAMMA, MAPS, RunResult, Setting
 from lore_core.figures import Chart, bandwidth_figure, run_scatter_figure, runs_figure
-from lore_core.figures.export import chart_image, why_no_static_images
+from lore_core.figures.drawing import MM_PER_INCH, UNITS_PER_INCH
+from lore_core.figures.export import exported
 from lore_core.metrics.metric import CurveKey
 
 #: GitHub and most readers show a page some 850 pixels wide.
@@ -33,18 +34,16 @@ class Gallery:
     """
 
     def __init__(self, folder: Path, link: str) -> None:
-        missing = why_no_static_images()
-        if missing is not None:
-            raise lore.InputError(missing)
         self.folder = folder
         self.link = link
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, chart: Chart, name: str, width: int = WIDTH) -> str:
         """Save a chart as SVG, or as PNG where that is much smaller; return its Markdown."""
-        content, ending = chart_image(chart, "svg", width=width), "svg"
+        size = {"width_mm": width / UNITS_PER_INCH * MM_PER_INCH, "font_pt": 9.0}
+        content, ending = exported(chart, "svg", **size), "svg"
         if len(content) > LARGEST_SVG:
-            content, ending = chart_image(chart, "png", width=width), "png"
+            content, ending = exported(chart, "png", **size), "png"
         for old in self.folder.glob(f"{name}.*"):
             old.unlink()
         (self.folder / f"{name}.{ending}").write_bytes(content)
@@ -55,7 +54,8 @@ def _image(chart: Chart, path: str, width: int) -> str:
     """HTML, because Markdown has no width: halves stand side by side."""
     alt = chart.alt.replace('"', "'")
     share = "100%" if width == WIDTH else "49%"
-    return f'<img src="{path}" width="{share}" alt="{alt}">'
+    title = f"{chart.title}; {chart.subtitle}".replace('"', "'")
+    return f'<img src="{path}" width="{share}" alt="{alt}" title="{title}">'
 
 
 def curves_of(results: Sequence[RunResult], name: str) -> dict[str, lore.BandwidthCurve]:

@@ -34,6 +34,7 @@ COMMANDS = {
     "fairness": "fairness",
     "decisions": "fairness",
     "report": "report",
+    "figures": "report",
     "recalibrate": "recalibrate",
     "demo": "app",
     "watch": "watch",

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import shutil
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from lore_core.data.atomic_files import replaced_at_once, write_bytes
+from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import InputError, as_path, require
 from lore_core.data.export_text import as_json, csv_text
 from lore_core.data.number_text import POINTS, Unit
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 Table: TypeAlias = "pd.DataFrame"
 TABLES = (".csv", ".parquet", ".json")
-_STATIC = (".png", ".svg", ".pdf")
+PRINTED = ("svg", "pdf", "png")
 
 
 def say(text: str) -> None:
@@ -88,8 +87,8 @@ def results(
             json_: bool,
             outs: Sequence[str] | str | None,
             mode: Any = "light",
-            width: int = 0,
-            height: int | None = None,
+            width: float = 0,
+            height: float | None = None,
             **options: Any,
         ) -> int:
             paths = _paths(outs, figure=figure)
@@ -107,7 +106,8 @@ def results(
                 if path.suffix.lower() in TABLES:
                     write_numbers(path, result.table, result.content)
                 elif result.chart is not None:
-                    _draw(path, dataclasses.replace(result.chart, mode=mode), width, height)
+                    chart = dataclasses.replace(result.chart, mode=mode)
+                    chart.save(path, width_mm=width, height_mm=height)
                 if figure and not json_:
                     say(f"Wrote {path}.")
             return result.exit_code
@@ -121,6 +121,13 @@ def results(
     return decorate
 
 
+width_option = click.option(
+    "--width",
+    type=click.FloatRange(30, 500),
+    default=84.0,
+    metavar="MM",
+    help="Of .svg, .pdf and .png (300 dpi); the default is a column of a journal.",
+)
 _JSON = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
 
 _FIGURE = (
@@ -140,30 +147,18 @@ _FIGURE = (
         default="light",
         help="Of the figure.",
     ),
-    click.option(
-        "--width",
-        type=click.IntRange(min=100),
-        default=1000,
-        metavar="PX",
-        help="Of .png, .svg and .pdf; a PNG has twice as many pixels.",
-    ),
-    click.option("--height", type=click.IntRange(min=100), metavar="PX", help="Of both."),
+    width_option,
+    click.option("--height", type=click.FloatRange(20, 500), metavar="MM", help="Of these."),
 )
 
 
 def _paths(outs: Sequence[str] | str | None, *, figure: bool) -> list[Path]:
     """Return where to write; InputError for a bad suffix or directory, before any work."""
     names = [outs] if isinstance(outs, str) else outs or ()
-    suffixes = (".html", *_STATIC, *TABLES) if figure else TABLES
+    suffixes = (".html", *(f".{kind}" for kind in PRINTED), *TABLES) if figure else TABLES
     paths = [output_path(name, suffixes) for name in names]
     if any(path.suffix.lower() not in TABLES for path in paths):
         require("A figure", "plotly")
-    if any(path.suffix.lower() in _STATIC for path in paths):
-        from lore_core.figures.export import why_no_static_images
-
-        missing = why_no_static_images()
-        if missing is not None:
-            raise InputError(missing)
     return paths
 
 
@@ -187,21 +182,6 @@ def write_numbers(path: Path, table: Table, content: Any) -> None:
             table.to_parquet(part, index=False)
         else:
             part.write_text(as_json(content) + "\n", encoding="utf-8")
-
-
-def _draw(path: Path, chart: Chart, width: int, height: int | None) -> None:
-    from lore_core.figures.export import chart_html, chart_image
-
-    if height is not None:
-        chart.figure.update_layout(height=height)
-    kind: Any = path.suffix.lower().removeprefix(".")
-    if kind == "html":
-        write_bytes(path, chart_html(chart))
-        return
-    with warnings.catch_warnings():
-        # plotly's, about an option of Kaleido's that it passes on itself.
-        warnings.simplefilter("ignore", UserWarning)
-        write_bytes(path, chart_image(chart, kind, width=width))
 
 
 class Progress:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,37 +15,89 @@ from lore_core.cli.options import (
     cost_options,
     draws_option,
     number_option,
+    options_as,
     subgroups_option,
     view_command,
 )
-from lore_core.cli.output import Progress, say
-from lore_core.data.errors import InputError
+from lore_core.cli.output import PRINTED, Progress, say, width_option
+from lore_core.data.atomic_files import write_bytes
+from lore_core.data.errors import InputError, as_path
+from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+
+if TYPE_CHECKING:
+    from lore_core.report.findings import ReportSettings
+    from lore_core.view import SumsView, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """What a report looks at beside the view, as typed."""
+
+    names: tuple[str, ...]
+    group: str | None
+    min_group_size: int | None
+    unsure_cost: float
+    wrong_cost: float
+    draws: int | None
+    simulation_seed: int | None
+
+    def open(self, given: ViewOptions, progress: Progress) -> View | SumsView:
+        """Read the data; InputError where sums cannot say what is wanted."""
+        from lore_core.cli.source import open_source
+        from lore_core.view import View
+
+        view = open_source(given, progress)
+        if isinstance(view, View):
+            return view if self.simulation_seed is None else view.with_(seed=self.simulation_seed)
+        if self.names or self.group is not None:
+            raise InputError(
+                "'--method' and '--group' need rows that fit into memory. Leave them out, or name "
+                "fewer files."
+            )
+        return view
+
+    @property
+    def settings(self) -> ReportSettings:
+        """The same as the library takes it."""
+        from lore_core.report.findings import ReportSettings
+
+        return ReportSettings(
+            methods=self.names or None,
+            group_column=self.group,
+            min_group_size=self.min_group_size,
+            unsure_cost=self.unsure_cost,
+            wrong_cost=self.wrong_cost,
+            n_draws=self.draws,
+        )
+
+
+_OPTIONS = options_as(
+    ReportOptions,
+    "options",
+    method_option,
+    click.option("--group", metavar="COLUMN", help="Group column of the fairness section."),
+    number_option(
+        "--min-group-size",
+        help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE}).",
+    ),
+    cost_options,
+    draws_option(),
+    number_option(
+        "--simulation-seed",
+        minimum=0,
+        help="Of simulations and halves, where not that of maps and splits (--seed).",
+    ),
+)
 
 
 @view_command(
     "lore report demo -o report.zip",
     "lore report model_cal.npz model_test.npz --map tsne --gamma 0.2 -o report",
-    "lore report predictions.csv --group site --wrong-cost 20 --no-images -o report.zip",
+    "lore report predictions.csv --group site --wrong-cost 20 -o report.zip",
     sums=True,
 )
-@method_option
-@click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
-@number_option(
-    "--min-group-size", help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE})."
-)
-@cost_options
-@draws_option()
-@number_option(
-    "--simulation-seed",
-    minimum=0,
-    help="Of simulations and halves, where not that of maps and splits (--seed).",
-)
-@click.option(
-    "--images/--no-images",
-    default=True,
-    help="Also write the figures as SVG, where Chrome or Chromium is installed.",
-)
+@_OPTIONS
 @click.option(
     "--expect-data",
     metavar="SHA256",
@@ -59,70 +114,118 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 def report(
     given: ViewOptions,
     *,
-    names: tuple[str, ...],
-    group: str | None,
-    min_group_size: int | None,
-    unsure_cost: float,
-    wrong_cost: float,
-    draws: int | None,
-    simulation_seed: int | None,
-    images: bool,
+    options: ReportOptions,
     expect_data: str | None,
     file: str | None,
     out: str,
 ) -> None:
     """Write everything to a directory or a ZIP file.
 
-    index.html is the report to read, with a landscape whose γ can be moved; beside it lie all
-    figures (interactive, and SVG), all tables (CSV and Parquet), config.json, and rerun.sh, which
-    makes the same numbers again.
+    index.html is the report to read, with a landscape whose γ can be moved, and report.pdf the same
+    on paper; beside them lie all figures (interactive, and SVG and PDF for print), all tables (CSV
+    and Parquet), config.json, and rerun.sh, which makes the same numbers again.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it has what
     sums over cells of the map say: metrics, curve and landscape, with guaranteed
     bounds; no subgroups, columns, groups, recalibrators and decisions.
     """
-    from lore_core.cli.source import open_source
     from lore_core.data.dataset_files import content_digest
     from lore_core.regions import load_subgroups
     from lore_core.report.archive import check_output_path, write_bundle
     from lore_core.report.files import report_files, require_packages
-    from lore_core.report.findings import ReportSettings, Source
+    from lore_core.report.findings import Source
     from lore_core.view import View
 
     require_packages()
     check_output_path(out)
     saved = [] if file is None else load_subgroups(file)
     with Progress() as progress:
-        view = open_source(given, progress)
-        if not isinstance(view, View):
-            if names or group is not None or expect_data is not None:
-                raise InputError(
-                    "'--method', '--group' and '--expect-data' need rows that fit into memory. "
-                    "Leave them out, or name fewer files."
-                )
-        elif expect_data is not None and content_digest(view.dataset) != expect_data:
+        view = options.open(given, progress)
+        if expect_data is not None and not isinstance(view, View):
+            raise InputError("'--expect-data' needs rows that fit into memory.")
+        if isinstance(view, View) and expect_data not in (None, content_digest(view.dataset)):
             raise InputError(
                 "'--expect-data' must be the digest of DATA; got another one: these are not the "
                 "data the report was made from, or they were read or split in another way."
             )
-        elif simulation_seed is not None:
-            view = view.with_(seed=simulation_seed)
-        settings = ReportSettings(
-            methods=names or None,
-            group_column=group,
-            min_group_size=min_group_size,
-            unsure_cost=unsure_cost,
-            wrong_cost=wrong_cost,
-            n_draws=draws,
-        )
-        options = [f"--column={item}" for item in given.columns]
-        options += ["--calibration-share", repr(given.calibration_share), "--seed", str(given.seed)]
-        source = Source(given.data, tuple(options))
-        files = report_files(
-            view, settings, images=images, source=source, progress=progress, saved=saved
-        )
+        source = Source(given.data, _as_typed(given))
+        files = report_files(view, options.settings, source=source, progress=progress, saved=saved)
     place = write_bundle(files, out)
     size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
     say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")
     start = place / "index.html" if place.is_dir() else f"index.html of {os.fspath(place)}"
     say(f"Open {start} in a browser.")
+
+
+def _as_typed(given: ViewOptions) -> tuple[str, ...]:
+    columns = [f"--column={item}" for item in given.columns]
+    share = ("--calibration-share", repr(given.calibration_share))
+    return (*columns, *share, "--seed", str(given.seed))
+
+
+@view_command(
+    "lore figures demo -o figures",
+    "lore figures model_cal.npz model_test.npz --format pdf --format png --width 174 -o figures",
+    sums=True,
+)
+@_OPTIONS
+@click.option(
+    "--format",
+    "kinds",
+    type=click.Choice(["svg", "pdf", "png", "html", "csv"]),
+    multiple=True,
+    default=["pdf"],
+    help="May be repeated (default: pdf).",
+)
+@width_option
+@click.option("-o", "--out", required=True, metavar="DIR", help="A directory; made if need be.")
+def figures(
+    given: ViewOptions, *, options: ReportOptions, kinds: tuple[str, ...], width: float, out: str
+) -> None:
+    """Write every figure of the report to a directory, for print.
+
+    Rows of figures are two columns wide, their parts labelled (a), (b), (c): overview.pdf
+    (landscape, distribution of the local error, bandwidth curve), bandwidths.pdf and
+    before_and_after.pdf. captions.md and captions.tex hold a caption each, with n, γ, map, bins and
+    seed, and the command.
+    """
+    from lore_core.figures.export import exported, latex, markdown, side_by_side
+    from lore_core.report.charts import figure_rows, landscape_chart, report_charts
+    from lore_core.report.files import figures_command, require_packages
+    from lore_core.report.findings import examine
+    from lore_core.report.sums_report import sums_charts, sums_command
+    from lore_core.view import View
+    from lore_core.view.where import curve_of
+
+    require_packages()
+    with Progress() as progress:
+        view = options.open(given, progress)
+        rows: Mapping[str, Any] = {}
+        if isinstance(view, View):
+            findings = examine(view, options.settings, part_of(progress, 0.0, 0.9))
+            charts = report_charts(findings, landscape_chart(findings))
+            rows = figure_rows(findings, charts)
+            command = figures_command(view, given.data, _as_typed(given), width_mm=width)
+        else:
+            charts, _ = sums_charts(view, curve_of(view, progress))
+            command = f"{sums_command(view, 'figures')} --width {width:g} -o figures"
+        files = {
+            f"{name}.{kind}": exported(chart, kind, width_mm=width)
+            for name, chart in charts.items()
+            for kind in kinds
+        }
+        drawings = {name: side_by_side(row) for name, row in rows.items()}
+    files |= {
+        f"{name}.{kind}": drawing.written(kind)
+        for name, drawing in drawings.items()
+        for kind in sorted({*kinds} & {*PRINTED})
+    }
+    shown = [markdown(chart, f"{name}.{kinds[0]}") for name, chart in charts.items()]
+    files["captions.md"] = "\n\n".join([*shown, f"```sh\n{command}\n```\n"]).encode()
+    set_ = [latex(chart, f"{name}.pdf", width) for name, chart in charts.items()]
+    files["captions.tex"] = "\n\n".join([f"% {command}", *set_, ""]).encode()
+    folder = as_path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        write_bytes(folder / name, content)
+    say(f"Wrote {len(charts) + len(rows)} figures as {', '.join(kinds)} to {folder}.")

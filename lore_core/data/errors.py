@@ -14,6 +14,8 @@ EXTRA_OF = {
     "plotly": "figures",
     "jinja2": "figures",
     "PIL": "figures",
+    "reportlab": "figures",
+    "resvg_py": "figures",
     "openTSNE": "maps",
     "umap": "maps",
     "anywidget": "notebook",

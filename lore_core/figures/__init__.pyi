@@ -1,12 +1,7 @@
 """Public names of this room."""
 
 from .chart import Chart as Chart
-from .export import (
-    chart_csv as chart_csv,
-    chart_html as chart_html,
-    chart_image as chart_image,
-    paper_chart as paper_chart,
-)
+from .export import exported as exported, side_by_side as side_by_side
 from .pictures.curves import (
     bandwidth_figure as bandwidth_figure,
     cdf_figure as cdf_figure,

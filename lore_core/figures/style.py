@@ -121,6 +121,13 @@ def channels(color: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def luminance(color: NDArray[np.uint8]) -> float:
+    """Return how light red, green and blue from 0 to 255 are, from 0 to 1 (WCAG 2)."""
+    share = color / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
 def rgba(color: str, alpha: float) -> str:
     """``#rrggbb`` with an opacity."""
     return f"rgba({','.join(map(str, channels(color)))},{alpha})"

@@ -1,6 +1,5 @@
 """Figures of a report: those of the dashboard, drawings for print and the live landscape."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,27 +9,25 @@ import pandas as pd
 from lore_core import figures
 from lore_core.data.defaults import STORED_GAMMAS
 from lore_core.data.progress import Progress, tell
-from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding
-from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
+from lore_core.figures.drawing import Drawing
+from lore_core.figures.export import chart_html, plotly_script
 from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
 from lore_core.figures.pictures.picture import shared_limit
-from lore_core.figures.pictures.reliability import reliability_points
-from lore_core.figures.svg import Drawing, drawing
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
-from lore_core.regions.field import Field
+from lore_core.regions.field import Field, rows_outline
 from lore_core.report.findings import Findings
 from lore_core.view.scene import RESOLUTION, Scene
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
 _SCRIPT = "plotly.min.js"
 _MAX_GROUPS = 14
-#: Drawings that are also written as files.
-DRAWING_FILES = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
+#: Figures that show the whole, and how far the bandwidths of a row are apart.
+_OVERVIEW, _TIMES = ("landscape", "local_error_distribution", "bandwidth"), 4.0
 #: Subgroups that are listed and outlined.
 MAX_SHOWN = 8
 
@@ -82,28 +79,57 @@ def report_charts(
         baseline=next(iter(findings.rewards)),
         ratio=ratio if 1 <= ratio <= 100 else None,
     )
-    return charts
+    basis = f"{findings.view.basis()} Seed {findings.view.seed}."
+    return {name: replace(chart, basis=basis) for name, chart in charts.items()}
 
 
 def figure_files(
-    charts: Mapping[str, figures.Chart], *, images: bool, progress: Progress | None = None
-) -> tuple[dict[str, bytes], str | None]:
-    """Return figures as HTML that shares a script, with ``images`` as SVG too, or why not."""
-    missing = why_no_static_images() if images else "Static images were not asked for."
+    charts: Mapping[str, figures.Chart], *, width_mm: float = 84.0, progress: Progress | None = None
+) -> dict[str, bytes]:
+    """Return figures as HTML that shares a script, and as SVG and PDF for print."""
     files: dict[str, bytes] = {}
     for position, (name, chart) in enumerate(charts.items()):
         tell(progress, position / len(charts), f"figure {name}")
         files[f"figures/{name}.html"] = chart_html(chart, script=_SCRIPT)
-        if missing is None:
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)
-                    files[f"figures/{name}.svg"] = chart_image(chart, "svg")
-            except InputError as error:  # the browser failed: go on without
-                missing = f"Static images could not be made here ({error})."
+        drawing = chart.drawing(width_mm=width_mm)
+        files[f"figures/{name}.svg"] = drawing.svg()
+        files[f"figures/{name}.pdf"] = drawing.pdf()
     if charts:
         files[f"figures/{_SCRIPT}"] = plotly_script()
-    return files, missing
+    return files
+
+
+def figure_rows(
+    findings: Findings, charts: Mapping[str, figures.Chart]
+) -> dict[str, Mapping[str, figures.Chart] | list[figures.Chart]]:
+    """Choose charts that stand beside each other: an overview, before and after, bandwidths."""
+    rows: dict[str, Mapping[str, figures.Chart] | list[figures.Chart]] = {
+        "overview": [charts[name] for name in _OVERVIEW if name in charts]
+    }
+    view, result, picture = findings.view, findings.comparison, charts.get("landscape")
+    if isinstance(picture, LandscapePicture) and findings.summary.local is not None:
+        on = {
+            f"γ = {gamma:g}": errors_of(view.with_(gamma=gamma))
+            for gamma in (view.gamma / _TIMES, view.gamma, view.gamma * _TIMES)
+        }
+        rows["bandwidths"] = _plain_maps(findings, on, picture)
+        if result is not None:
+            labels = dict.fromkeys([next(iter(result.summaries)), result.ranking[0]])
+            after = {label: result.summaries[label].local for label in labels}
+            known = {label: errors for label, errors in after.items() if errors is not None}
+            rows["before_and_after"] = _plain_maps(findings, known, picture)
+    return {name: row for name, row in rows.items() if len(row) > 1}
+
+
+def _plain_maps(
+    findings: Findings, errors: Mapping[str, LocalErrors], like: LandscapePicture
+) -> dict[str, figures.Chart]:
+    """Draw fields alone, by their names, in the frame and the colours of a picture."""
+    bare = replace(like, points=None, worst=None, regions=(), labels=(), vivid=None)
+    fields = {
+        name: field_of(findings.view, of, on=findings.drawn_on) for name, of in errors.items()
+    }
+    return {name: replace(bare, layers=(Layer(name, (of,)),)) for name, of in fields.items()}
 
 
 def report_drawings(
@@ -114,25 +140,26 @@ def report_drawings(
     ``charts``: of :func:`report_charts`; those that fit a column are drawn as they are.
     """
     rows = findings.view.rows
-    points = reliability_points(findings.summary.reliability, rows=rows)
-    made = {"reliability": drawing(points)}
+    made = {}
     if landscape is not None:
-        made["landscape"] = drawing(landscape)
+        made["landscape"] = landscape.drawing()
     result = findings.comparison
     if result is not None:
         by = result.ranked_by
         frames = {"value": result.table, "low": result.low, "high": result.high}
         known = {name: of.reindex(columns=[by.name])[by.name] for name, of in frames.items()}
         values = pd.DataFrame(known).loc[result.ranking]
-        made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
+        made["recalibrators"] = ranking_picture(values, by, rows=rows).drawing()
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
         groups = figures.group_figure({label: report.head(_MAX_GROUPS)}, rows=rows, by_sign=True)
-        made["groups"] = drawing(groups)
+        made["groups"] = groups.drawing()
     as_shown = [
-        name for name in ("bandwidth", "bandwidth_by_method", "decisions") if name in charts
+        name
+        for name in ("reliability", "bandwidth", "bandwidth_by_method", "decisions")
+        if name in charts
     ]
-    return made | {name: drawing(charts[name]) for name in as_shown}
+    return made | {name: charts[name].drawing() for name in as_shown}
 
 
 def landscape_chart(findings: Findings) -> LandscapePicture | None:
@@ -141,7 +168,7 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
     if on is None or local is None:
         return None
     scene = scene_of(findings, local, on)
-    return landscape_figure(
+    picture = landscape_figure(
         field_of(findings.view, local, on=on),
         scene.points,
         worst=scene.table(scene.worst),
@@ -152,6 +179,7 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
         found=outlines_of(findings.search, scene.points, MAX_SHOWN),
         labels=scene.classes,
     )
+    return replace(picture, vivid=rows_outline(scene.points, findings.search.inside()))
 
 
 def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:

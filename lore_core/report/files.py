@@ -91,10 +91,8 @@ def target_option(view: View) -> str:
     return view.target_name.removeprefix("class ")
 
 
-def rerun_command(
-    view: View, settings: ReportSettings, *, source: Source, digest: str
-) -> tuple[str, list[str]]:
-    """Return a script that reruns the report, on the same data only, and its options."""
+def view_options(view: View) -> list[str]:
+    """Write what is looked at as options of the command line."""
     looked_at = {
         "--map": map_option(view),
         "--gamma": view.gamma,
@@ -102,6 +100,21 @@ def rerun_command(
         "--binning": view.binning,
         "--target": target_option(view),
     }
+    return typed(looked_at)
+
+
+def figures_command(
+    view: View, files: Sequence[str], options: Sequence[str], *, width_mm: float
+) -> str:
+    """Return the command that writes all figures of a view as PDF; see :class:`Source`."""
+    data = [*(files or ("DATA",)), *view_options(view), *options]
+    return f"lore figures {shlex.join(data)} --width {width_mm:g} -o figures"
+
+
+def rerun_command(
+    view: View, settings: ReportSettings, *, source: Source, digest: str
+) -> tuple[str, list[str]]:
+    """Return the script that makes the report again (other data are refused), and its options."""
     computed = {
         "--simulation-seed": view.seed,
         "--unsure-cost": settings.unsure_cost,
@@ -112,7 +125,7 @@ def rerun_command(
         "--draws": settings.n_draws,
         "--expect-data": digest,
     }
-    options = [*typed(looked_at), *source.options, *typed(computed)]
+    options = [*view_options(view), *source.options, *typed(computed)]
     default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
     if source.files:  # run in the directory of the first run
         default = f"[ $# -gt 0 ] || set -- {shlex.join(source.files)}"
@@ -129,8 +142,8 @@ def rerun_command(
 
 
 def require_packages() -> None:
-    """Raise InputError if a package that a report needs is missing."""
-    require("A report", "plotly", "jinja2", "PIL")
+    """Raise InputError if a package that a report needs is missing, before anything is computed."""
+    require("A report", "plotly", "jinja2", "PIL", "reportlab")
 
 
 def write_report(
@@ -149,7 +162,6 @@ def write_report(
     wrong_cost: float = 10.0,
     n_draws: int | None = None,
     random_state: int = 0,
-    images: bool = True,
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -180,8 +192,6 @@ def write_report(
         Simulations behind intervals and p-values; by default what takes some seconds.
     random_state : int
         Seed of simulations and halves.
-    images : bool
-        Also write the figures as SVG, where Chrome or Chromium is installed.
     source : Source, optional
         Where the data came from, for ``rerun.sh``.
     progress : callable, optional
@@ -201,8 +211,8 @@ def write_report(
     Notes
     -----
     ``index.html`` is the report to read, without a request to anywhere. Beside it lie ``figures/``
-    (interactive, and SVG), ``tables/`` (CSV and Parquet), ``config.json`` (settings, versions,
-    digest of the data) and ``rerun.sh``. The same inputs give the same bytes, but for the SVG.
+    (interactive, and SVG and PDF), ``tables/`` (CSV and Parquet), ``config.json`` (settings,
+    versions, digest of the data) and ``rerun.sh``. The same inputs give the same bytes.
 
     Examples
     --------
@@ -224,9 +234,7 @@ def write_report(
         embedding = embed(dataset.features, "pca", d, random_state=0)
     if embedding is not None:
         view = view.with_(maps={embedding.name.title: embedding})
-    files = report_files(
-        view, settings, images=images, source=source or Source(), progress=progress
-    )
+    files = report_files(view, settings, source=source or Source(), progress=progress)
     return write_bundle(files, path)
 
 
@@ -234,7 +242,6 @@ def report_files(
     view: View | SumsView,
     settings: ReportSettings,
     *,
-    images: bool = True,
     source: Source | None = None,
     progress: Progress | None = None,
     comparing: Comparing | None = None,
@@ -242,13 +249,12 @@ def report_files(
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
-    ``view``: without a map, global metrics only; of sums, what these allow. ``images,
-    source, progress``: see :func:`write_report`. ``comparing, saved``: see
+    ``view``: what to look at; without a map global metrics only, of sums what they say. ``source,
+    progress``: see :func:`write_report`. ``comparing, saved``: see
     :func:`~lore_core.report.findings.examine`. Returns them by path in the bundle.
     """
     require_packages()
     from lore_core.report.charts import (
-        DRAWING_FILES,
         figure_files,
         landscape_chart,
         live_landscape,
@@ -256,10 +262,11 @@ def report_files(
         report_drawings,
     )
     from lore_core.report.page import report_page
+    from lore_core.report.pdf import report_pdf
     from lore_core.report.sums_report import sums_report_files
 
     if isinstance(view, SumsView):
-        return sums_report_files(view, settings.n_draws, images=images, progress=progress)
+        return sums_report_files(view, settings.n_draws, progress=progress)
     findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing, saved)
     still = landscape_chart(findings)
     charts = report_charts(findings, still)
@@ -267,16 +274,13 @@ def report_files(
     if still is not None:
         landscape = live_landscape(findings, still, part_of(progress, 0.7, 0.8))
     drawings = report_drawings(findings, charts, landscape)
-    figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.8, 0.97))
-    printed = [name for name in DRAWING_FILES if name in drawings]
-    files = figures | {f"figures/84mm/{name}.svg": drawings[name].file() for name in printed}
+    files = figure_files(charts, progress=part_of(progress, 0.8, 0.97))
     contents: dict[str, str] = {
         "index.html": "this page",
+        "report.pdf": "the same on paper",
         "figures/*.html": "the figures, interactive, without a network",
     }
-    if why_not is None:
-        contents["figures/*.svg"] = "the same, for documents"
-    contents["figures/84mm/*.svg"] = "drawings of this page for a column of 84 mm"
+    contents["figures/*.svg, *.pdf"] = "the same for print, 84 mm wide"
     tell(progress, 0.97, "writing tables")
     for name, frame in tables(findings).items():
         files |= table_files(name, frame)
@@ -291,15 +295,17 @@ def report_files(
     config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()
-    files["index.html"] = report_page(
+    rerun = script.rstrip().splitlines()[-1]
+    page = report_page(
         findings,
         landscape,
         drawings,
         version=__version__,
         digest=digest,
-        rerun=script.rstrip().splitlines()[-1],
+        rerun=rerun,
         contents=contents,
-        notes=() if why_not is None else (why_not,),
-    ).encode()
+    )
+    files["index.html"] = page.encode()
+    files["report.pdf"] = report_pdf(page, drawings.values(), view.dataset.name)
     tell(progress, 1.0, "done")
     return dict(sorted(files.items()))

@@ -69,9 +69,7 @@ class LoReEvaluator(ModelEvaluator):  # type: ignore[misc]
         client = mlflow.MlflowClient()
         with tempfile.TemporaryDirectory() as folder:
             place = write_report(
-                data,
-                Path(folder) / "report",
-                **{"images": False, "embedding": maps.get("PCA"), **options},
+                data, Path(folder) / "report", **{"embedding": maps.get("PCA"), **options}
             )
             client.log_artifacts(run_id, str(place), "lore")
         summary = summary_of(View(data, maps=maps), n_draws=0)

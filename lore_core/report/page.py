@@ -15,14 +15,13 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.validation import InputError
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import still_layers
+from lore_core.figures.drawing import Drawing, page_rules, png_url
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.style import method_color
-from lore_core.figures.svg import Drawing, page_rules, png_url
 from lore_core.metrics.catalogue import CATALOGUE, GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, describe_composition, telling_rows
-from lore_core.regions.field import rows_outline
 from lore_core.regions.subgroups.verdict import generated_name
 from lore_core.report.charts import MAX_SHOWN, scene_of
 from lore_core.report.findings import Findings
@@ -82,12 +81,11 @@ def report_page(
     digest: str,
     rerun: str,
     contents: Mapping[str, str],
-    notes: tuple[str, ...] = (),
 ) -> str:
     """Write the page.
 
     ``landscape``: fields at every bandwidth. ``rerun``: the command that makes the report again.
-    ``contents``: files of the bundle and what each is, by path. ``notes``: on the bundle.
+    ``contents``: files of the bundle and what each is, by path.
     """
     view, embedding = findings.view, findings.embedding
     dataset, calibration = view.dataset, view.dataset.calibration
@@ -104,7 +102,7 @@ def report_page(
         "has_groups": dataset.groups is not None,
         "missing": dict.fromkeys(why for why in findings.missing.values() if why),
     }
-    files = render("files.html", contents=contents, notes=notes, rerun=rerun)
+    files = render("files.html", contents=contents, rerun=rerun)
     sections = [
         ("summary", "Summary", _summary(findings, drawings)),
         ("numbers", "The numbers", _numbers(findings, drawings)),
@@ -153,7 +151,7 @@ def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     table = metric_table(findings.summary, findings.chance).set_index("metric", drop=False)
     return render(
         "summary.html",
-        conclusions=[(anchor, sentence) for anchor, sentence in conclusions if sentence],
+        conclusions=[(section, sentence) for section, sentence in conclusions if sentence],
         tiles=table.loc[tiles].to_dict("records"),
         picture=drawings.get("landscape", drawings["reliability"]),
         is_map="landscape" in drawings,
@@ -239,8 +237,7 @@ def _landscape(
     local, on, embedding = findings.summary.local, findings.picture_map, findings.embedding
     if landscape is None or on is None or embedding is None or local is None:
         return missing(findings.missing["map"])
-    vivid = rows_outline(findings.view.points(on=on), findings.search.inside())
-    layers = still_layers(landscape, vivid=vivid, curve=findings.curve, band=findings.band)
+    layers = still_layers(landscape, curve=findings.curve, band=findings.band)
     return render(
         "landscape.html",
         sentence=scene_of(findings, local, on).sentence,

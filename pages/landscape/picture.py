@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -20,12 +20,13 @@ from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
 from lore_core.figures.browser.landscape import EveryRow, GammaFields, every_row, pack, packed_rows
+from lore_core.figures.map_layout import FAINT
 from lore_core.figures.pictures.landscape import outlined_region, row_colors, row_hovers
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
 from lore_core.figures.pictures.picture import truncate
 from lore_core.regions import Field, Verdict, telling_column
 from lore_core.regions.field import rows_outline
-from lore_core.regions.rows import columns_of
+from lore_core.regions.rows import columns_of, drawn_rows
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.view import View
@@ -65,6 +66,9 @@ _HINT_IN_SPACE = (
     "Drag turns the map. Shift and drag, or the lasso, reports on all rows inside, however far "
     "behind; a click on a row shows it below."
 )
+#: Rows in sight that have room for each, those drawn that are highlighted, and opacities of rows
+#: that are in significant subgroups and that are not: all as on the map.
+_MOST_NEAR, _MAX_HIGHLIGHTED, _STRENGTHS = 2000, 1500, (0.95, 0.5)
 #: Kernel sums use every core: one set of fields at a time.
 _TURN = threading.Lock()
 
@@ -337,7 +341,8 @@ def show_picture(
         "labels": scene.classes,
     }
     if field is None:
-        draw = partial(landscape_3d_figure, scene.drawn(), scene.points, **common)
+        own: dict[str, Any] = {"points": scene.drawn(), "coordinates": scene.points}
+        draw = partial(landscape_3d_figure, **own, **common)
     else:
         if search is not None:
             outlined = compute.outlines(view.dataset, scene.on, key, search)
@@ -354,7 +359,25 @@ def show_picture(
             **common,
         )
     dots = subgroups.headline_dots(scene, verdict, search, outlined)
-    chart, seen = draw(), looked_at(map_key(view.dataset, scene.on))
+    seen, row = looked_at(map_key(view.dataset, scene.on)), picked_row(view.evaluation)
+    picked = () if row is None else tuple(scene.points[row].tolist())
+
+    def drawn(**how: Any) -> LandscapePicture:
+        made = subgroups.with_subgroups(scene, draw(**how), search)
+        return replace(made, dots=dots, picked=picked)
+
+    def as_seen() -> LandscapePicture:
+        """Draw the part that is looked at, where there is room with its rows, as the map does."""
+        looked = seen()
+        made = drawn(seen=looked)
+        low, high = np.transpose(made.extent)
+        inside = scene.shown & ((low <= scene.points) & (scene.points <= high)).all(axis=1)
+        if field is not None and layer == "field" and inside.sum() <= _MOST_NEAR:
+            near = scene.table(np.flatnonzero(inside))
+            made = replace(drawn(seen=looked, points=near), strength=0.5)
+        return _standing_out(scene, made, search, marked, draw)
+
+    chart = drawn()
     _show_map(
         scene,
         chart,
@@ -364,11 +387,32 @@ def show_picture(
         selection=selection,
         chosen=None if chosen is None else chosen.number,
         highlighted=None if marked is None or marked.is_drawn else marked.rows,
-        dots=dots,
     )
     hint = _HINT if is_flat else _HINT_IN_SPACE
     about = f"{subgroups.ABOUT_DOTS} {hint}" if dots else hint
-    chart_line(chart, KEY, caption=about, as_seen=lambda: draw(seen=seen()))
+    chart_line(chart, KEY, caption=about, as_seen=as_seen)
+
+
+def _standing_out(
+    scene: Scene,
+    picture: LandscapePicture,
+    search: SubgroupSearch | None,
+    marked: region.Marked | None,
+    draw: Callable[..., LandscapePicture],
+) -> LandscapePicture:
+    """Let rows stand out as on the map: those that are marked, else those of subgroups."""
+    points, strength = picture.points, np.ones(len(scene.points))
+    if marked is not None and (points is not None or not marked.is_drawn):
+        rows = drawn_rows(marked.rows & scene.shown, scene.worst[:0], _MAX_HIGHLIGHTED)
+        faint = 0.5 if points is None else picture.strength
+        table = scene.table(rows)
+        picture = replace(picture, highlighted=draw(points=table).points, strength=faint)
+        strength *= FAINT
+    elif search is not None and not isinstance(picture.scale, RowColors):
+        strength = np.where(search.inside(), *_STRENGTHS)
+    if points is not None:
+        picture = replace(picture, points=replace(points, strength=strength[points.row]))
+    return picture
 
 
 def _show_map(

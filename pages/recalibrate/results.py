@@ -28,7 +28,7 @@ from pages.shared.cells import TINTS
 from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
 from pages.shared.controls import bin_control, linked, map_control, one_of
 from pages.shared.header import plain
-from pages.shared.live import live_landscape, map_key
+from pages.shared.live import live_landscape, map_as_seen, map_key
 from pages.shared.maps import plane_of
 from pages.shared.methods import pair_controls, pair_of_maps
 from pages.shared.subgroups import title_of
@@ -100,7 +100,9 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair
             ).sentence
             with column:
                 if is_swiped:
-                    chart_line(chart, f"landscape_{side}", caption=f"{plain(name)}: {sentence}")
+                    words = f"{plain(name)}: {sentence}"
+                    as_seen = map_as_seen(chart, live.map_key)
+                    chart_line(chart, f"landscape_{side}", caption=words, as_seen=as_seen)
                 else:
                     show_chart(chart, f"landscape_{side}", caption=sentence)
     return pair, rows, bin_name

@@ -12,7 +12,6 @@ import streamlit as st
 from lore_core import Comparison
 from lore_core.dashboard.worker_pool import Request
 from lore_core.data.progress import Progress, part_of
-from lore_core.figures.export import why_no_static_images
 from lore_core.regions import SavedSubgroup
 from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.archive import zipped
@@ -20,16 +19,16 @@ from lore_core.view import View
 from lore_core.view.methods import Grouping
 from pages.shared import compute
 from pages.shared.charts import next_step
-from pages.shared.controls import cost_controls, in_session, view_controls
+from pages.shared.controls import cost_controls, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
-from pages.shared.session import current, saved
-from pages.shared.store import DEMO, store
+from pages.shared.session import origin, saved
+from pages.shared.store import store
 from pages.shared.tasks import is_busy, start_job, wait_for
 
-#: Seconds of a report: its start, times the root of the rows (fewer resamples of more), images.
-_START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
+#: Seconds of a report: its start, times the root of the rows (fewer resamples of more).
+_START, _ROOT = 5.0, 0.12
 #: Pixels of the window in which it is read here.
 _WINDOW = 760
 
@@ -37,7 +36,6 @@ _WINDOW = 760
 def _make(
     view: View,
     settings: ReportSettings,
-    images: bool,
     source: Source,
     named: Sequence[SavedSubgroup],
     progress: Progress,
@@ -55,16 +53,15 @@ def _make(
         simulated = wait_for(intervals, part_of(progress, 0.3, 1.0))
         return result if simulated is None else result.with_simulated(simulated)
 
-    how: dict[str, Any] = {"images": images, "source": source, "saved": named}
+    how: dict[str, Any] = {"source": source, "saved": named}
     return zipped(report_files(view, settings, progress=progress, comparing=compared, **how))
 
 
-def _contents(view: View, settings: ReportSettings, images: bool) -> None:
+def _contents(view: View, settings: ReportSettings) -> None:
     dataset = view.dataset
     calibrated, grouped = dataset.calibration is not None, dataset.groups is not None
     column, methods = plain(settings.group_column or ""), plain(", ".join(settings.methods or ()))
     costs = f"{settings.wrong_cost:g} for a wrong answer, {settings.unsure_cost:g} for “unsure”"
-    svg = ", and as SVG" if images else ""
     parts = {
         "**index.html**: the report to read, on a screen or on paper: verdict, every number with "
         "its interval, how it was computed, and what it does not say": True,
@@ -73,7 +70,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
         f"**Recalibrators** ranked, with paired differences: {methods}": calibrated,
         f"**Fairness**: every group under every method, by {column}": grouped,
         f"**Decisions** at a cost of {costs}": True,
-        f"**figures/**: every figure, interactive without a network{svg}": True,
+        "**figures/**: every figure, interactive without a network, and as SVG and PDF": True,
         "**tables/**: every number as CSV and Parquet, one line a row included": True,
         "**config.json** and **rerun.sh**: every setting, and the command that makes the same "
         "numbers again": True,
@@ -100,20 +97,9 @@ settings = question(
     "reproduce it.",
 )
 view = view_controls(settings)
-missing = why_no_static_images()
 options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
 unsure, wrong = cost_controls(options[0], options[1])
-images = options[2].toggle(
-    "Figures as SVG too",
-    value=missing is None,
-    disabled=missing is not None,
-    **in_session("report_images"),
-    help="Drawn by Chrome or Chromium on the machine of this server.",
-)
-if missing is not None:
-    st.caption(missing)
-    images = True  # asked for all the same: the report says why they are not there
-group, loaded = grouping(view.dataset), current()
+group = grouping(view.dataset)
 offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
 methods = [name for name in st.session_state.get("methods") or [] if name in offered]
 chosen = ReportSettings(
@@ -123,24 +109,18 @@ chosen = ReportSettings(
     unsure_cost=unsure,
     wrong_cost=wrong,
 )
-# Where the data can be read again; nowhere if they were uploaded or made here.
-source = Source()
-if loaded.source == DEMO and loaded.dataset.images is not None:
-    source = Source(("demo",))
-elif loaded.source not in (DEMO, "upload", "test"):
-    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
-    source = Source(tuple(loaded.source.split(" + ")), split)
-_contents(view, chosen, images and missing is None)
+source = Source(*origin())
+_contents(view, chosen)
 named = tuple(saved().values())
 names = tuple((item.id, item.name, item.note) for item in named)
-key, reports = ("report", view.key(), chosen, images, names), store().reports
+key, reports = ("report", view.key(), chosen, names), store().reports
 content = reports.get(key)
 request = Request(
     _make,
-    {"view": view, "settings": chosen, "images": images, "source": source, "named": named},
+    {"view": view, "settings": chosen, "source": source, "named": named},
     key,
     "The report",
-    _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images,
+    _START + _ROOT * math.sqrt(len(view.dataset)),
     lane="server",
     keep=partial(reports.put, key),
 )

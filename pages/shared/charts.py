@@ -1,8 +1,9 @@
 """Put a chart on a page: the picture, one line on how to read it, and its exports."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from mimetypes import types_map
 from typing import Any, Literal
 
 import pandas as pd
@@ -10,12 +11,16 @@ import streamlit as st
 
 from lore_core.data.export_text import csv_text
 from lore_core.data.number_text import unbroken
-from lore_core.figures import Chart, export, isotonic_figure, reliability_figure
+from lore_core.figures import Chart, isotonic_figure, reliability_figure
+from lore_core.figures.drawing import PRINTED
+from lore_core.figures.export import COLUMN_WIDTHS, exported, latex, markdown
 from lore_core.metrics import IsotonicReliability, ReliabilityTable
-from pages.shared.controls import linked, one_of, theme_mode
+from pages.shared.controls import current_page, linked, one_of, shown_view
 from pages.shared.live import live_chart
+from pages.shared.session import origin
 
-_MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+#: Of pages that show other data than those that are loaded, from a folder.
+_COMMANDS = {"runs": "compare", "watch": "watch"}
 Diagram = Literal["bins", "isotonic"]
 
 
@@ -52,79 +57,62 @@ def chart_line(
             key=f"export_{key}",
             help="Export this chart",
         ):
-            mode, made = theme_mode(), as_seen or (lambda: chart)
-            _exports(chart.name, lambda: replace(made(), mode=mode), key)
+            made = as_seen or (lambda: chart)
+            _exports(chart.name, lambda: replace(made(), mode="light"), key)
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
-    def download(label: str, made: Callable[[Chart], str | bytes], suffix: str, mime: str) -> None:
+    """Offer a chart as it is seen: for print, to look closer, its numbers, its caption."""
+    column = st.selectbox("Width for print", [*COLUMN_WIDTHS, "other"], key=f"width_{key}")
+    width, file = COLUMN_WIDTHS.get(column, 0.0), f"lore-lens-{name}"
+    if not width:
+        width = float(st.number_input("Millimetres", 30.0, 500.0, 100.0, 1.0, key=f"mm_{key}"))
+
+    def download(label: str, kind: str) -> None:
         st.download_button(
             label,
-            lambda: made(chart()),
-            f"lore-lens-{name}.{suffix}",
-            mime,
-            key=f"{suffix}_{key}",
+            lambda: exported(chart(), kind, width_mm=width),
+            f"{file}.{kind}",
+            types_map[f".{kind}"],
+            key=f"{kind}_{key}",
             on_click="ignore",
             width="stretch",
         )
 
-    download("Interactive HTML", export.chart_html, "html", "text/html")
-    download("Numbers as CSV", export.chart_csv, "csv", "text/csv")
-    download(
-        "Numbers as Parquet", export.chart_parquet, "parquet", "application/vnd.apache.parquet"
-    )
-    missing = export.why_no_static_images()
-    if st.button("For a paper …", key=f"paper_{key}", width="stretch", icon=":material/article:"):
-        _for_a_paper(chart(), f"lore-lens-{name}", missing)
-    if missing is None:
-        for kind in export.STATIC_FORMATS:
-            download(
-                kind.upper(), partial(export.chart_image, image_format=kind), kind, _MIME[kind]
-            )
-    else:
-        st.caption(f"{missing} Until then the camera button over the chart saves an SVG.")
+    with st.container(horizontal=True, gap="small"):
+        for kind in PRINTED:
+            download(kind.upper(), kind)
+    download("Interactive HTML", "html")
+    download("Numbers as CSV", "csv")
+    if st.button("Caption and command", key=f"caption_{key}", width="stretch"):
+        _captions(chart(), file, width)
 
 
-@st.dialog("For a paper", width="large")
-def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
-    first, second, third, fourth = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
-    column = first.selectbox("Width", [*export.COLUMN_WIDTHS, "other"], key="paper_column")
-    width = export.COLUMN_WIDTHS.get(column) or float(
-        first.number_input("Width, mm", 30.0, 500.0, 100.0, 1.0, key="paper_width")
-    )
-    height = second.number_input("Height, mm", 20.0, 500.0, 63.0, 1.0, key="paper_height")
-    font = third.number_input("Type, pt", 4.0, 24.0, 8.0, 0.5, key="paper_font")
-    title = fourth.toggle("Title", key="paper_title")
-    laid = export.paper_chart(
-        chart, width_mm=width, height_mm=float(height), font_pt=float(font), title=title
-    )
-    size = laid.figure.layout
-    live_chart(laid, "paper_preview", still=True)
-    if missing is not None:
-        st.caption(f"{missing} Until then take the interactive HTML and print it.")
-        return
-    with st.container(horizontal=True):
-        for kind in export.STATIC_FORMATS:
-            st.download_button(
-                f"{kind.upper()}, 300 dpi" if kind == "png" else kind.upper(),
-                partial(
-                    export.chart_image,
-                    laid,
-                    kind,
-                    width=size.width,
-                    height=size.height,
-                    scale=export.paper_scale(300.0) if kind == "png" else 1.0,
-                ),
-                f"{name}-{width:g}mm.{kind}",
-                _MIME[kind],
-                key=f"paper_{kind}",
-                on_click="ignore",
-                icon=":material/download:",
-            )
-    st.caption(
-        f"{width:g} × {height:g} mm on white. The colours differ in lightness too, and blue and "
-        "red are told apart by colour-blind readers."
-    )
+@st.dialog("Caption and command", width="large")
+def _captions(chart: Chart, file: str, width_mm: float) -> None:
+    from lore_core.report.files import figures_command  # (It takes its time.)
+
+    view, page, command = shown_view(), current_page(), ""
+    if view is not None:
+        basis = [view.dataset.name, view.rows, view.bins_in_words, f"seed {view.seed}"]
+        if view.is_local:
+            on = view.embedding
+            basis[2:2] = [view.kernel_in_words]
+            basis.append(f"map with seed {on.random_state}: {on.description}")
+        new = [words for words in basis if words not in chart.subtitle]
+        chart = replace(chart, basis=", ".join(new))
+        command = figures_command(view, *origin(), width_mm=width_mm)
+    elif page in _COMMANDS and (folder := st.session_state.get(f"{page}_path")):
+        command = f"lore {_COMMANDS[page]} {shlex.quote(folder)}"
+    texts = {
+        "LaTeX": latex(chart, f"{file}.pdf", width_mm),
+        "Markdown": markdown(chart, f"{file}.svg"),
+        "Command for the figures of these data and settings": command,
+    }
+    for name, text in texts.items():
+        if text:
+            st.caption(name)
+            st.code(text, language=None, wrap_lines=True)
 
 
 def csv_button(label: str, made: Callable[[], pd.DataFrame], name: str, **more: Any) -> None:

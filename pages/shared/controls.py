@@ -134,6 +134,11 @@ def keep_settings(page: str) -> None:
             st.session_state[key] = st.session_state[key]
 
 
+def current_page() -> str:
+    """Return what the address calls the page that runs."""
+    return str(st.session_state[_PAGE])
+
+
 def note_changes() -> None:
     """Note which settings and picks were changed since they were noted last, for :func:`undo`."""
     state = st.session_state
@@ -355,6 +360,12 @@ def view_controls(
     parts.append("" if target == TOP_LABEL else plain(view.target_name))
     summary.caption(" · ".join(filter(None, parts)))
     return view if shows_vector else of_label
+
+
+def shown_view() -> View | None:
+    """Return the view of the page that runs; None where it has none."""
+    view: View | None = st.session_state.get(_VIEW)
+    return view
 
 
 def last_view() -> View | None:

@@ -18,7 +18,9 @@ from lore_core import Dataset, Embedding
 from lore_core.figures import Chart
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.chart import Seen
 from lore_core.figures.export import plot_config, plotly_script
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from pages.shared.controls import theme_mode
 from pages.shared.requests import offer, offer_script
 from pages.shared.session import name_in_link
@@ -64,6 +66,12 @@ def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
     """Return a function, for any thread, of where the reader looks by then; None: at all of it."""
     looked: dict[str, tuple[float, ...] | None] = st.session_state.setdefault(_LOOKED, {})
     return lambda: looked.get(map_name)
+
+
+def map_as_seen(picture: LandscapePicture, map_name: str) -> Callable[[], LandscapePicture]:
+    """Return a function, for any thread, that shows of a flat map what the reader looks at."""
+    seen = looked_at(map_name)
+    return lambda: picture.looked_at(seen())
 
 
 def hear(key: str) -> None:
@@ -138,14 +146,17 @@ class _Shown:
         chart = self.chart
         if not self.seen or self.of != str(chart.figure.layout.uirevision):
             return chart
-        return replace(chart, lay_out=lambda figure: _turned(figure, self.seen))
+        return replace(chart, seen=_checked(chart.figure, self.seen))
 
 
 def live_chart(
-    chart: Chart, key: str, *, on_pick: Callable[[int], None] | None = None, still: bool = False
+    chart: Chart, key: str, *, on_pick: Callable[[int], None] | None = None
 ) -> Callable[[], Chart]:
-    """Draw a chart (``still``: no zoom), clicks on bars to ``on_pick``; return it as it is seen."""
-    chart = chart if still else replace(chart, mode=theme_mode())
+    """Draw a chart; return what makes it as the reader sees it.
+
+    ``on_pick`` is given the number of the bar that is clicked.
+    """
+    chart = replace(chart, mode=theme_mode())
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     shown = charts.setdefault(key, _Shown(chart))
     shown.chart = chart
@@ -155,7 +166,7 @@ def live_chart(
         "mode": chart.mode,
         "alt": chart.alt,
         "picks": on_pick is not None,
-        "settings": {"staticPlot": True} if still else plot_config(chart),
+        "settings": plot_config(chart),
     }
     content = f'{{"figure":{chart.figure.to_json()},{json.dumps(message)[1:]}'.encode()
 
@@ -169,18 +180,20 @@ def live_chart(
     return shown.as_seen
 
 
-def _turned(figure: go.Figure, seen: Mapping[str, Any]) -> go.Figure:
-    """Show of a figure what a browser said is seen; what it cannot have said is passed over."""
-    for name, ends in (seen.get("axes") or {}).items():
-        if ends is not None and name in figure.layout and _are_numbers(ends, 2):
-            figure.layout[name].update(range=ends, autorange=False)
+def _checked(figure: go.Figure, seen: Mapping[str, Any]) -> Seen:
+    """Take what a browser said is seen; what it cannot have said is passed over."""
+    axes = {
+        name: tuple(ends)
+        for name, ends in (seen.get("axes") or {}).items()
+        if ends is not None and name in figure.layout and _are_numbers(ends, 2)
+    }
     camera = seen.get("camera")
-    if camera is not None and all(_are_numbers(list(camera[part].values()), 3) for part in _EYE):
-        figure.layout.scene.camera.update({part: camera[part] for part in _EYE})
-    for at in seen.get("hidden") or ():
-        if at in range(len(figure.data)):
-            figure.data[at].visible = "legendonly"
-    return figure
+    if camera is not None:
+        camera = {part: camera[part] for part in _EYE}
+        if not all(_are_numbers(list(place.values()), 3) for place in camera.values()):
+            camera = None
+    hidden = {at for at in seen.get("hidden") or () if at in range(len(figure.data))}
+    return Seen(axes, frozenset(hidden), camera)
 
 
 def _are_numbers(values: list[Any], n: int) -> bool:

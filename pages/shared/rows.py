@@ -12,8 +12,8 @@ from PIL import Image, ImageOps
 from lore_core import Dataset
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, neighbours_words, percent
+from lore_core.figures.drawing import png_url
 from lore_core.figures.pictures.picture import truncate
-from lore_core.figures.svg import png_url
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions import row_table, telling_column

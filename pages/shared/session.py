@@ -220,6 +220,19 @@ def load_startup_data(wanted: str | None = None) -> None:
     _show(loaded)
 
 
+def origin() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return DATA and options of a command on the same data; none if they cannot be read again."""
+    loaded = current()
+    if loaded.source == DEMO:
+        known = {"digits": "demo", "sentences": "demo-text"}.get(loaded.demo)
+        return () if known is None else (known,), ()
+    if loaded.source in ("upload", "test"):
+        return (), ()
+    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
+    columns = [f"--column={item}" for item in loaded.columns]
+    return tuple(loaded.source.split(" + ")), (*columns, *split)
+
+
 def whole_data() -> WholeData | None:
     """Return the sums beside the data that are shown; None where these are all there are."""
     given = arguments()

@@ -15,8 +15,8 @@ from lore_core.data.arrays import Mask
 from lore_core.data.errors import short
 from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
 from lore_core.figures import landscape_figure, shared_limit
-from lore_core.figures.browser.landscape import LiveLandscape, MapDots
-from lore_core.figures.pictures.landscape_picture import LandscapePicture
+from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.pictures.landscape_picture import LandscapePicture, MapDots
 from lore_core.regions import Field, Outline, SavedSubgroup, Verdict
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.saved import MAX_NAME, MAX_NOTE, rows_digest, saved_subgroup
@@ -24,10 +24,10 @@ from lore_core.regions.subgroups.verdict import generated_name, leaning, name_of
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
-from pages.shared.charts import show_chart
+from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import linked
 from pages.shared.header import plain, sentence, show_error
-from pages.shared.live import live_landscape, map_key
+from pages.shared.live import live_landscape, map_as_seen, map_key
 from pages.shared.maps import plane_of
 from pages.shared.rows import show_examples
 from pages.shared.session import CHOSEN, name_in_link, saved
@@ -229,6 +229,21 @@ def color_limit(scene: Scene) -> float:
     return shared_limit(compute.scene(at, scene.bin_index, scene.on, scene.axes).supported)
 
 
+def with_subgroups(
+    scene: Scene, picture: LandscapePicture, search: SubgroupSearch | None
+) -> LandscapePicture:
+    """Return a picture of a scene with its subgroups in their colours, and paler elsewhere."""
+    if search is None:
+        return picture
+    marks = enumerate(marks_of(search.subgroups))
+    colors, vivid = {str(k + 1): _MARKS[mark] for k, mark in marks}, None
+    if scene.only is None and scene.on.n_components == 2:
+        key = (*search_key(scene.view, search), "all")
+        vivid = compute.region_outline(scene.view.dataset, scene.on, key, search.inside())
+    found = tuple(replace(one, color=colors.get(one.name, "")) for one in picture.regions)
+    return replace(picture, regions=found, vivid=vivid)
+
+
 def live_scene(
     scene: Scene,
     picture: LandscapePicture,
@@ -236,24 +251,15 @@ def live_scene(
     search: SubgroupSearch | None,
     **more: Any,
 ) -> LiveLandscape:
-    """Return what a map in the browser shows of a scene, stronger where subgroups were found."""
-    dataset, inside, vivid, titles, colors = scene.view.dataset, None, None, {}, {}
-    if search is not None:
-        inside, found = search.inside(), search.subgroups
-        titles = {str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(found)}
-        colors = {name: _MARKS[mark] for name, mark in zip(titles, marks_of(found), strict=True)}
-        if scene.only is None and field is not None:
-            key = (*search_key(scene.view, search), "all")
-            vivid = compute.region_outline(dataset, scene.on, key, inside)
+    """Return what a map in the browser shows of a scene."""
+    found = [] if search is None else search.subgroups
     return LiveLandscape(
         picture=picture,
         field=field,
         n_shown=int(scene.shown.sum()),
-        map_key=map_key(dataset, scene.on),
-        vivid=vivid,
-        inside=inside,
-        titles=titles,
-        colors=colors,
+        map_key=map_key(scene.view.dataset, scene.on),
+        inside=None if search is None else search.inside(),
+        titles={str(k + 1): title_of(subgroup, k) for k, subgroup in enumerate(found)},
         gamma=scene.view.gamma,
         **more,
     )
@@ -271,9 +277,10 @@ def small_map(
         found = compute.outlines(view.dataset, plane[1], search_key(view, search), search)
     scene, field, chart = _drawn(view, plane, found=found)
     dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
-    live_landscape(live_scene(scene, chart, field, search, dots=dots), key, place=on_subgroup)
-    if dots:
-        st.caption(ABOUT_DOTS)
+    chart = replace(with_subgroups(scene, chart, search), dots=dots)
+    live_landscape(live_scene(scene, chart, field, search), key, place=on_subgroup)
+    as_seen = map_as_seen(chart, map_key(view.dataset, plane[1]))
+    chart_line(chart, key, narrow=True, caption=ABOUT_DOTS if dots else " ", as_seen=as_seen)
 
 
 def headline_dots(

@@ -1,7 +1,7 @@
 """Batches: where they come from, what is found of them, kept for all readers, and one of them."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from pages.shared import files
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import choose_source
 from pages.shared.header import plain
-from pages.shared.live import live_landscape
+from pages.shared.live import live_landscape, map_as_seen
 from pages.shared.session import remembered
 from pages.shared.store import store
 
@@ -164,20 +164,18 @@ def show_change(look: Look, of: Watched) -> None:
     change, is_certain = remembered(key, lambda: now.change_since(before))
     axes = look.batches.plan.embedding.name.title
     rows = f"{of.name} minus {batches_words(len(_before(look, of)))} before it, γ = {look.gamma:g}"
-    found = _boxes(of.change)
+    found = [("1", box) for box in _boxes(of.change)]
+    vivid = Outline(change.x, change.y, is_certain.astype(np.float64))
     picture = change_figure(now, change, axes=axes, rows=rows, found=found)
+    picture, key = replace(picture, vivid=vivid), f"{look.name} {axes}"
     live = LiveLandscape(
-        picture=picture,
-        field=change,
-        n_shown=now.sums.n_rows,
-        map_key=f"{look.name} {axes}",
-        vivid=Outline(change.x, change.y, is_certain.astype(np.float64)),
-        gamma=look.gamma,
+        picture=picture, field=change, n_shown=now.sums.n_rows, map_key=key, gamma=look.gamma
     )
     st.markdown(f"**{plain(picture.title)}: {plain(rows)}**")
     live_landscape(live, "watch_change")
     more = " 1: the region that changed most." if found else ""
-    chart_line(picture, "watch_change", narrow=True, caption=f"{picture.how_to_read}{more}")
+    words, as_seen = f"{picture.how_to_read}{more}", map_as_seen(picture, key)
+    chart_line(picture, "watch_change", narrow=True, caption=words, as_seen=as_seen)
 
 
 def list_changes(look: Look, of: Watched) -> None:

@@ -4,43 +4,52 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import expect
+from PIL import Image
 
 import lore_core as lore
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
+def export(app, key):
+    app.page.locator(f".st-key-export_{key}").get_by_role("button").click()
+    return app.page.get_by_test_id("stPopoverBody")
+
+
+def pixels(content):
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+
+
 def test_what_a_landscape_saves(open_app, dataset, points):
     app = open_app("landscape", gamma=0.5)
     app.drawn("landscape")
-    app.drawn("chooser")
-    app.chart("chooser").hover()
-    name, picture = app.save(app.chart("chooser").locator('[data-title^="Download plot"]'))
-    assert name == "reliability.svg"
-    assert b"<svg" in picture[:500]
+    body = export(app, "landscape")
+    name, whole = app.save(body.get_by_role("button", name="PNG", exact=True))
+    assert name == "lore-lens-landscape.png"
+    assert pixels(whole).shape[1] == round(84 / 25.4 * 300)
+    name, table = app.save(body.get_by_role("button", name="Numbers as CSV"))
+    assert name == "lore-lens-landscape.csv"
+    rows = dataset.evaluation
+    found = lore.local_errors(rows.confidence, rows.outcome, points, gamma=0.5)
+    field = lore.regions.smoothed_field(found.signed, found.effective_size, points)
+    np.testing.assert_allclose(
+        pd.read_csv(io.BytesIO(table))["signed_error"],
+        field.signed[np.isfinite(field.signed)],
+        atol=1e-9,
+    )
+    app.page.keyboard.press("Escape")
     app.map.focus()
     for key in ("+", "+", "+", "+", "ArrowLeft"):
         app.page.keyboard.press(key)
     app.until(lambda: app.query().get("view"), "the view is known")
     app.settle()
-    app.page.locator(".st-key-export_landscape").get_by_role("button").click()
-    name, page = app.save(app.button("Interactive HTML"))
-    assert name == "lore-lens-landscape.html"
-    assert b"Plotly.newPlot" in page
+    body = export(app, "landscape")
+    _, near = app.save(body.get_by_role("button", name="PNG", exact=True))
+    assert (pixels(near) < 250).mean() > 1.5 * (pixels(whole) < 250).mean()
+    name, page = app.save(body.get_by_role("button", name="Interactive HTML"))
     ends = re.search(rb'"xaxis":\{.*?"range":\[([^,]+),([^\]]+)\]', page).groups()
-    zoom, middle, x = app.seen("[m.view.zoom, m.view.x, m.scene.field.x]")
+    middle, x = app.seen("[m.view.x, m.scene.field.x]")
     assert np.mean(np.array(ends, float)) == pytest.approx(middle, rel=1e-6)
-    assert np.ptp(np.array(ends, float)) < 1.5 * (x[-1] - x[0]) / zoom
-    name, table = app.save(app.button("Numbers as CSV"))
-    assert name == "lore-lens-landscape.csv"
-    table = pd.read_csv(io.BytesIO(table))
-    rows = dataset.evaluation
-    found = lore.local_errors(rows.confidence, rows.outcome, points, gamma=0.5)
-    field = lore.regions.smoothed_field(found.signed, found.effective_size, points)
-    np.testing.assert_allclose(
-        table["signed_error"], field.signed[np.isfinite(field.signed)], atol=1e-9
-    )
     app.page.keyboard.press("Escape")
     app.map.focus()
     app.page.keyboard.press("0")
@@ -59,14 +68,21 @@ def test_what_a_landscape_saves(open_app, dataset, points):
     assert {"confidence", "right", "signed_error", "n_eff", "site"} <= set(table)
 
 
-def test_a_figure_for_a_paper_has_the_size_asked_for(open_app):
+def test_a_figure_for_print_has_its_width_caption_and_command(open_app, files):
     app = open_app("overview", gamma=0.5)
     app.drawn("reliability")
-    app.page.locator(".st-key-export_reliability").get_by_role("button").click()
-    app.button("For a paper").click()
+    body = export(app, "reliability")
+    app.choose("Width for print", "two columns, 174 mm")
+    app.settle()
+    name, content = app.save(body.get_by_role("button", name="SVG", exact=True))
+    assert name == "lore-lens-reliability.svg"
+    assert b'width="174mm"' in content
+    name, content = app.save(body.get_by_role("button", name="PDF", exact=True))
+    assert content.startswith(b"%PDF")
+    body.get_by_role("button", name="Caption and command").click()
     dialog = app.page.get_by_test_id("stDialog")
-    app.until(
-        lambda: dialog.locator(".js-plotly-plot .main-svg").first.get_attribute("width") == "317",
-        "a preview of 84 mm",
-    )
-    expect(app.page.get_by_test_id("stPopoverBody")).to_be_hidden()
+    app.until(lambda: "lore figures" in dialog.inner_text(), "the command")
+    said = dialog.inner_text()
+    for part in ("width=174mm", "900 evaluation rows", "γ = 0.5", "15 equal-width bins", "--width"):
+        assert part in said, part
+    assert files[1].name in said

@@ -29,7 +29,7 @@ def report(dataset, tmp_path_factory):
     named = dataclasses.replace(dataset, name="<b>emu</b> & co")
     options = {"gamma": 0.4, "n_bins": 5, "methods": ["No recalibration", "LoRe"]}
     folder = tmp_path_factory.mktemp("report") / "out"
-    return lore.write_report(named, folder, n_draws=20, images=False, **options)
+    return lore.write_report(named, folder, n_draws=20, **options)
 
 
 @pytest.fixture

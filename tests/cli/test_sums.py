@@ -101,7 +101,7 @@ def test_a_report_of_sums(run, parts, tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     out = tmp_path / "report"
     settings = ("--bins", 2, "--gamma", 1, "--cells", 1000)
-    run("report", parts, *settings, "--no-images", "--draws", 39, "-o", out)
+    run("report", parts, *settings, "--draws", 39, "-o", out)
     page = (out / "index.html").read_text()
     assert "no more than" in page
     assert page.count("<figure>") == 4

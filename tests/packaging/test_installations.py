@@ -30,7 +30,7 @@ class CoreOnly(PathFinder):
 
 sys.meta_path[:] = [CoreOnly if finder is PathFinder else finder for finder in sys.meta_path]
 """
-HIDDEN = {*EXTRA_OF, "IPython", "betacal", "kaleido", "pynndescent"}
+HIDDEN = {*EXTRA_OF, "IPython", "betacal", "pynndescent"}
 
 WORK = """
 import warnings
@@ -62,7 +62,9 @@ for call in (
     lambda: lore.embed(data.features, "tsne"),
     lambda: lore.embed(data.features, "umap"),
     lambda: lore.figures.reliability_figure(lore.reliability_table([0.7], [1]), rows="").figure,
-    lambda: lore.figures.chart_html,
+    lambda: lore.figures.exported(
+        lore.figures.reliability_figure(lore.reliability_table([0.7], [1]), rows=""), "pdf"
+    ),
     lambda: lore.write_report(data, "report"),
 ):
     try:
@@ -159,7 +161,7 @@ def test_what_the_core_does_not_bring_is_asked_for_in_a_sentence(data, tmp_path)
         ("A t-SNE map", "openTSNE", "maps"),
         ("A UMAP map", "umap-learn", "maps"),
         ("Drawing a figure", "plotly", "figures"),
-        ("'lore_core.figures.chart_html'", "plotly", "figures"),
+        ("'lore_core.figures.exported'", "pillow", "figures"),
         ("A report", "plotly", "figures"),
         ("lore: The dashboard", "streamlit", "app"),
         ("lore: A report", "plotly", "figures"),

@@ -124,7 +124,7 @@ def test_the_command(dataset, view, said, values, metrics, tmp_path, capsys):
 
 def test_the_report(view, said, values, metrics, on_the_map):
     settings = ReportSettings(methods=("No recalibration",), n_draws=DRAWS)
-    files = report_files(view, settings, images=False)
+    files = report_files(view, settings)
     page = " ".join(files["index.html"].decode().split())
     page = page.replace("&lt;", "<").replace("&amp;", "&").replace("&#39;", "'")
     assert said.sentence in page
@@ -183,7 +183,7 @@ def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, c
         assert main(command) == 0
         assert capsys.readouterr().out.startswith(said[page].sentence + "\n"), command
     settings = ReportSettings(methods=COMPARED, n_draws=DRAWS)
-    page = " ".join(report_files(view, settings, images=False)["index.html"].decode().split())
+    page = " ".join(report_files(view, settings)["index.html"].decode().split())
     page = page.replace("&lt;", "<").replace("&amp;", "&").replace("&#39;", "'")
     fewer = chance_band_of(view, n_draws=DRAWS)  # as many as the report was allowed
     said["bandwidth"] = conclude_bandwidths(curve_of(view), fewer, on="PCA 2-D")

@@ -78,7 +78,7 @@ def test_page_library_command_and_report_have_the_same_numbers(
     assert "'--target all' is for" in capsys.readouterr().err
 
     settings = ReportSettings(methods=("No recalibration",))
-    files = report_files(view, settings, images=False)
+    files = report_files(view, settings)
     written = pd.read_csv(io.BytesIO(files["tables/classes.csv"]))
     written["class"] = written["class"].astype(str)
     pd.testing.assert_frame_equal(written.set_index("class"), classes, check_dtype=False)

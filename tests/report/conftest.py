@@ -57,7 +57,7 @@ def view(dataset, embedding) -> View:
 
 @pytest.fixture(scope="session")
 def files(view, settings) -> dict[str, bytes]:
-    return report_files(view, settings, images=False)
+    return report_files(view, settings)
 
 
 @pytest.fixture(scope="session")

@@ -19,9 +19,7 @@ FILES = {
     "rerun.sh": b"#!/bin/sh\n",
     "a/b.csv": b"1\n",
 }
-QUICK = shlex.split(
-    "--no-images --gamma 0.4 --bins 5 --draws 20 --method 'No recalibration' --method LoRe"
-)
+QUICK = shlex.split("--gamma 0.4 --bins 5 --draws 20 --method 'No recalibration' --method LoRe")
 
 
 def contents(place: Path) -> dict[str, bytes]:
@@ -105,7 +103,7 @@ def first_report(data_file):
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no POSIX shell")
 def test_rerun_makes_the_same_numbers(first_report, data_file, tmp_path):
     command = tmp_path / "lore"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lore_core.cli "$@" --no-images\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lore_core.cli "$@"\n')
     command.chmod(0o755)
     root = Path(lore.__file__).parents[1]
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"

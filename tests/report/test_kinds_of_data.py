@@ -15,7 +15,7 @@ def files_of(dataset, d=2, settings=QUICK, **view):
     maps = {}
     if dataset.features is not None:
         maps["PCA"] = lore.embed(dataset.features, "pca", min(d, *dataset.features.shape))
-    return report_files(View(dataset, n_bins=5, maps=maps, **view), settings, images=False)
+    return report_files(View(dataset, n_bins=5, maps=maps, **view), settings)
 
 
 def sure(rows):

@@ -40,7 +40,7 @@ def files_of(extra: str) -> dict[str, bytes]:
     view = View(dataset, target=1, n_bins=2, maps=maps)
     settings = ReportSettings(methods=("No recalibration", "LoRe"), n_draws=5)
     source = Source((f"file{extra}.npz",), (f"--column={extra}",))
-    return report_files(view, settings, images=False, source=source)
+    return report_files(view, settings, source=source)
 
 
 class Elements(HTMLParser):

@@ -23,7 +23,7 @@ from lore_core.figures.style import MODES, palette, rgba, shades
 from lore_core.inference.simulation import NullBand
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
-from lore_core.regions.field import Field, Outline
+from lore_core.regions.field import Field
 from lore_core.regions.selection import Selection
 
 #: Bytes; arrays begin at multiples of it, so that a browser can look at them where they lie.
@@ -125,14 +125,6 @@ class SecondField:
     field: Field  #: The error on the right
 
 
-@dataclass(frozen=True, eq=False)
-class MapDots:
-    """Rows that stand out as dots of one colour."""
-
-    color: str
-    at: Floats  #: (m, d); places on the map
-
-
 @dataclass(frozen=True, kw_only=True)
 class LiveLandscape:
     """What a browser draws, and what the reader has done to it."""
@@ -146,14 +138,10 @@ class LiveLandscape:
     map_key: str  #: Names the map; where it changes the view starts anew
     layer: Layer = "field"  #: What is drawn
     bin_index: int | None = None  #: The confidence bin that is shown
-    #: Where most rows are in significant subgroups; all else is paler. None: nothing is known.
-    vivid: Outline | None = None
     inside: NDArray[np.bool_] | None = None  #: (n,); rows in significant subgroups
     only: bool = False  #: Whether no other rows are shown
     #: What each outlined region is called in words, by its name.
     titles: Mapping[str, str] = attribute(default_factory=dict)
-    colors: Mapping[str, str] = attribute(default_factory=dict)  #: Of their names on the map
-    dots: tuple[MapDots, ...] = ()
     selection: Selection = attribute(default_factory=Selection)  #: What the reader has drawn
     chosen: int | None = None  #: Number of the chosen region, from 0
     #: (n,); rows that stand out where nothing is selected.
@@ -208,7 +196,7 @@ class LiveLandscape:
                 {
                     "name": region.name,
                     "title": self.titles.get(region.name, ""),
-                    "color": self.colors.get(region.name),
+                    "color": region.color or None,
                     "number": int(region.name) - 1,
                     "at": region.at,
                     "lines": np.round(region.lines, 6).ravel().tolist(),
@@ -216,7 +204,7 @@ class LiveLandscape:
                 for region in picture.regions
             ],
             "dots": [
-                {"color": dots.color, "at": np.round(dots.at, 5).tolist()} for dots in self.dots
+                {"color": dots.color, "at": np.round(dots.at, 5).tolist()} for dots in picture.dots
             ],
             "names": [{"name": item.name, "at": item.at} for item in picture.labels],
             "looks": {mode: _look(mode) for mode in MODES},
@@ -260,7 +248,7 @@ class LiveLandscape:
         if self.field is None:
             return None, {}
         described, arrays = packed_field(self.field)
-        vivid = np.ones((1, 1)) if self.vivid is None else self.vivid.inside
+        vivid = np.ones((1, 1)) if self.picture.vivid is None else self.picture.vivid.inside
         arrays["vivid"] = np.rint(vivid * 255).astype(np.uint8)
         shape = segments(self.field.x, self.field.y, self.field.context.astype(np.float64))
         arrays["shape"] = shape.astype(np.float32)
@@ -419,7 +407,6 @@ def still_layers(
     picture: LandscapePicture,
     *,
     rows: EveryRow | None = None,
-    vivid: Outline | None = None,
     curve: BandwidthCurve | None = None,
     band: NullBand | None = None,
 ) -> tuple[StillLayer, ...]:
@@ -433,7 +420,6 @@ def still_layers(
             rows_key="" if rows is None else ROWS,
             n_shown=layer.n_rows,
             map_key=picture.axes,
-            vivid=vivid,
             gamma=picture.gammas[picture.start],
             gammas=picture.gammas,
             fields_key=layer.name,

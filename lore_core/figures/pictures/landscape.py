@@ -23,6 +23,7 @@ from lore_core.figures.pictures.landscape_picture import (
     OutlinedRegion,
     RowColors,
     Value,
+    part_of_map,
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, truncate
 from lore_core.figures.style import MAX_CATEGORIES
@@ -94,7 +95,7 @@ def landscape_figure(
     if frame is not None:
         extent, widest = frame, max(high - low for low, high in frame)
     if seen is not None:
-        extent, widest = _part(extent, seen), widest / seen[2]
+        extent, widest = part_of_map(extent, seen), widest / seen[2]
     inside = [
         (low <= z) & (z <= high) for (low, high), z in zip(extent, coordinates.T, strict=True)
     ]
@@ -297,17 +298,6 @@ def _extent(
     widest = float((high - low).max() or 1.0)
     pad = _PAD * widest
     return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)), widest
-
-
-def _part(
-    extent: tuple[tuple[float, float], ...], seen: tuple[float, ...]
-) -> tuple[tuple[float, float], ...]:
-    *moved, zoom = seen
-    part = []
-    for (low, high), share in zip(extent, moved, strict=True):
-        middle, half = (low + high) / 2 + share * (high - low), (high - low) / 2 / zoom
-        part.append((middle - half, middle + half))
-    return tuple(part)
 
 
 def outlined_region(name: str, outline: Outline) -> OutlinedRegion:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import points_words
-from lore_core.figures.chart import Chart
+from lore_core.figures.chart import Chart, Seen
 from lore_core.figures.pictures.picture import Hover, gap_ticks
 from lore_core.figures.style import Mode, Scale, category_scale, column_scale, diverging, sequential
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from lore_core.figures.drawing import Drawing
+
 Value = Literal["signed", "absolute"]
 
+#: Sides of the box of a height.
+_HEIGHT = (1.3, 1.3, 0.6)
+#: Width of the window of a map in a browser, as a share of its height.
+_WINDOW = 1.6
 TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 
 
@@ -35,6 +43,16 @@ class Camera:
     right: float = 0.0
     up: float = 0.0
     zoom: float = 1.0
+
+    @classmethod
+    def of_plotly(cls, camera: Mapping[str, Mapping[str, float]]) -> Camera:
+        """Return the direction from which one of Plotly's looks."""
+        eye, middle = (
+            np.array([camera[part][axis] for axis in "xyz"]) for part in ("eye", "center")
+        )
+        x, y, z = (eye - middle).tolist()
+        above = np.arcsin(z / max(float(np.linalg.norm(eye - middle)), 1e-9))
+        return cls(float(np.rad2deg(np.arctan2(y, x))), float(np.rad2deg(above)))
 
     @property
     def axes(self) -> tuple[Floats, Floats, Floats]:
@@ -93,6 +111,12 @@ class ErrorScale:
         """Return its colours from end to end."""
         return diverging(mode) if self.is_signed else sequential(mode)
 
+    @property
+    def contours(self) -> tuple[tuple[float, bool], ...]:
+        """Errors along which print has lines: without colours both ends are dark."""
+        at = self.limit / 4
+        return ((at, True), (-at, False)) if self.is_signed else ()
+
     def of(self, signed: Floats) -> Floats:
         """Return what is shown of signed errors."""
         return signed if self.is_signed else np.abs(signed)
@@ -108,6 +132,7 @@ class RowColors:
     #: How many names share the scale, a colour each; 0: numbers.
     n_names: int = 0
     is_signed: Literal[False] = False
+    contours: tuple[()] = ()
     low: float = 0.0
     limit: float = 1.0
 
@@ -136,11 +161,26 @@ class MapRows:
     hover: tuple[Hover, ...]  #: What is known about each
     #: (m,); places on the colour scale, where that is not the error's.
     places: Floats | None = None
+    strength: Floats | float = 1.0  #: (m,); opacities
 
     @property
     def colored(self) -> Floats:
         """What the colour says."""
         return self.error if self.places is None else self.places
+
+    @property
+    def known(self) -> Mask:
+        """Whose colour is known: an error needs enough neighbours."""
+        enough = self.effective_size >= MIN_EFFECTIVE_SIZE
+        return np.isfinite(self.colored) & (enough | (self.places is not None))
+
+
+@dataclass(frozen=True, eq=False)
+class MapDots:
+    """Rows that stand out as rings of one colour."""
+
+    color: str
+    at: Floats  #: (m, d); places on the map
 
 
 @dataclass(frozen=True)
@@ -160,6 +200,7 @@ class OutlinedRegion:
     name: str
     at: tuple[float, float]
     outline: Outline
+    color: str = ""  #: Of its name; "": that of text
 
     @property
     def lines(self) -> Floats:
@@ -193,9 +234,16 @@ class LandscapePicture(Chart):
     #: Rows drawn as dots, and those that are ringed.
     points: MapRows | None = None
     worst: MapRows | None = None
+    #: Rows that are shown whatever else is, and rows of one colour.
+    highlighted: MapRows | None = None
+    dots: tuple[MapDots, ...] = ()
+    picked: tuple[float, ...] = ()  #: Where the row is that is looked at
     regions: tuple[OutlinedRegion, ...] = ()  #: Regions that were found
     labels: tuple[MapLabel, ...] = ()  #: Names on the map
     lasso: Selection = field(default_factory=Selection)  #: What the reader has drawn
+    #: Where most rows are in significant subgroups; all else is paler. None: nothing is known.
+    vivid: Outline | None = None
+    strength: float = 1.0  #: Opacity of the field
     n_outside: int = 0  #: Rows outside the ends of the axes
     camera: Camera | None = None  #: Where a view in space is seen from
 
@@ -204,15 +252,90 @@ class LandscapePicture(Chart):
         """The field that is shown first."""
         return self.layers[0].fields[self.start] if self.layers else None
 
+    @property
+    def ends(self) -> tuple[tuple[float, float], ...]:
+        """Ends of the axes, by default those of the field; upright those of the colours."""
+        ends = self.extent
+        if not ends and self.field is not None:
+            nodes = self.field.x, self.field.y
+            steps = [(of[1] - of[0]) / 2 for of in nodes]
+            ends = tuple(
+                (float(of[0] - step), float(of[-1] + step))
+                for of, step in zip(nodes, steps, strict=True)
+            )
+        return (*ends, (self.scale.low, self.scale.limit)) if self.view == "height" else ends
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        first = tuple(f"{self.axes} {number}" for number in (1, 2, 3))
+        if self.view == "height":
+            return (*first[:2], self.scale.title)
+        return first if self.view == "space" else first[:2]
+
+    @property
+    def sides(self) -> Floats:
+        """Sides of the box of a view in space, for a diagonal of 1."""
+        sides = np.array(_HEIGHT) if self.view == "height" else np.ptp(self.ends, axis=1)
+        return np.asarray(sides / np.linalg.norm(sides))
+
+    @property
+    def ground(self) -> Floats:
+        """Pieces of the line around all rows, as of an outline."""
+        field = self.field
+        assert field is not None  # what has no field has no ground
+        return segments(field.x, field.y, field.context.astype(np.float64))
+
+    def contour(self, level: float) -> Floats:
+        """Pieces of the lines along which the field has a value other than 0."""
+        field = self.field
+        assert field is not None  # what has no field has no lines
+        share = np.nan_to_num(self.scale.of(field.signed) / (2 * level))
+        return segments(field.x, field.y, share)
+
     def _draw(self) -> go.Figure:
         from lore_core.figures.plotly.landscape import landscape, space
 
         return landscape(self) if self.view == "map" else space(self)
 
+    def _laid_out(self, width: float, type_size: float, height: float | None) -> Drawing:
+        from lore_core.figures.map_layout import landscape_drawing
+
+        shown, seen = self, self.seen or Seen()
+        if seen.camera is not None:
+            shown = replace(self, camera=Camera.of_plotly(seen.camera))
+        if {"xaxis", "yaxis"} <= set(seen.axes):
+            shown = replace(self, extent=(seen.axes["xaxis"], seen.axes["yaxis"]))
+        return landscape_drawing(shown, width, type_size, height)
+
+    def looked_at(self, view: tuple[float, ...] | None) -> LandscapePicture:
+        """Return it as a reader sees a flat map: see :func:`part_of_map`; None: all of it."""
+        if view is None:
+            return self
+        ends = zip(("xaxis", "yaxis"), part_of_map(self.extent, view), strict=True)
+        return replace(self, seen=Seen(dict(ends)))
+
     @property
     def config(self) -> dict[str, Any]:
         """Plotly's settings, where it needs others than all charts."""
         return {"scrollZoom": True} if self.view == "map" else {}
+
+
+def part_of_map(
+    extent: tuple[tuple[float, float], ...], view: tuple[float, ...]
+) -> tuple[tuple[float, float], ...]:
+    """Return the ends of what is seen of a map in a browser's wide window.
+
+    ``view``: shift of its middle, as shares of the whole map's sides, and magnification.
+    """
+    *moved, zoom = view
+    wide, high = (end - start for start, end in extent)
+    half = max(wide, _WINDOW * high) / 2 / zoom, max(high, wide / _WINDOW) / 2 / zoom
+    middle = [
+        sum(ends) / 2 + share * (ends[1] - ends[0])
+        for ends, share in zip(extent, moved, strict=True)
+    ]
+    return tuple((at - reach, at + reach) for at, reach in zip(middle, half, strict=True))
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:

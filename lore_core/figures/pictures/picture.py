@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import HUNDREDTHS, signed_points
@@ -73,7 +74,7 @@ class Tint:
     """A colour by what it means (:func:`~lore_core.figures.style.palette`), and its opacity."""
 
     meaning: str
-    alpha: float | None = None
+    alpha: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,13 @@ class Axis:
     def heading(self) -> str:
         """The title, with the unit where the numbers do not show it."""
         return f"{self.title}, points" if self.unit == "points" else self.title
+
+    def between(self, ends: tuple[float, float] | None) -> Axis:
+        """Return the axis between two numbers that are drawn, or exponents of them."""
+        if ends is None:
+            return self
+        low, high = (10.0**end if self.log else end / self.scale for end in ends)
+        return replace(self, span=(low, high))
 
     def scaled(self) -> Axis:
         """Return the axis in the numbers that are drawn (per cent for shares)."""
@@ -273,6 +281,12 @@ class Rule(Mark):
 def value_marker(value: float, text: str) -> Rule:
     """Return a dashed line at a chosen value of the horizontal axis."""
     return Rule(value, Tint("ink"), width=1.2, dash="dash", text=text)
+
+
+def spread_apart(places: Floats, gap: float) -> Floats:
+    """Move rising places as little as needed (squares) so that neighbours are ``gap`` apart."""
+    steps = gap * np.arange(len(places))
+    return np.asarray(isotonic_regression(places - steps).x + steps)
 
 
 def segments(start: Floats, end: Floats) -> Floats:

@@ -108,35 +108,6 @@ def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tu
     return top, Panel(x, Axis("rows", few_ticks=True), [counts], 0.26)
 
 
-def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
-    """Show a point with its gap in place of each bar: fit for a narrow column."""
-    picture = reliability_figure(table, rows=rows)
-    top, below = picture.panels
-    full = np.flatnonzero(table.count > 0)
-    promised, got, sides = table.confidence[full], table.accuracy[full], _leanings(table)[full]
-    across = segments(promised, promised)
-    gaps = [
-        Line(
-            across,
-            segments(promised, np.where(sides == side, got, np.nan)),
-            Tint(side, 0.35),
-            width=5,
-        )
-        for side in ("over", "under", "quiet")
-    ]
-    interval = segments(table.accuracy_low[full], table.accuracy_high[full])
-    tints = [Tint(side) for side in sides]
-    hover = [_hover(table, int(k)) for k in full]
-    marks = [
-        _CALIBRATED,
-        *gaps,
-        Line(across, interval, Tint("ink"), width=1),
-        Dots(promised, got, tints, 8, hover=hover),
-    ]
-    x = replace(top.x, span=(0.0, 1.0))
-    return replace(picture, panels=(replace(top, x=x, marks=marks), replace(below, x=x)))
-
-
 def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
     full = np.flatnonzero(table.count > 0)
     place = ((table.bins.edges[:-1] + table.bins.edges[1:]) / 2)[full]
@@ -202,7 +173,7 @@ def isotonic_figure(
                 Line(segments(c[start], c[end]), segments(r[start], r[end]), Tint(which), width=4)
             )
     few = len(c) <= _BARS
-    tints = [Tint(side[k] if few else "ink", None if few else 0.0) for k in drawn]
+    tints = [Tint(side[k] if few else "ink", 1.0 if few else 0.0) for k in drawn]
     hover = [_isotonic_hover(found, int(k)) for k in drawn]
     marks.append(Dots(c[drawn], r[drawn], tints, 8, hover=hover))
     edges = np.linspace(0, 1, _BARS + 1)

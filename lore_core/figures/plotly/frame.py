@@ -12,7 +12,6 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.subplots import make_subplots
-from scipy.optimize import isotonic_regression
 
 from lore_core.data.arrays import Floats
 from lore_core.figures.pictures.picture import (
@@ -26,6 +25,7 @@ from lore_core.figures.pictures.picture import (
     Mark,
     Rule,
     Tint,
+    spread_apart,
     truncate,
 )
 from lore_core.figures.style import (
@@ -42,7 +42,7 @@ from lore_core.figures.style import (
 )
 
 if TYPE_CHECKING:
-    from lore_core.figures.chart import Chart, PanelPicture
+    from lore_core.figures.chart import Chart, PanelPicture, Seen
 
 
 #: The dashboard's own font where it is at hand.
@@ -156,12 +156,21 @@ def _template() -> Options:
     return template
 
 
+def turned(drawn: go.Figure, seen: Seen) -> go.Figure:
+    """Show of a figure what is looked at."""
+    for name, ends in seen.axes.items():
+        drawn.layout[name].update(range=ends, autorange=False)
+    if seen.camera is not None:
+        drawn.layout.scene.camera.update(seen.camera)
+    for number in seen.hidden:
+        drawn.data[number].visible = "legendonly"
+    return drawn
+
+
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
-#: Lines that are named at their end, letters of a name and pixels of each, and of a line of text.
-_MAX_NAMED, _MAX_LETTERS, _LETTER, _TEXT_LINE = 6, 22, 6.4, 15.0
-#: How near the right end of its panel a line has to end, as a share of the panel.
-_AT_END = 0.03
+#: Letters of a name at the end of a line, pixels of each, and of a line of text.
+_MAX_LETTERS, _LETTER, _TEXT_LINE = 22, 6.4, 15.0
 _CORNER = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
 
 
@@ -214,20 +223,12 @@ def panels(picture: PanelPicture) -> go.Figure:
 
 def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
     """Write the names of a few lines beside their right ends, none over another."""
+    lines = picture.lines_named_at_end()
+    if not lines:
+        return {}
     panel = picture.panels[0].in_units()
-    lines = [mark for mark in panel.marks if isinstance(mark, Line) and mark.listed and mark.name]
-    if not picture.legend or picture.free_corner or not 1 < len(lines) <= _MAX_NAMED:
-        return {}
     points = [np.column_stack([line.x, line.y])[np.isfinite(line.y)] for line in lines]
-    if not all(map(len, points)):
-        return {}
-    every = np.concatenate(points)
-    across = np.log(every[:, 0]) if panel.x.log else every[:, 0]
-    first, last = float(across.min()), float(across.max())
-    ends = np.array([own[-1] for own in points])
-    stops = np.log(ends[:, 0]) if panel.x.log else ends[:, 0]
-    if last - float(stops.min()) > _AT_END * (last - first):
-        return {}
+    every, ends = np.concatenate(points), np.array([own[-1] for own in points])
     low, high = panel.y.span or (float(every[:, 1].min()), float(every[:, 1].max()))
     pixels = 0.7 * picture.height * panel.share / sum(one.share for one in picture.panels)
     wanted = (ends[:, 1] - low) / ((high - low) or 1.0) * pixels
@@ -248,12 +249,6 @@ def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
         )
         for k, shift in zip(order.tolist(), moved, strict=True)
     }
-
-
-def spread_apart(places: Floats, gap: float) -> Floats:
-    """Move rising places as little as needed (squares) so that neighbours are ``gap`` apart."""
-    steps = gap * np.arange(len(places))
-    return np.asarray(isotonic_regression(places - steps).x + steps)
 
 
 @cache  # it takes Plotly longer than all the rest
@@ -282,7 +277,7 @@ def _axis(of: Axis, *, titled: bool) -> Options:
 
 def _color(tint: Tint, mode: Mode) -> str:
     color = palette(mode)[tint.meaning]
-    return color if tint.alpha is None else rgba(color, tint.alpha)
+    return color if tint.alpha == 1 else rgba(color, tint.alpha)
 
 
 def _colors(tints: Tint | Sequence[Tint], mode: Mode) -> str | list[str]:

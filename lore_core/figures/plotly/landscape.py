@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import POINTS
 from lore_core.figures.plotly.frame import Options, annotation, color_bar, figure, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field
 from lore_core.regions.selection import Region
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
         MapRows,
     )
 
-#: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
-_FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
-_DIAGONAL = 2.2
+#: Diagonals of the box of a height, and of one of rows that a chart shows whole.
+_WHOLE, _DIAGONAL = 1.93, 2.2
 #: How far from the middle the eye is.
 _EYE = 2.1
 
@@ -52,10 +51,9 @@ def landscape(picture: LandscapePicture) -> go.Figure:
         traces.append(_dots(picture.worst, "scatter", ring, name="worst rows"))
     layout = frame(picture)
     font, ends = {"size": 11, "color": NEUTRAL[mode]}, picture.extent or (None, None)
-    for number, name in ((1, "xaxis"), (2, "yaxis")):
-        title = {"text": f"{picture.axes} {number}", "font": font}
+    for axis, name, span in zip(("xaxis", "yaxis"), picture.axis_names, ends, strict=True):
         bare = {"showgrid": False, "showticklabels": False, "ticks": ""}
-        layout[name] |= {"title": title, "range": ends[number - 1], **bare}
+        layout[axis] |= {"title": {"text": name, "font": font}, "range": span, **bare}
     layout["yaxis"] |= {"scaleanchor": "x", "scaleratio": 1}
     for region in picture.regions:
         line, outline = {"color": ink, "width": 2, "smoothing": 1.0}, region.outline
@@ -154,21 +152,22 @@ def space(picture: LandscapePicture) -> go.Figure:
     """Draw rows in 3-D, or the error as height."""
     mode, camera, traces = picture.mode, picture.camera, list[Options]()
     assert camera is not None  # maps alone have none
-    axes, color, scale = picture.axes, color_axis(picture.scale, mode), picture.scale
+    color, scale = color_axis(picture.scale, mode), picture.scale
+    ends: list[Any]
     if picture.view == "space":
-        names, shape = [f"{axes} {number}" for number in (1, 2, 3)], _boxed(picture.extent, camera)
-        ends: list[Any] = list(picture.extent)
+        shape, ends = _boxed(picture.sides, camera), [*picture.ends]
         if picture.points is not None:
             traces += _dots_in_space(picture.points, scale, color, mode)
         if picture.worst is not None:
             ring = {"size": 7, "symbol": "circle-open", "color": INK[mode]}
             traces.append(_dots(picture.worst, "scatter3d", ring))
     else:
-        names, ends = [f"{axes} 1", f"{axes} 2", scale.title], [None, None, _ends(scale)]
-        shape = {"aspectratio": _FLAT, "camera": {"eye": _xyz(_EYE * camera.axes[2])}}
+        ends = [None, None, _ends(scale)]
+        shape = {"aspectratio": _xyz(_WHOLE * picture.sides)}
+        shape["camera"] = {"eye": _xyz(_EYE * camera.axes[2])}
         if picture.field is not None:
             traces.append(_surface(picture.field, scale, color))
-    scene = _scene(names, ends, mode)
+    scene = _scene(picture.axis_names, ends, mode)
     if picture.view == "height":
         scene["zaxis"]["showticklabels"] = True
     scene["annotations"] = [
@@ -182,12 +181,13 @@ def space(picture: LandscapePicture) -> go.Figure:
         for place in picture.labels
     ]
     layout = frame(picture)
-    return figure(traces, layout | {"scene": scene | shape, "uirevision": f"{axes} {camera}"})
+    return figure(
+        traces, layout | {"scene": scene | shape, "uirevision": f"{picture.axes} {camera}"}
+    )
 
 
-def _boxed(extent: tuple[tuple[float, float], ...], camera: Camera) -> Options:
-    sides = np.diff(np.array(extent), axis=1)[:, 0]
-    ratio = _DIAGONAL * camera.zoom * sides / np.linalg.norm(sides)
+def _boxed(sides: Floats, camera: Camera) -> Options:
+    ratio = _DIAGONAL * camera.zoom * sides
     right, up, toward = camera.axes
     middle = 0.8 * _DIAGONAL * camera.zoom * (camera.right * right + camera.up * up)
     return {
@@ -208,9 +208,7 @@ def _xyz(vector: Floats) -> dict[str, float]:
 
 def _dots_in_space(rows: MapRows, scale: ColorScale, color: Options, mode: Mode) -> list[Options]:
     """Draw rows in colour; the error of those with too few neighbours is not known."""
-    known = rows.effective_size >= MIN_EFFECTIVE_SIZE
-    if rows.places is not None:
-        known = np.isfinite(rows.places)
+    known = rows.known
     shown = {"color": in_points(scale.of(rows.colored[known])), "showscale": True, **color}
     drawn = [_dots(rows, "scatter3d", {"size": 3, "opacity": 0.85, **shown}, which=known)]
     if not known.all():
@@ -234,7 +232,7 @@ def _surface(field: Field, scale: ColorScale, color: Options) -> Options:
     }
 
 
-def _scene(axes: list[str], ends: list[Any], mode: Mode) -> Options:
+def _scene(axes: Sequence[str], ends: list[Any], mode: Mode) -> Options:
     plain = {
         "showbackground": False,
         "gridcolor": rgba(NEUTRAL[mode], 0.3),

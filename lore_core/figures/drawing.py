@@ -1,0 +1,418 @@
+"""Drawings of lines, areas, words and pixels, written as SVG, PDF or PNG."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import chain, repeat
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, Literal
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageFont
+
+from lore_core.data.arrays import Floats
+from lore_core.data.atomic_files import write_bytes
+from lore_core.data.errors import InputError, as_path
+from lore_core.data.validation import check_positive
+from lore_core.figures.style import MODES, palette
+
+#: Units of a drawing (CSS pixels) in an inch; points and millimetres in an inch.
+UNITS_PER_INCH, POINTS_PER_INCH, MM_PER_INCH = 96.0, 72.0, 25.4
+#: Smallest size of the font in which widths are measured: exact to a thousandth.
+_MEASURED = 1000
+#: Formats for print, and pixels to the inch of a PNG to look at.
+PRINTED, SCREEN_DPI = ("svg", "pdf", "png"), 144.0
+Anchor = Literal["start", "middle", "end"]
+_FONT = '"Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
+#: What attributes are where they are left out.
+_PLAIN = {"stroke-opacity": 1.0, "fill-opacity": 1.0, "text-anchor": "start"}
+#: Lengths of dashes and gaps, in widths of the line, which count as one unit at least.
+_DASHES = {"solid": (), "dash": (5.0, 5.0), "dot": (1.7, 1.7)}
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """Joined points, in one or more pieces; colours are names of the palette."""
+
+    pieces: Sequence[Floats]  #: (k, 2) each
+    color: str
+    width: float = 1.0
+    dash: Literal["solid", "dash", "dot"] = "solid"
+    alpha: float = 1.0
+
+    @property
+    def dashes(self) -> list[float]:
+        """Lengths of dashes and gaps, in units."""
+        return [length * max(self.width, 1.0) for length in _DASHES[self.dash]]
+
+
+@dataclass(frozen=True)
+class Area:
+    """A filled polygon."""
+
+    points: Floats  #: (k, 2)
+    color: str
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True)
+class Disc:
+    """A dot, or with a ``ring`` of some width its edge only."""
+
+    x: float
+    y: float
+    radius: float
+    color: str
+    alpha: float = 1.0
+    ring: float = 0.0
+    title: str = ""  #: Shown where it is pointed at
+
+
+@dataclass(frozen=True)
+class Words:
+    """A line of text, from its baseline; ``on``: the colour it stands on, as a halo."""
+
+    text: str
+    x: float
+    y: float
+    anchor: Anchor = "start"
+    color: str = "ink"
+    bold: bool = False
+    upright: bool = False  #: Whether it is read from below
+    on: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """An image, stretched to a box without smoothing."""
+
+    values: NDArray[np.uint8]  #: (h, w), (h, w, 3) or (h, w, 4)
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+Item = Stroke | Area | Disc | Words | Pixels
+
+
+class Drawing:
+    """A drawing ``width`` × ``height`` units of 1/96 inch; ``type_size``: of its text, in units."""
+
+    def __init__(
+        self, width: float, height: float, alt: str, *, type_size: float, kind: str = "drawing"
+    ) -> None:
+        self.width, self.height, self.alt, self.type_size = width, height, alt, type_size
+        self.items: list[Item] = []
+        #: Left, top, right and bottom of each area of data.
+        self.frames: list[tuple[float, float, float, float]] = []
+        self._kind = kind  #: Class of the drawing on a page
+
+    def add(self, *items: Item) -> None:
+        """Draw over what is there."""
+        self.items += items
+
+    def box(
+        self, x: float, y: float, width: float, height: float, color: str, alpha: float = 1.0
+    ) -> None:
+        """Fill a box."""
+        corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
+        self.add(Area(corners, color, alpha))
+
+    def place(self, other: Drawing, right: float, down: float) -> None:
+        """Draw all of another, its upper left corner at a place."""
+        self.add(*(_moved(item, right, down) for item in other.items))
+
+    def text_width(self, text: str, *, bold: bool = False) -> float:
+        """Return the width of a text in units."""
+        return text_width(text, self.type_size, bold=bold)
+
+    def __html__(self) -> str:
+        """Write it for a page that has the rules for drawings."""
+        size = {"width": _short(self.width), "height": _short(self.height)}
+        return self._svg(size, {name: f"var(--{name})" for name in palette("light")})
+
+    def svg(self) -> bytes:
+        """Write it as a file of its own, in the colours of paper."""
+        size = {"width": f"{_mm(self.width)}mm", "height": f"{_mm(self.height)}mm"}
+        return self._svg(size, palette("light")).encode()
+
+    def png(self, dpi: float = 300.0) -> bytes:
+        """Draw its pixels, at ``dpi`` to the inch."""
+        import resvg_py
+
+        size = {"width": _short(self.width), "height": _short(self.height)}
+        return bytes(
+            resvg_py.svg_to_bytes(
+                svg_string=self._svg(size, palette("light")),
+                width=round(self.width / UNITS_PER_INCH * dpi),
+                font_files=[str(_font_file(bold)) for bold in (False, True)],
+                font_family="Source Sans 3",
+                background="#ffffff",
+            )
+        )
+
+    def pdf(self) -> bytes:
+        """Write it as a page of its size, with the fonts it uses."""
+        from reportlab.pdfgen.canvas import Canvas
+
+        regular, _ = register_fonts()
+        buffer, scale = io.BytesIO(), POINTS_PER_INCH / UNITS_PER_INCH
+        size = self.width * scale, self.height * scale
+        canvas = Canvas(buffer, size, pageCompression=1, invariant=1, initialFontName=regular)
+        canvas.setTitle(self.alt)
+        draw_on(canvas, self, 0.0, size[1])
+        canvas.save()
+        return buffer.getvalue()
+
+    def save(self, path: str | os.PathLike[str], *, dpi: float = 300.0) -> None:
+        """Write it to an .svg, .pdf or .png file; ``dpi`` is that of the last."""
+        target = as_path(path)
+        write_bytes(target, self.written(target.suffix.lower().lstrip("."), dpi))
+
+    def written(self, kind: str, dpi: float = 300.0) -> bytes:
+        """Write it as svg, pdf or png."""
+        if kind == "png":
+            return self.png(check_positive(dpi, "dpi"))
+        if kind not in PRINTED:
+            known = ", ".join(PRINTED)
+            raise InputError(f"a drawing is written as {known}; got {kind or 'no ending'!r}.")
+        return self.svg() if kind == "svg" else self.pdf()
+
+    def _repr_png_(self) -> bytes:
+        return self.png(SCREEN_DPI)
+
+    def _svg(self, size: Mapping[str, str], colors: Mapping[str, str]) -> str:
+        box = f"0 0 {_short(self.width)} {_short(self.height)}"
+        named = {"role": "img", "aria-label": self.alt, "class": self._kind}
+        look = {"font-family": _FONT, "font-size": _short(self.type_size)}
+        root = ElementTree.Element(
+            "svg",
+            {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box} | named | look | dict(size),
+        )
+        for item in self.items:
+            _add_svg(root, item, colors)
+        return ElementTree.tostring(root, encoding="unicode")
+
+
+def beside(
+    drawings: Sequence[Drawing], n_columns: int, alt: str, names: Sequence[str] = ()
+) -> Drawing:
+    """Put drawings of one width into rows, each with a letter, (a), (b) and so on, and its name."""
+    first, tops = drawings[0], [0.0]
+    head, step = 1.4 * first.type_size, first.width + first.type_size
+    for k in range(0, len(drawings), n_columns):
+        tallest = max(drawing.height for drawing in drawings[k : k + n_columns])
+        tops.append(tops[-1] + head + tallest + first.type_size)
+    width, height = min(n_columns, len(drawings)) * step, tops[-1] - first.type_size
+    whole = Drawing(width - first.type_size, height, alt, type_size=first.type_size, kind="paper")
+    for k, (drawing, name) in enumerate(zip(drawings, chain(names, repeat("")), strict=False)):
+        left, base, letter = k % n_columns * step, tops[k // n_columns], f"({ascii_lowercase[k]})"
+        after = left + whole.text_width(f"{letter} ", bold=True)
+        whole.add(Words(letter, left, base + first.type_size, bold=True))
+        whole.add(*[Words(name, after, base + first.type_size)] * bool(name))
+        whole.place(drawing, left, base + head)
+    return whole
+
+
+def _moved(item: Item, right: float, down: float) -> Item:
+    by = np.array([right, down])
+    match item:
+        case Stroke():
+            return replace(item, pieces=[piece + by for piece in item.pieces])
+        case Area():
+            return replace(item, points=item.points + by)
+        case _:
+            return replace(item, x=item.x + right, y=item.y + down)
+
+
+def units(millimetres: float, name: str, least: float) -> float:
+    """Return a length in units; InputError if it is out of range."""
+    if not least <= check_positive(millimetres, name) <= 500:
+        raise InputError(f"'{name}' must lie between {least:g} and 500 mm; got {millimetres!r}.")
+    return millimetres / MM_PER_INCH * UNITS_PER_INCH
+
+
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
+    """Return the width of a text of some size."""
+    return _measured(bold).getlength(text) * size / _MEASURED
+
+
+@lru_cache(maxsize=2)
+def _measured(bold: bool) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(_font_file(bold), _MEASURED, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _font_file(bold: bool) -> Path:
+    weight = "Semibold" if bold else "Regular"
+    return Path(str(files("lore_core.figures") / "fonts" / f"SourceSans3-{weight}.ttf"))
+
+
+def page_rules() -> str:
+    """Write the colours of drawings on a page as variables; those of ``paper`` are always light."""
+    light, dark = (
+        " ".join(f"--{name}: {color};" for name, color in palette(mode).items()) for mode in MODES
+    )
+    screen = "@media screen and (prefers-color-scheme: dark)"
+    grounds = [f".b-{name} {{ background: var(--{name}); }}" for name in palette("light")]
+    return "\n".join(
+        [f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}", *grounds, ""]
+    )
+
+
+def png_url(pixels: NDArray[np.uint8]) -> str:
+    """Return pixels (h, w), (h, w, 3) or (h, w, 4) as a data URL: grey, RGB or RGBA."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _short(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+def _color(name: str, colors: Mapping[str, str]) -> str:
+    """Return a colour of the palette, or one that is written out."""
+    return name if name.startswith("#") else colors[name]
+
+
+def _mm(units: float) -> str:
+    return _short(units / UNITS_PER_INCH * MM_PER_INCH)
+
+
+def _element(item: Item, colors: Mapping[str, str]) -> tuple[str, Mapping[str, Any], str]:
+    """Return the element of an item: tag, attributes (None: left out) and text."""
+    match item:
+        case Stroke():
+            dash = " ".join(map(_short, item.dashes)) or None
+            look = {
+                "fill": "none",
+                "stroke": _color(item.color, colors),
+                "stroke-width": item.width,
+            }
+            look |= {"stroke-dasharray": dash, "stroke-opacity": item.alpha}
+            path = "".join(f"M{_svg_points(piece)}" for piece in item.pieces)
+            return "path", {"d": path, "stroke-linejoin": "round", **look}, ""
+        case Area():
+            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
+            return "polygon", {"points": _svg_points(item.points), **look}, ""
+        case Disc():
+            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
+            if item.ring:
+                look = {
+                    "fill": "none",
+                    "stroke": _color(item.color, colors),
+                    "stroke-width": item.ring,
+                }
+            return "circle", {"cx": item.x, "cy": item.y, "r": item.radius, **look}, ""
+        case Words():
+            look = {"fill": _color(item.color, colors), "text-anchor": item.anchor}
+            look["font-weight"] = "600" if item.bold else None
+            if item.upright:
+                look["transform"] = f"rotate(-90 {_short(item.x)} {_short(item.y)})"
+            if item.on:
+                look |= {"paint-order": "stroke", "stroke": colors[item.on], "stroke-width": 3}
+            return "text", {"x": item.x, "y": item.y, **look}, item.text
+        case Pixels():
+            box = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
+            sharp = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated"}
+            return "image", {"href": png_url(item.values), **box, **sharp}, ""
+
+
+def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -> None:
+    tag, attributes, text = _element(item, colors)
+    written = {
+        name: value if isinstance(value, str) else _short(value)
+        for name, value in attributes.items()
+        if value is not None and _PLAIN.get(name) != value
+    }
+    made = ElementTree.SubElement(root, tag, written)
+    made.text = text or None
+    if isinstance(item, Disc) and item.title:
+        ElementTree.SubElement(made, "title").text = item.title
+
+
+def _svg_points(points: Floats) -> str:
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points.tolist())
+
+
+@cache
+def register_fonts() -> tuple[str, str]:
+    """Make the fonts known to reportlab; return the names of the regular and the bold one."""
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    paths = _font_file(bold=False), _font_file(bold=True)
+    for path in paths:
+        pdfmetrics.registerFont(TTFont(path.stem, path))
+    pdfmetrics.registerFontFamily(paths[0].stem, bold=paths[1].stem)
+    return paths[0].stem, paths[1].stem
+
+
+def draw_on(canvas: Any, drawing: Drawing, left: float, top: float) -> None:
+    """Draw on a page of reportlab, the upper left corner at a place in points from below."""
+    scale = POINTS_PER_INCH / UNITS_PER_INCH
+    canvas.saveState()
+    canvas.translate(left, top)
+    canvas.scale(scale, scale)  # (units from here on, upwards)
+    canvas.setLineJoin(1)
+    for item in drawing.items:
+        canvas.saveState()
+        _add_pdf(canvas, item, drawing.type_size)
+        canvas.restoreState()
+    canvas.restoreState()
+
+
+def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
+    colors = palette("light")
+    if not isinstance(item, Pixels):
+        alpha = getattr(item, "alpha", 1.0)
+        canvas.setFillColor(_color(item.color, colors), alpha)
+        canvas.setStrokeColor(_color(item.color, colors), alpha)
+    match item:
+        case Stroke():
+            canvas.setLineWidth(item.width)
+            canvas.setDash(item.dashes)
+            canvas.drawPath(_path(canvas, item.pieces))
+        case Area():
+            canvas.drawPath(_path(canvas, [item.points]), stroke=0, fill=1)
+        case Disc():
+            canvas.setLineWidth(item.ring)
+            canvas.circle(item.x, -item.y, item.radius, stroke=item.ring > 0, fill=item.ring == 0)
+        case Words():
+            canvas.translate(item.x, -item.y)
+            canvas.rotate(90 * item.upright)
+            canvas.setLineWidth(3)
+            share = {"start": 0.0, "middle": 0.5, "end": 1.0}[item.anchor]
+            x = -text_width(item.text, type_size, bold=item.bold) * share
+            canvas.setFont(_font_file(item.bold).stem, type_size)
+            if item.on:
+                canvas.saveState()
+                canvas.setStrokeColor(colors[item.on])
+                canvas.drawString(x, 0, item.text, mode=1)
+                canvas.restoreState()
+            canvas.drawString(x, 0, item.text)
+        case Pixels():
+            from reportlab.lib.utils import ImageReader
+
+            image = ImageReader(Image.fromarray(item.values))
+            place = item.x, -item.y - item.height, item.width, item.height
+            canvas.drawImage(image, *place, mask="auto")
+
+
+def _path(canvas: Any, pieces: Iterable[Floats]) -> Any:
+    path = canvas.beginPath()
+    for (x, y), *others in (piece.tolist() for piece in pieces):
+        path.moveTo(x, -y)
+        for a, b in others:
+            path.lineTo(a, -b)
+    return path

@@ -1,0 +1,531 @@
+"""Panels of lines, bands, bars, dots and cells, laid out for print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats, Mask
+from lore_core.data.number_text import decimal
+from lore_core.figures.drawing import Area, Disc, Drawing, Pixels, Stroke, Words, text_width
+from lore_core.figures.pictures.picture import (
+    Axis,
+    Band,
+    Bars,
+    Cells,
+    Dash,
+    Dots,
+    Hover,
+    Line,
+    Mark,
+    Numbers,
+    Panel,
+    Rule,
+    Tint,
+    spread_apart,
+    truncate,
+)
+from lore_core.figures.style import diverging, luminance, shades
+
+if TYPE_CHECKING:
+    from lore_core.figures.chart import PanelPicture
+
+#: Height of the first panel as a share of the width, at most in units, and least of one below it.
+_HIGH, _HIGHEST, _LOWEST = 0.56, 300.0, 40.0
+#: Width at which lines and dots are as thick as on the screen, and least share of it.
+_DESIGN_WIDTH, _THINNEST = 700.0, 0.6
+#: Least width at which details are drawn.
+_ROOMY = 450.0
+#: Letters a name may have, and share of the width that names may take.
+_LONGEST, _NAMES = 20, 0.4
+#: Room beyond the outermost values, as a share of what lies between them.
+_PAD = 0.06
+#: Between two labels of an axis, in widths of the longest, and most of them.
+_APART, _MOST_TICKS = 1.6, 6
+_BAR_SHADES = 64
+#: Units that a dot may lie outside of the frame; beside a scale of colours.
+_CUT, _EDGE = 0.01, 4.0
+
+
+def panel_drawing(
+    picture: PanelPicture, width: float, type_size: float, height: float | None = None
+) -> Drawing:
+    """Draw a picture some units wide; ``height``: of all of it, by default as it needs."""
+    roomy = width >= _ROOMY
+    panels = [
+        replace(panel, marks=[mark for mark in panel.marks if roomy or not mark.detail]).in_units()
+        for panel in picture.panels
+        if roomy or not panel.detail
+    ]
+    at_end, line = picture.lines_named_at_end(), 1.35 * type_size
+    foot = _foot(picture, panels, [item.name for item in at_end], width, type_size)
+    ends = [text_width(truncate(item.name, _LONGEST), type_size) + type_size for item in at_end]
+    across = (
+        max(_room(panel, width, type_size) for panel in panels),
+        width - max([1.5 * type_size, *ends]),
+    )
+    top, between = 0.7 * line, 1.1 * line
+    heights = _heights(panels, width, line)
+    free = 0.0 if height is None else height - top - 2.5 * line - foot.height
+    if height is not None:
+        heights *= max(free - between * (len(panels) - 1), 2 * line) / heights.sum()
+    whole = top + float(heights.sum()) + between * (len(panels) - 1) + 2.5 * line + foot.height
+    drawing = Drawing(width, whole, picture.alt, type_size=type_size)
+    for panel, tall in zip(panels, heights.tolist(), strict=True):
+        frame = _Frame(drawing, panel, across, (top, top + tall))
+        drawing.frames.append((across[0], top, across[1], top + tall))
+        frame.draw_axes(panel, is_lowest=panel is panels[-1])
+        for mark in panel.marks:
+            frame.draw(mark)
+        if panel is panels[0]:
+            frame.name_ends(at_end)
+        top += tall + between
+    drawing.place(foot, 0.0, whole - foot.height)
+    return drawing
+
+
+def _heights(panels: Sequence[Panel], width: float, line: float) -> Floats:
+    # Beside a name there may be dots of several series.
+    dots = [mark.y for mark in panels[0].marks if isinstance(mark, Dots)]
+    beside = [np.unique(np.rint(y[np.isfinite(y)])) for y in dots]
+    most = np.unique(np.concatenate([[0.0], *beside]), return_counts=True)[1].max()
+    each = max(1.45, 0.5 * most) * line
+    first = each * len(panels[0].y.ticks) or min(_HIGH * width, _HIGHEST)
+    shares = np.array([panel.share for panel in panels]) / panels[0].share
+    return np.maximum(shares * first, [0.0] + [_LOWEST] * (len(panels) - 1))
+
+
+def _room(panel: Panel, width: float, size: float) -> float:
+    """Return what ticks and title of the upright axis take."""
+    words = [text for _, text in _ticks(panel.y, _spans(panel)[1], 4)]
+    longest = max((text_width(text, size) for text in words), default=0.0)
+    return min(longest, _NAMES * width) + (2.7 if _title(panel.y) else 1.1) * size
+
+
+def _title(axis: Axis) -> str:
+    return axis.brief or axis.heading
+
+
+def _foot(
+    picture: PanelPicture, panels: Sequence[Panel], beside: Sequence[str], width: float, size: float
+) -> Drawing:
+    """Draw what is below the axes: the scale of cells, or names of marks not named ``beside``."""
+    marks = [mark for panel in panels for mark in panel.marks]
+    for mark in marks:
+        if isinstance(mark, Cells):
+            colors = shades(diverging("light"), 2 * _BAR_SHADES + 1)
+            return color_bar(mark.scale_title, mark.scale, colors, width, size)
+    # (Lines and bands that the screen names beside them are named here, whatever else is.)
+    listable = [mark for mark in marks if picture.legend or isinstance(mark, Rule | Band)]
+    named = {mark.name: mark for mark in listable if mark.name and mark.listed}
+    listed = [mark for name, mark in named.items() if name not in beside]
+    texts = [fitting(mark.name, width - 4 * size, size) for mark in listed]
+    places = flow(texts, width, size, 3.2 * size)
+    n_rows = places[-1][0] + 1 if places else 0
+    foot = Drawing(width, 1.35 * size * n_rows, "", type_size=size)
+    for mark, text, (row, x) in zip(listed, texts, places, strict=True):
+        y, tint = (row + 0.72) * 1.35 * size, _tint_of(mark)
+        middle = y - 0.33 * size
+        match mark:
+            case Line() | Rule():
+                ends = np.array([[x, middle], [x + 1.7 * size, middle]])
+                foot.add(Stroke([ends], tint.meaning, 1.5, mark.dash, tint.alpha))
+            case Dots():
+                foot.add(Disc(x + 0.85 * size, middle, 0.3 * size, tint.meaning, tint.alpha))
+            case _:
+                box = x, middle - 0.35 * size, 1.7 * size, 0.7 * size
+                foot.box(*box, tint.meaning, tint.alpha)
+        foot.add(Words(text, x + 2.1 * size, y))
+    return foot
+
+
+def _tint_of(mark: Mark) -> Tint:
+    tints = getattr(mark, "tint", None) or getattr(mark, "tints", None)
+    if isinstance(tints, Tint):
+        return tints
+    return tints[0] if tints else Tint("quiet")
+
+
+def fitting(text: str, room: float, size: float) -> str:
+    """Shorten a text to the room it has."""
+    most = len(text)
+    while most > 2 and text_width(truncate(text, most), size) > room:
+        most -= 1
+    return truncate(text, most)
+
+
+def flow(texts: Sequence[str], width: float, size: float, more: float) -> list[tuple[int, float]]:
+    """Place texts with ``more`` beside each in rows: the row of each, and where it begins."""
+    places: list[tuple[int, float]] = []
+    row, used = 0, 0.4 * size
+    for text in texts:
+        wide = text_width(text, size) + more
+        if places and used + wide > width:
+            row, used = row + 1, 0.4 * size
+        places.append((row, used))
+        used += wide
+    return places
+
+
+def color_bar(
+    title: str,
+    ticks: Sequence[tuple[float, str]],
+    colors: NDArray[np.uint8],
+    width: float,
+    size: float,
+    contours: Sequence[tuple[float, bool]] = (),
+) -> Drawing:
+    """Draw a scale of colours (k, 3) lying below a picture, with as many ticks as have room.
+
+    ``contours``: values that have lines on the picture, and whether these are unbroken.
+    """
+    drawing = Drawing(width, 3.6 * size, "", type_size=size)
+    across, (low, *_), (limit, *_) = width - 2 * _EDGE, ticks[0], ticks[-1]
+    drawing.add(Pixels(colors[None], _EDGE, 0.3 * size, across, 0.55 * size))
+    for at, is_whole in contours:
+        x = _EDGE + (at - low) / (limit - low) * across
+        ends = np.array([[x, 0.3 * size], [x, 0.85 * size]])
+        drawing.add(Stroke([ends], "ink", 0.8, "solid" if is_whole else "dot"))
+    last, taken = len(ticks) - 1, 0.0
+    texts = [_in_line(words, is_end=k in (0, last)) for k, (_, words) in enumerate(ticks)]
+    free_to = width - drawing.text_width(texts[-1]) - size
+    for k, ((at, _), text) in enumerate(zip(ticks, texts, strict=True)):
+        x, wide = _EDGE + (at - low) / (limit - low) * across, drawing.text_width(text)
+        left = x if k == 0 else x - wide if k == last else x - wide / 2
+        if k in (0, last) or (left > taken and left + wide < free_to):
+            drawing.add(Words(text, left, 1.95 * size))
+            taken = left + wide + size
+    drawing.add(Words(title, width / 2, 3.15 * size, "middle"))
+    return drawing
+
+
+def _in_line(words: str, *, is_end: bool) -> str:
+    """Write a tick in one line; what it means at the ends only."""
+    number, *meaning = words.split("\n")
+    return f"{number} {''.join(meaning).replace('-', '')}".strip() if is_end else number
+
+
+class _Frame:
+    """The place of a panel, with its two scales."""
+
+    def __init__(
+        self, drawing: Drawing, panel: Panel, across: tuple[float, float], down: tuple[float, float]
+    ) -> None:
+        self.drawing, self.log = drawing, panel.x.log
+        (self.left, self.right), (self.top, self.bottom) = across, down
+        self.x, self.y = _spans(panel)
+        self.box = np.array([[across[0], down[0]], [across[1], down[1]]])  #: Its corners
+        self.thin = thinned(drawing.width)
+
+    def px(self, x: Numbers | float) -> Floats:
+        (low, high), value = self.x, np.asarray(x, dtype=np.float64)
+        if self.log:
+            value, low, high = np.log(value), math.log(low), math.log(high)
+        return self.left + (value - low) / ((high - low) or 1) * (self.right - self.left)
+
+    def py(self, y: Numbers | float) -> Floats:
+        low, high = self.y
+        share = (np.asarray(y, dtype=np.float64) - low) / ((high - low) or 1)
+        return self.bottom - share * (self.bottom - self.top)
+
+    def place(self, x: Numbers, y: Numbers) -> Floats:
+        """Return where points lie, shape (…, 2)."""
+        return np.stack([self.px(x), self.py(y)], axis=-1)
+
+    def draw_axes(self, panel: Panel, *, is_lowest: bool) -> None:
+        """Draw ticks and titles; those of the horizontal axis below the lowest panel."""
+        add, size = self.drawing.add, self.drawing.type_size
+        for value, words in self._across(panel):
+            if panel.x.grid and not panel.x.ticks:
+                self._rule(value, Tint("line"), is_level=False)
+            if is_lowest:
+                add(Words(words, float(self.px(value)), self.bottom + 1.35 * size, "middle"))
+        for value, words in _ticks(panel.y, self.y, 4):
+            if panel.y.grid and not panel.y.ticks:
+                self._rule(value, Tint("line"), is_level=True)
+            text = self._fitting(words, _NAMES * self.drawing.width)
+            add(Words(text, self.left - 0.5 * size, float(self.py(value)) + 0.33 * size, "end"))
+        if is_lowest and _title(panel.x):
+            middle = (self.left + self.right) / 2
+            add(Words(_title(panel.x), middle, self.bottom + 2.75 * size, "middle"))
+        if _title(panel.y):
+            room = self.drawing.height if is_lowest else self.bottom - self.top
+            title = self._fitting(_title(panel.y), room)
+            half = self.drawing.text_width(title) / 2
+            middle = np.clip((self.top + self.bottom) / 2, half, self.drawing.height - half)
+            add(Words(title, size, float(middle), "middle", upright=True))
+
+    def _across(self, panel: Panel) -> list[tuple[float, str]]:
+        """Return ticks of the horizontal axis, as many as have room."""
+        room, size = self.right - self.left, self.drawing.type_size
+        if panel.x.ticks:
+            # Names that are the same when they are cut say nothing: then fewer have more room.
+            for step in range(1, len(panel.x.ticks) + 1):
+                each = room / len(panel.x.ticks) * step
+                named = [(at, self._fitting(words, each)) for at, words in panel.x.ticks[::step]]
+                if len({words for _, words in named}) == len(named):
+                    break
+            return named
+        ticks = _ticks(panel.x, self.x, 2 if panel.x.few_ticks else _MOST_TICKS)
+        widest = max((text_width(words, size) for _, words in ticks), default=0.0)
+        while len(ticks) > 2 and len(ticks) * _APART * widest > room:
+            ticks = ticks[::2]
+        return ticks
+
+    def _fitting(self, text: str, room: float) -> str:
+        return fitting(text, room, self.drawing.type_size)
+
+    def _rule(
+        self,
+        at: float,
+        tint: Tint,
+        *,
+        is_level: bool,
+        width: float = 0.8,
+        dash: Dash = "solid",
+        part: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        ends = np.array([[self.left, self.top], [self.right, self.bottom]])
+        if is_level:
+            ends[:, 0] = self.left + np.array(part) * (self.right - self.left)
+        ends[:, int(is_level)] = self.py(at) if is_level else self.px(at)
+        self.drawing.add(Stroke([ends], tint.meaning, width, dash, tint.alpha))
+
+    def draw(self, mark: Mark) -> None:
+        """Draw a mark over those before it."""
+        match mark:
+            case Line():
+                self._draw_line(mark)
+            case Band():
+                points = _within(self.place(*mark.outline), self.box)
+                if len(points):
+                    self.drawing.add(Area(points, mark.tint.meaning, mark.tint.alpha))
+            case Bars():
+                self._draw_bars(mark)
+            case Dots():
+                self._draw_dots(mark)
+            case Cells():
+                self._draw_cells(mark)
+            case Rule():
+                self._draw_rule(mark)
+            case _:
+                raise TypeError(f"no drawing of a {type(mark).__name__} is known")
+
+    def name_ends(self, lines: Sequence[Line]) -> None:
+        """Write the names of lines beside their right ends, none over another."""
+        if not lines:
+            return
+        size = self.drawing.type_size
+        ends = np.array([float(self.py(line.y[np.isfinite(line.y)][-1])) for line in lines])
+        order = np.argsort(ends, kind="stable")
+        places = np.clip(spread_apart(ends[order], 1.15 * size), self.top, None) + 0.33 * size
+        for k, y in zip(order.tolist(), places.tolist(), strict=True):
+            text, color = truncate(lines[k].name, _LONGEST), lines[k].tint.meaning
+            self.drawing.add(Words(text, self.right + 0.4 * size, y, color=color))
+
+    def _draw_rule(self, mark: Rule) -> None:
+        low, high = self.y if mark.level else self.x
+        if not low <= mark.at <= high:
+            return
+        width = max(0.6, mark.width * self.thin)
+        look: dict[str, Any] = {"width": width, "dash": mark.dash, "part": mark.part}
+        self._rule(mark.at, mark.tint, is_level=mark.level, **look)
+        if not mark.text:
+            return
+        size = self.drawing.type_size
+        if mark.level:
+            is_left, gap = mark.part[0] == 0, 2
+            x, y = self.left if is_left else self.right, float(self.py(mark.at)) - 0.3 * size
+        else:  # on the side that has room
+            x, y, gap = float(self.px(mark.at)), self.top + 0.9 * size, 4
+            is_left = x < (self.left + self.right) / 2
+        at = x + gap if is_left else x - gap
+        self.drawing.add(Words(mark.text, at, y, "start" if is_left else "end", on="paper"))
+
+    def _draw_line(self, mark: Line) -> None:
+        points, known = self.place(mark.x, mark.y), np.isfinite(mark.x) & np.isfinite(mark.y)
+        color = mark.tint.meaning
+        if mark.dots:
+            dots = points[self._inside(points)].tolist()
+            self.drawing.add(*(Disc(x, y, 2.5 * self.thin, color) for x, y in dots))
+        if mark.steps:
+            known = np.repeat(known, 2)[1:]
+            points = np.column_stack(
+                [np.repeat(points[:, 0], 2)[1:], np.repeat(points[:, 1], 2)[:-1]]
+            )
+        ends = np.flatnonzero(np.diff(known)) + 1
+        runs = [run for run in np.split(np.arange(len(known)), ends) if known[run].any()]
+        look = mark.width * self.thin, mark.dash, mark.tint.alpha
+        self._stroke([points[run] for run in runs], color, *look)
+
+    def _stroke(self, lines: Iterable[Floats], *look: Any) -> None:
+        """Draw what of lines lies in the frame."""
+        pieces = [part for line in lines for part in _cut(line, self.box)]
+        if pieces:
+            self.drawing.add(Stroke(pieces, *look))
+
+    def _inside(self, places: Floats) -> Mask:
+        near = (self.box[0] - _CUT <= places) & (places <= self.box[1] + _CUT)
+        return np.asarray(near.all(axis=1))
+
+    def _draw_bars(self, mark: Bars) -> None:
+        half = np.asarray(mark.width) / 2
+        corners = np.array([mark.center - half, mark.center + half]), _from_zero(mark.length)
+        (x0, y1), (x1, y0) = np.moveaxis(self.place(*corners[:: -1 if mark.sideways else 1]), 2, 1)
+        (left, top), (right, bottom) = self.box
+        x, y = (
+            np.sort([x0, x1], axis=0).clip(left, right),
+            np.sort([y0, y1], axis=0).clip(top, bottom),
+        )
+        boxes = np.stack([x[0], y[0], np.ptp(x, axis=0), np.ptp(y, axis=0)], axis=1)
+        for (left, top, wide, tall), tint in zip(boxes.tolist(), mark.tints, strict=True):
+            self.drawing.box(left, top, wide, tall, tint.meaning, tint.alpha)
+        if mark.low is None or mark.high is None:
+            return
+        ends = np.array([mark.center, mark.center]), np.array([mark.low, mark.high])
+        pieces = np.swapaxes(self.place(*ends[:: -1 if mark.sideways else 1]), 0, 1)
+        pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
+        self._stroke(pieces, "quiet", mark.whisker * self.thin)
+
+    def _draw_dots(self, mark: Dots) -> None:
+        n, add, radius = len(mark.x), self.drawing.add, mark.size / 2 * self.thin
+        tints = [mark.tints] * n if isinstance(mark.tints, Tint) else mark.tints
+        own = () if isinstance(mark.hover, Hover) else mark.hover
+        titles = [hover.text for hover in own] or [""] * n
+        spread = None if mark.spread is None else np.nan_to_num(mark.spread)
+        places, turned = self.place(mark.x, mark.y), np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+        for k in np.flatnonzero(self._inside(places)).tolist():
+            (x, y), color, alpha = places[k].tolist(), tints[k].meaning, tints[k].alpha
+            if spread is not None:
+                ends = self.px(np.array([mark.x[k] - spread[k], mark.x[k] + spread[k]]))
+                self._stroke([np.column_stack([ends, [y, y]])], color, 1.6 * self.thin)
+            if mark.shape == "dash":
+                ends = np.array([[x - radius, y], [x + radius, y]])
+                add(Stroke([ends], color, 2 * self.thin))
+            elif mark.shape == "diamond":
+                add(Area(radius * turned + places[k], color, alpha))
+            else:
+                ring = 1.6 * self.thin if mark.shape == "ring" else 0.0
+                add(Disc(x, y, radius, color, alpha, ring, titles[k]))
+
+    def _draw_cells(self, mark: Cells) -> None:
+        size = self.drawing.type_size
+        n_rows, n_columns = mark.value.shape
+        table = shades(diverging("light"), 2 * _BAR_SHADES + 1)
+        wide, tall = (self.right - self.left) / n_columns, (self.bottom - self.top) / n_rows
+        for (row, column), value in np.ndenumerate(mark.value):
+            if not math.isfinite(value):
+                continue
+            share = float(np.clip(value / mark.limit, -1, 1))
+            color = table[round((share + 1) * _BAR_SHADES)]
+            x, y = self.left + column * wide, self.bottom - (row + 1) * tall
+            self.drawing.add(Pixels(color[None, None], x + 1, y + 1, wide - 2, tall - 2))
+            text, ink = str(mark.words[row, column]), "ink" if luminance(color) > 0.4 else "paper"
+            middle, bold = (
+                (x + wide / 2, y + tall / 2 + 0.33 * size),
+                bool(mark.bold[row, column]),
+            )
+            self.drawing.add(
+                Words(self._fitting(text, wide - 4), *middle, "middle", ink, bold=bold)
+            )
+
+
+def thinned(width: float) -> float:
+    """Return how thick lines and dots of a drawing are, as a share of those on the screen."""
+    return min(1.0, max(_THINNEST, width / _DESIGN_WIDTH))
+
+
+def _cut(line: Floats, box: Floats) -> list[Floats]:
+    """Return the parts of a line that lie in a box."""
+    if ((box[0] <= line) & (line <= box[1])).all():
+        return [line]
+    start, step = line[:-1], np.diff(line, axis=0)
+    step = np.where(step == 0, 1e-9, step)
+    first, last = np.sort([(box[0] - start) / step, (box[1] - start) / step], axis=0)
+    enter, leave = first.max(axis=1).clip(0), last.min(axis=1).clip(max=1)
+    parts: list[list[Floats]] = []
+    for k in np.flatnonzero(enter < leave).tolist():
+        if not parts or enter[k] > 0 or leave[k - 1] < 1:
+            parts.append([start[k] + enter[k] * step[k]])
+        parts[-1].append(start[k] + leave[k] * step[k])
+    return [np.array(part) for part in parts]
+
+
+def _within(polygon: Floats, box: Floats) -> Floats:
+    """Return what of a polygon lies in a box."""
+    for axis in (0, 1):
+        for edge, sign in zip(box[:, axis], (1, -1), strict=True):
+            to = np.roll(polygon, -1, axis=0)
+            is_in = sign * (polygon[:, axis] - edge) >= 0
+            way = to[:, axis] - polygon[:, axis]
+            share = (edge - polygon[:, axis]) / np.where(way == 0, 1.0, way)
+            crossing = polygon + share[:, None] * (to - polygon)
+            kept = np.column_stack([is_in, is_in != np.roll(is_in, -1)])
+            polygon = np.stack([polygon, crossing], axis=1)[kept]
+    return polygon
+
+
+def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
+    match mark:
+        case Line() | Dots():
+            return mark.x, mark.y
+        case Band():
+            return mark.outline
+        case Bars():
+            half = np.asarray(mark.width) / 2
+            place = np.concatenate([mark.center - half, mark.center + half])
+            length = _from_zero(mark.length).ravel()
+            if mark.low is not None and mark.high is not None:
+                length = np.concatenate([length, mark.low, mark.high])
+            return (length, place) if mark.sideways else (place, length)
+        case Cells():
+            n_rows, n_columns = mark.value.shape
+            return np.array([-0.5, n_columns - 0.5]), np.array([-0.5, n_rows - 0.5])
+        case Rule(text=""):
+            own, nothing = np.array([mark.at]), np.array([])
+            return (nothing, own) if mark.level else (own, nothing)
+        case _:  # what a reader has chosen does not widen the picture
+            return np.array([]), np.array([])
+
+
+def _from_zero(length: Numbers) -> Floats:
+    return np.array([np.zeros(len(length)), length])
+
+
+def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
+    across, upwards = zip(*[_reached(mark) for mark in panel.marks], strict=True)
+    is_table = any(isinstance(mark, Cells) for mark in panel.marks)
+    return _span(panel.x, list(across), is_table), _span(panel.y, list(upwards), is_table)
+
+
+def _span(axis: Axis, values: list[Numbers], is_table: bool) -> tuple[float, float]:
+    """Return the ends of an axis: its own, or what is reached and a little room."""
+    if axis.span is not None:
+        return axis.span
+    every = np.concatenate(values)
+    every = every[np.isfinite(every)]
+    low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 1.0)
+    pad = 0.0 if axis.log or is_table else _PAD * ((high - low) or 0.1)
+    return (0.0 if axis.from_zero else low - pad), high + pad
+
+
+def _ticks(axis: Axis, span: tuple[float, float], most: int) -> list[tuple[float, str]]:
+    """Round numbers between the ends of an axis, or its names."""
+    low, high = span
+    if axis.ticks:
+        return [(at, truncate(words, _LONGEST)) for at, words in axis.ticks]
+    if axis.log:
+        steps = (1,) if high / low > 1e3 else (1, 2, 5)
+        every = [step * 10.0**power for power in range(-4, 10) for step in steps]
+        return [(value, f"{value:g}") for value in every if low <= value <= high]
+    rough = max(high - low, 1e-12) / (most + 0.5)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * k for k in (1, 2, 2.5, 5, 10) if power * k >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    digits = len(f"{step:g}".partition(".")[2])
+    return [(k * step, decimal(k * step, digits) + axis.suffix) for k in range(first, last + 1)]
