@@ -120,7 +120,7 @@ def compile_kernels(notify: Callable[[str], None]) -> bool:
     folder = kernel_folder()
     if folder is not None and is_complete(folder):
         return False
-    notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 20 s) …")
+    notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 30 s) …")
     if folder is None:
         # (Read by numba when it is imported; UMAP's own kernels cannot be made without any.)
         passing = tempfile.mkdtemp(prefix="lore-lens-kernels-")

@@ -127,7 +127,7 @@ def _plain_maps(
     """Draw fields alone, by their names, in the frame and the colours of a picture."""
     bare = replace(like, points=None, worst=None, regions=(), labels=(), vivid=None)
     fields = {
-        name: field_of(findings.view, of, on=findings.drawn_on) for name, of in errors.items()
+        name: field_of(findings.view, of, on=findings.picture_map) for name, of in errors.items()
     }
     return {name: replace(bare, layers=(Layer(name, (of,)),)) for name, of in fields.items()}
 

@@ -164,17 +164,17 @@ def show_change(look: Look, of: Watched) -> None:
     change, is_certain = remembered(key, lambda: now.change_since(before))
     axes = look.batches.plan.embedding.name.title
     rows = f"{of.name} minus {batches_words(len(_before(look, of)))} before it, γ = {look.gamma:g}"
-    found = [("1", box) for box in _boxes(of.change)]
+    found = _boxes(of.change)
     vivid = Outline(change.x, change.y, is_certain.astype(np.float64))
     picture = change_figure(now, change, axes=axes, rows=rows, found=found)
-    picture, key = replace(picture, vivid=vivid), f"{look.name} {axes}"
+    picture, on = replace(picture, vivid=vivid), f"{look.name} {axes}"
     live = LiveLandscape(
-        picture=picture, field=change, n_shown=now.sums.n_rows, map_key=key, gamma=look.gamma
+        picture=picture, field=change, n_shown=now.sums.n_rows, map_key=on, gamma=look.gamma
     )
     st.markdown(f"**{plain(picture.title)}: {plain(rows)}**")
     live_landscape(live, "watch_change")
     more = " 1: the region that changed most." if found else ""
-    words, as_seen = f"{picture.how_to_read}{more}", map_as_seen(picture, key)
+    words, as_seen = f"{picture.how_to_read}{more}", map_as_seen(picture, on)
     chart_line(picture, "watch_change", narrow=True, caption=words, as_seen=as_seen)
 
 

@@ -216,7 +216,7 @@ def test_kernels_are_compiled_once_or_at_every_start_and_that_is_said(tmp_path, 
         folders = first, tmp_path / "user"
         has_compiled, said = compile_in(*folders)
         assert has_compiled
-        assert said[0] == "Compiling the kernels once (about 20 s) …"
+        assert said[0] == "Compiling the kernels once (about 30 s) …"
         assert compile_in(*folders) == (False, [])
     assert len(list((tmp_path / "user").rglob("complete"))) == 1
     has_compiled, said = compile_in(in_the_way, in_the_way)
