@@ -108,7 +108,7 @@ def app(
     from lore_core.dashboard import server
     from lore_core.dashboard.access import LOCAL_HOSTS
     from lore_core.dashboard.disk_cache import cache_folder
-    from lore_core.kernel_sums.cache_files import compile_kernels
+    from lore_core.kernel_sums.compile_once import compile_kernels
 
     require("The dashboard", "streamlit", "plotly")
     origins = [server.public_origin(name) for name in host_names]
@@ -233,6 +233,6 @@ def warmup() -> None:
 
     So that nothing has to wait for it later. `lore app` does the same at its first start.
     """
-    from lore_core.kernel_sums.cache_files import compile_kernels
+    from lore_core.kernel_sums.compile_once import compile_kernels
 
     compile_kernels(say)

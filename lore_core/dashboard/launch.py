@@ -24,7 +24,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.dataset_files import save_npz
 from lore_core.data.defaults import GAMMA, N_BINS, STORED_GAMMAS
 from lore_core.data.errors import InputError, require
-from lore_core.kernel_sums.cache_files import compile_kernels
+from lore_core.kernel_sums.compile_once import compile_kernels
 
 if TYPE_CHECKING:
     from lore_core.dashboard.widget import LandscapeWidget

@@ -3,7 +3,7 @@
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -189,10 +189,26 @@ def fit_umap(
         transform_seed=random_state,
         n_jobs=1,
     )
+    _cache_compiled()
     with _exclusive(progress, "epoch"):
         model.fit(np.ascontiguousarray(features, np.float32))
     fitted = np.array(model.embedding_, dtype=np.float64)
     return fitted, partial(_place_by_umap, model), f"{n_neighbors} neighbours"
+
+
+def _cache_compiled() -> None:
+    """Let numba save what umap-learn compiles in every process: some ten seconds."""
+    from umap import layouts, umap_
+
+    for module, name in (
+        (umap_, "smooth_knn_dist"),
+        (umap_, "compute_membership_strengths"),
+        (layouts, "_nb_optimize_layout_euclidean_single_epoch"),
+    ):
+        compiled = getattr(module, name, None)
+        if hasattr(compiled, "enable_caching"):
+            with suppress(RuntimeError):  # no folder can be written
+                compiled.enable_caching()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats
-from lore_core.data.validation import Points
+from lore_core.data.validation import Points, in_memory
 from lore_core.kernel_sums.compute import compute_sums, means_of_each
 from lore_core.kernel_sums.prepare import TOLERANCE, as_problem
 from lore_core.kernel_sums.schedule import Workers
@@ -111,9 +111,9 @@ def laplacian_sums(
     sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
-    result = columns.transpose(0, 2, 1) if np.ndim(weights) == 2 else columns[:, 0]
+    result = columns.transpose(0, 2, 1) if _n_axes(weights) == 2 else columns[:, 0]
     workers.finish()
-    return result if np.ndim(bandwidth) else np.asarray(result[0])
+    return result if _n_axes(bandwidth) else np.asarray(result[0])
 
 
 def laplacian_means(
@@ -153,7 +153,7 @@ def laplacian_means(
         effective_size=effective_size,
         **options,
     )
-    if np.ndim(bandwidth) == 0:
+    if _n_axes(bandwidth) == 0:
         ((_, of),) = found
         mean, mass, size = of.mean, of.mass, of.effective_size
     else:
@@ -166,7 +166,11 @@ def laplacian_means(
         mean, mass = arrays[0].transpose(0, 2, 1), arrays[1]
         # NaN stands for "not asked for" without taking memory.
         size = arrays[2] if effective_size else np.broadcast_to(np.nan, mass.shape)
-    return KernelMeans(mean if np.ndim(values) == 2 else mean[..., 0], mass, size)
+    return KernelMeans(mean if _n_axes(values) == 2 else mean[..., 0], mass, size)
+
+
+def _n_axes(values: ArrayLike) -> int:
+    return int(np.ndim(in_memory(values)))
 
 
 def _part_of(

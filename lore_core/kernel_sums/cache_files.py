@@ -1,21 +1,17 @@
-"""Compiled kernels on disk: where they are, whether they are whole, and how they are made once.
+"""Compiled kernels on disk: where they are, and whether they are whole.
 
 Machine code with one bit flipped ends the process or gives wrong numbers, so that each file ends
 with a checksum of its content and name.
 """
 
-import atexit
 import contextlib
 import hashlib
 import importlib.metadata
 import os
 import platform
-import shutil
 import tempfile
-import time
 import warnings
 import zlib
-from collections.abc import Callable
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -110,37 +106,3 @@ def _warn_of_damage(folder: Path) -> None:
         RuntimeWarning,
         stacklevel=3,
     )
-
-
-def compile_kernels(notify: Callable[[str], None]) -> bool:
-    """Compile the kernels unless this machine already has them; whether anything was done.
-
-    ``notify`` gets one sentence before and one after.
-    """
-    folder = kernel_folder()
-    if folder is not None and is_complete(folder):
-        return False
-    notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 30 s) …")
-    if folder is None:
-        # (Read by numba when it is imported; UMAP's own kernels cannot be made without any.)
-        passing = tempfile.mkdtemp(prefix="lore-lens-kernels-")
-        os.environ["NUMBA_CACHE_DIR"] = passing
-        atexit.register(shutil.rmtree, passing, ignore_errors=True)
-    started = time.monotonic()
-    from lore_core.kernel_sums import warmup  # imports numba: only when needed
-
-    warmup()
-    if folder is not None:
-        names = sorted(path.name for path in folder.glob(f"*{KERNEL}"))
-        write_sealed(folder / COMPLETE, "\n".join(names).encode())
-        # Those of other versions of this installation are not needed any more.
-        for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
-            if other != folder:
-                shutil.rmtree(other, ignore_errors=True)
-    notify(f"Compiled in {time.monotonic() - started:.0f} s.")
-    if folder is None:
-        notify(
-            "They are compiled at every start: neither this installation nor your cache folder can "
-            "be written. Name a folder that can be in NUMBA_CACHE_DIR."
-        )
-    return True

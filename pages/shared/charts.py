@@ -68,11 +68,13 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
     if not width:
         width = float(st.number_input("Millimetres", 30.0, 500.0, 100.0, 1.0, key=f"mm_{key}"))
 
+    printed = f"{file}-{width:g}mm"
+
     def download(label: str, kind: str) -> None:
         st.download_button(
             label,
             lambda: exported(chart(), kind, width_mm=width),
-            f"{file}.{kind}",
+            f"{printed if kind in PRINTED else file}.{kind}",
             types_map[f".{kind}"],
             key=f"{kind}_{key}",
             on_click="ignore",
@@ -85,7 +87,7 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
     download("Interactive HTML", "html")
     download("Numbers as CSV", "csv")
     if st.button("Caption and command", key=f"caption_{key}", width="stretch"):
-        _captions(chart(), file, width)
+        _captions(chart(), printed, width)
 
 
 @st.dialog("Caption and command", width="large")

@@ -25,7 +25,7 @@ def test_what_a_landscape_saves(open_app, dataset, points):
     app.drawn("landscape")
     body = export(app, "landscape")
     name, whole = app.save(body.get_by_role("button", name="PNG", exact=True))
-    assert name == "lore-lens-landscape.png"
+    assert name == "lore-lens-landscape-84mm.png"
     assert pixels(whole).shape[1] == round(84 / 25.4 * 300)
     name, table = app.save(body.get_by_role("button", name="Numbers as CSV"))
     assert name == "lore-lens-landscape.csv"
@@ -73,11 +73,13 @@ def test_a_figure_for_print_has_its_width_caption_and_command(open_app, files):
     app.drawn("reliability")
     body = export(app, "reliability")
     app.choose("Width for print", "two columns, 174 mm")
-    app.settle()
-    name, content = app.save(body.get_by_role("button", name="SVG", exact=True))
-    assert name == "lore-lens-reliability.svg"
-    assert b'width="174mm"' in content
-    name, content = app.save(body.get_by_role("button", name="PDF", exact=True))
+
+    def wide():  # (The choice takes a moment to reach the server.)
+        name, content = app.save(body.get_by_role("button", name="SVG", exact=True))
+        return content if name == "lore-lens-reliability-174mm.svg" else None
+
+    assert b'width="174mm"' in app.until(wide, "the width is known")
+    _, content = app.save(body.get_by_role("button", name="PDF", exact=True))
     assert content.startswith(b"%PDF")
     body.get_by_role("button", name="Caption and command").click()
     dialog = app.page.get_by_test_id("stDialog")

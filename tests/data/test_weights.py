@@ -136,7 +136,7 @@ def test_a_file_without_rows_keeps_what_they_count_for():
     method = lore.LoRe(gamma=5.0).fit(rows, rows.features)
     shipped = method.without_rows()
     state = shipped.state()
-    assert state["count"] @ state["row_weights"] == pytest.approx(n, rel=0.1)
+    assert state["row_weights"].sum() == pytest.approx(n, rel=0.1)
     before, after = (m.recalibrate(rows, rows.features).confidence for m in (method, shipped))
     assert np.abs(before - after).mean() < 0.02
 

@@ -23,7 +23,8 @@ from lore_core.kernel_sums import (
     sweep3d,
     warmup,
 )
-from lore_core.kernel_sums.cache_files import compile_kernels, kernel_folder
+from lore_core.kernel_sums.cache_files import kernel_folder
+from lore_core.kernel_sums.compile_once import compile_kernels
 
 KERNELS = [
     sweep1d.line_sweep, sweep2d.plane_tree, sweep2d.plane_order, sweep2d.plane_join,

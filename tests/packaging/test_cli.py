@@ -10,7 +10,7 @@ from lore_core import cli
 from lore_core.dashboard import access, server
 from lore_core.dashboard.server import ServerSettings
 from lore_core.data.validation import InputError
-from lore_core.kernel_sums import cache_files
+from lore_core.kernel_sums import compile_once
 from lore_core.reading import load
 
 
@@ -22,7 +22,7 @@ def served(monkeypatch, tmp_path):
         calls.append((settings, token, open_browser))
 
     monkeypatch.setattr(server, "serve", serve)
-    monkeypatch.setattr(cache_files, "compile_kernels", lambda *args, **kwargs: False)
+    monkeypatch.setattr(compile_once, "compile_kernels", lambda *args, **kwargs: False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(access.TOKEN, raising=False)
     return calls
