@@ -205,10 +205,9 @@ def _cache_compiled() -> None:
         (umap_, "compute_membership_strengths"),
         (layouts, "_nb_optimize_layout_euclidean_single_epoch"),
     ):
-        compiled = getattr(module, name, None)
-        if hasattr(compiled, "enable_caching"):
-            with suppress(RuntimeError):  # no folder can be written
-                compiled.enable_caching()
+        # (Other versions may have none of this name; RuntimeError: no folder can be written.)
+        with suppress(AttributeError, RuntimeError):
+            getattr(module, name).enable_caching()
 
 
 @contextmanager
