@@ -132,7 +132,7 @@ $(DEV_INSTALLED): $(INSTALLED)
 	@rm -f $(VENV)/.dev-*
 	@touch $@
 
-# For the browser tests and static images. BROWSER_PATH names another Chrome or Chromium.
+# For the browser tests. BROWSER_PATH names another Chrome or Chromium.
 chromium:
 	@for browser in "$$BROWSER_PATH" chromium chromium-browser google-chrome; do \
 	  if [ -n "$$browser" ] && command -v "$$browser" >/dev/null; then exit 0; fi; done; \

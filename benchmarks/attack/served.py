@@ -34,7 +34,7 @@ class Server:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
                 env={"OMP_WAIT_POLICY": "passive"} | os.environ | {TOKEN: token},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # (it ends with its standard input)
                 stdout=stream,
                 stderr=stream,
             )

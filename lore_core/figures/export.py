@@ -44,12 +44,11 @@ COLUMN_WIDTHS = {
 
 
 def plot_config(chart: Chart) -> dict[str, object]:
-    """Modebar settings of a chart: no upload to a cloud, and the browser's own SVG as download."""
-    idle = ["autoScale2d", "zoomIn2d", "zoomOut2d", "select2d", "lasso2d"]
+    """Modebar settings of a chart: no upload to a cloud, no picture beside those for print."""
+    idle = ["autoScale2d", "zoomIn2d", "zoomOut2d", "select2d", "lasso2d", "toImage"]
     return {
         "displaylogo": False,
         "showSendToCloud": False,
-        "toImageButtonOptions": {"format": "svg", "filename": chart.name},
         "modeBarButtonsToRemove": idle,
         **chart.config,
     }

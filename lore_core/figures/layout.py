@@ -465,8 +465,8 @@ def _within(polygon: Floats, box: Floats) -> Floats:
             way = to[:, axis] - polygon[:, axis]
             share = (edge - polygon[:, axis]) / np.where(way == 0, 1.0, way)
             crossing = polygon + share[:, None] * (to - polygon)
-            kept = np.column_stack([is_in, is_in != np.roll(is_in, -1)])
-            polygon = np.stack([polygon, crossing], axis=1)[kept]
+            edges = np.column_stack([is_in, is_in != np.roll(is_in, -1)])
+            polygon = np.stack([polygon, crossing], axis=1)[edges]
     return polygon
 
 

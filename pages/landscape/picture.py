@@ -256,13 +256,14 @@ def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:
 
 def glimpses(dataset: Dataset, rows: NDArray[np.int64]) -> list[dict[str, int | str]]:
     """Return the ``image`` or the ``words`` of some rows, by their number ``row``."""
-    name, column = glimpse_of(dataset), telling_column(dataset)
+    column = telling_column(dataset)
     if dataset.images is not None:
-        shown = thumbnail_urls(dataset.images, rows, side=_SIDE_PIXELS)
+        name, shown = "image", thumbnail_urls(dataset.images, rows, side=_SIDE_PIXELS)
+    elif column is not None:
+        name, shown = "words", [truncate(text, _MAX_LETTERS) for text in column.iloc[rows]]
     else:
-        texts = pd.Series(dtype=object) if column is None else column.iloc[rows]
-        shown = [truncate(text, _MAX_LETTERS) for text in texts]
-    return [{"row": int(row), str(name): what} for row, what in zip(rows, shown, strict=False)]
+        return []
+    return [{"row": int(row), name: what} for row, what in zip(rows, shown, strict=True)]
 
 
 def _detail(scene: Scene, row: int) -> bytes:

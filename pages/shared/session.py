@@ -242,7 +242,7 @@ def whole_data() -> WholeData | None:
     return remembered(("whole data", str(folder)), lambda: read_whole_data(folder))
 
 
-@st.cache_resource(max_entries=64, show_spinner="Computing …")
+@st.cache_resource(max_entries=32, show_spinner="Computing …")
 def remembered(key: Hashable, _make: Callable[[], Made]) -> Made:  # noqa: ARG001 - the cache's key
     """Return what is made, once for each key, for all readers."""
     return _make()

@@ -84,7 +84,7 @@ def test_a_figure_for_print_has_its_width_caption_and_command(open_app, files):
     body.get_by_role("button", name="Caption and command").click()
     dialog = app.page.get_by_test_id("stDialog")
     app.until(lambda: "lore figures" in dialog.inner_text(), "the command")
-    said = dialog.inner_text()
+    text = dialog.inner_text()
     for part in ("width=174mm", "900 evaluation rows", "γ = 0.5", "15 equal-width bins", "--width"):
-        assert part in said, part
-    assert files[1].name in said
+        assert part in text, part
+    assert files[1].name in text

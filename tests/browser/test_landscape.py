@@ -248,7 +248,7 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
-def test_a_key_counts_though_the_page_is_drawn_anew_before_it_is_told(app):
+def test_a_key_counts_though_the_page_is_drawn_anew_at_once(app):
     app.page.evaluate("{ const soon = setTimeout; setTimeout = (f, ms) => soon(f, 16 * ms); }")
     app.seen("!!(window.scene = m.scene)")
     app.gamma.focus()

@@ -314,7 +314,7 @@ def test_charts_side_by_side_are_as_tall_and_have_their_names(charts, tmp_path):
         drawing.save(tmp_path / "x.bmp")
 
 
-def test_both_signs_can_be_told_apart_without_colours(charts):
+def test_signs_differ_without_colours(charts):
     """Contours stand on the map and on its scale, those of one sign broken."""
     chart = charts["landscape"]
     (over, is_whole), (under, is_broken) = chart.scale.contours

@@ -22,9 +22,9 @@ def squeezed(text):
 def test_the_report_on_paper_says_what_the_page_says(reader, files, text_of):
     paper = squeezed("".join(page.extract_text() for page in reader.pages))
     page = re.sub(r"(?s)<(head|script|svg|nav|math)\b.*?</\1>", " ", text_of(files))
-    said = re.findall(r"<(?:h[1-3]|p|li|td|figcaption)\b[^>]*>([^<&]{12,})", page)
-    assert len(said) > 60
-    assert [text for text in said if squeezed(text) not in paper] == []
+    sentences = re.findall(r"<(?:h[1-3]|p|li|td|figcaption)\b[^>]*>([^<&]{12,})", page)
+    assert len(sentences) > 60
+    assert [text for text in sentences if squeezed(text) not in paper] == []
 
 
 def test_its_fonts_are_embedded_and_its_figures_are_there(reader, files):
