@@ -160,7 +160,8 @@ class App:
         self.until(lambda: not broken(), lambda: f"{what}, without {broken()}")
 
     def sees(self, text: str | re.Pattern) -> Locator:
-        found = self.page.get_by_test_id("stMain").get_by_text(text).first
+        # (The same words may stand before it in what is hidden, such as a map's card of a row.)
+        found = self.page.get_by_test_id("stMain").get_by_text(text).filter(visible=True).first
         self.until(found.is_visible, f"{text} on {self.page.url}")
         return found
 
