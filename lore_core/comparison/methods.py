@@ -184,6 +184,7 @@ def compare(
     metric_embedding: Points | None = None,
     progress: Progress | None = None,
     map_array: MapArray | None = None,
+    earlier: Comparison | None = None,
     **measuring: Any,
 ) -> Comparison:
     """Fit every recalibrator on calibration rows and measure it on evaluation rows.
@@ -205,6 +206,8 @@ def compare(
     map_array : callable, optional
         Called with each array of the recalibrated rows once it is measured; returns an equal one to
         keep in its place, say a file's.
+    earlier : Comparison, optional
+        Of the same rows and embeddings: methods of equal settings are measured, not fitted again.
     **measuring
         ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
         of :func:`~lore_core.comparison.summary.summarize`.
@@ -222,10 +225,18 @@ def compare(
         evaluation_embedding if metric_embedding is None else metric_embedding, None
     )
 
-    def fitted_and_measured(method: Recalibrator) -> tuple[Dataset, Summary, str]:
+    known = {} if earlier is None else earlier.recalibrators
+
+    def fitted(method: Recalibrator) -> tuple[Recalibrator, Dataset]:
+        before = known.get(method.label)
+        if earlier is not None and before is not None and repr(before) == repr(method):
+            return before, earlier.datasets[method.label]
         on = (calibration_embedding, evaluation_embedding)
-        known, new = on if method.needs_embedding else (None, None)
-        made = method.fit(calibration, known).recalibrate(evaluation, new)
+        fitted_on, new = on if method.needs_embedding else (None, None)
+        return method, method.fit(calibration, fitted_on).recalibrate(evaluation, new)
+
+    def fitted_and_measured(method: Recalibrator) -> tuple[Recalibrator, Dataset, Summary, str]:
+        method, made = fitted(method)
         summary = summarize(made, measured_on, **measuring)
         name = _with_remark(method, evaluation, made)
         if map_array is not None and made is not evaluation:
@@ -233,10 +244,10 @@ def compare(
             made = evaluation.with_checked(*moved)
         if map_array is not None and summary.local is not None:
             summary = dataclasses.replace(summary, local=summary.local.map_arrays(map_array))
-        return made, summary, name
+        return method, made, summary, name
 
     found = _side_by_side(fitted_and_measured, methods, progress)
-    datasets, summaries, names = (
+    done, datasets, summaries, names = (
         dict(zip(labels, column, strict=True)) for column in zip(*found, strict=True)
     )
     tell(progress, 1.0, "done")
@@ -245,7 +256,7 @@ def compare(
         table=table,
         low=_bound(summaries, "low"),
         high=_bound(summaries, "high"),
-        recalibrators=dict(zip(labels, methods, strict=True)),
+        recalibrators=done,
         datasets=datasets,
         summaries=summaries,
         names=names,

@@ -23,8 +23,9 @@ def fit_methods(
     grouping: methods.Grouping | None,
     measured_on: Embedding | None,
     progress: Progress | None = None,
+    earlier: Comparison | None = None,
 ) -> Comparison:
-    """Fit methods by their labels and measure them; simulate nothing."""
+    """Fit methods by their labels, but for those fitted earlier; measure; simulate nothing."""
     known = methods.recalibrators_of(view)
     made = methods.comparison_of(
         view,
@@ -33,6 +34,7 @@ def fit_methods(
         grouping=grouping,
         measured_on=measured_on,
         progress=progress,
+        earlier=earlier,
         map_array=map_array,  # what ten methods made of many rows need not be in memory
     )
     # What the page shows of all rows of all methods goes with it, and not the rows.

@@ -55,6 +55,7 @@ class Request(Generic[Result]):
     of: str = ""  #: What tells it from other work of its kind on one page
     lane: Lane = "short"
     keep: Callable[[Result], object] | None = None  #: Takes the result, where it is not waited for
+    basis: Hashable = None  #: What an earlier result must share with it to be built on, if any
 
     @property
     def name(self) -> str:
@@ -68,6 +69,7 @@ class Task:
     def __init__(self, request: Request[Any]) -> None:
         self._request: Request[Any] | None = request
         self.title, self.lane, self.expected = request.title, request.lane, request.seconds
+        self.basis = request.basis
         self.fraction, self.message = 0.0, ""
         self.n_waiting = 0  #: Pages and threads that wait for it now
         self.sessions: set[object] = set()  #: Who want it, and may be gone

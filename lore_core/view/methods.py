@@ -138,10 +138,12 @@ def comparison_of(
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
     map_array: MapArray | None = None,
+    earlier: Comparison | None = None,
 ) -> Comparison:
     """Fit methods on calibration rows; measure them on evaluation rows, mapped like new rows.
 
-    ``options``: of :func:`interval_options`. ``measured_on``: map of the local errors.
+    ``options``: of :func:`interval_options`. ``measured_on``: map of the local errors. ``earlier``:
+    of the same rows and maps; see :func:`~lore_core.comparison.methods.compare`.
     """
     frame = view.evaluation.groups
     calibration = require_calibration(view.dataset)
@@ -158,6 +160,7 @@ def comparison_of(
         random_state=view.seed,
         progress=progress,
         map_array=map_array,
+        earlier=earlier,
         **options,
     )
 
@@ -213,26 +216,23 @@ _GLOBAL_METHODS = ("temperature", "beta", "matrix")
 _MAX_ROWS, _FOLDS, _MAX_MATRIX_CLASSES = 20_000, 5, 30
 
 
-def remaining_of(view: View, progress: Progress | None = None) -> Remaining | None:
+def remaining_of(
+    view: View, progress: Progress | None = None, *, earlier: Remaining | None = None
+) -> Remaining | None:
     """Search for subgroups that the best global method leaves; None without calibration rows.
 
     The method is chosen by cross-validated log loss on at most 20,000 calibration rows and fitted
     on all of these. Temperature scaling is kept unless another is better by one standard error.
+    ``earlier``: found at another bandwidth, with other bins or maps; its method is used.
     """
     if view.calibration is None or len(view.calibration) < 2 * _FOLDS:
         return None
-    part = part_of(progress, 0.0, 0.5)
-    tell(part, 0.0, "fitting a global method")
-    known = view.calibration
-    if len(known) > _MAX_ROWS:
-        chosen = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_ROWS]
-        known = known.rows(np.sort(chosen))
-    fitted = _best_global(known, view.target, view.seed).fit(known)
-    after = fitted.recalibrate(view.evaluation)
+    tell(progress, 0.0, "fitting a global method")
+    method = _best_global(view.calibration, view) if earlier is None else earlier.method
+    after = method.recalibrate(view.evaluation)
     halves = halves_of(after, target=view.target, random_state=view.seed)
     return Remaining(
-        label=fitted.label,
-        n_calibration=len(known),
+        method=method,
         overall=overall_gap(
             **scored(after.target(view.target)), **view.bins, random_state=view.seed
         ),
@@ -242,19 +242,22 @@ def remaining_of(view: View, progress: Progress | None = None) -> Remaining | No
     )
 
 
-def _best_global(calibration: Dataset, target: str | int, seed: int) -> Recalibrator:
-    """Return the global method of the lowest cross-validated log loss, not fitted."""
+def _best_global(calibration: Dataset, view: View) -> Recalibrator:
+    """Return the global method of the lowest cross-validated log loss, fitted."""
+    if len(calibration) > _MAX_ROWS:
+        chosen = np.random.default_rng(view.seed).permutation(len(calibration))[:_MAX_ROWS]
+        calibration = calibration.rows(np.sort(chosen))
     methods = [named_recalibrator(name) for name in _GLOBAL_METHODS]
     if not calibration.complete or calibration.n_classes > _MAX_MATRIX_CLASSES:
         methods = [item for item in methods if not isinstance(item, MatrixScaling)]
-    fold = np.random.default_rng(seed).permutation(len(calibration)) % _FOLDS
-    rows = [cross_fitted(method, calibration, fold).target(target) for method in methods]
+    fold = np.random.default_rng(view.seed).permutation(len(calibration)) % _FOLDS
+    rows = [cross_fitted(method, calibration, fold).target(view.target) for method in methods]
     observed = np.array([np.where(x.outcome > 0, x.confidence, 1 - x.confidence) for x in rows])
     losses = -np.log(np.maximum(observed, PROBABILITY_FLOOR))
     excess = losses - losses[0]
     mean = np.average(excess, axis=1, weights=calibration.weights)
     error = excess.std(axis=1) / np.sqrt(len(calibration))
-    return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))]
+    return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))].fit(calibration)
 
 
 def _on_each_map(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pandas as pd
@@ -24,14 +26,13 @@ from lore_core.figures.map_layout import FAINT
 from lore_core.figures.pictures.landscape import outlined_region, row_colors, row_hovers
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
 from lore_core.figures.pictures.picture import truncate
-from lore_core.regions import Field, Verdict, telling_column
-from lore_core.regions.field import rows_outline
+from lore_core.regions import Field, Verdict
 from lore_core.regions.rows import columns_of, drawn_rows
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.view import View
 from lore_core.view.scene import MAX_ROWS, Scene, preview_rows
-from lore_core.view.where import curve_of, subgroups_of, view_halves
+from lore_core.view.where import curve_of
 from pages.landscape import region
 from pages.shared import compute, subgroups
 from pages.shared.charts import chart_line, show_chart
@@ -69,6 +70,8 @@ _HINT_IN_SPACE = (
 #: Rows in sight that have room for each, those drawn that are highlighted, and opacities of rows
 #: that are in significant subgroups and that are not: all as on the map.
 _MOST_NEAR, _MAX_HIGHLIGHTED, _STRENGTHS = 2000, 1500, (0.95, 0.5)
+#: What sliders show, by what is looked at, but for γ.
+_FIELDS: WeakValueDictionary[Hashable, FieldParts] = WeakValueDictionary()
 #: Kernel sums use every core: one set of fields at a time.
 _TURN = threading.Lock()
 
@@ -152,25 +155,19 @@ class FieldParts:
 
     def _make_outlines(self, against: Against) -> Iterator[GammaFields]:
         """Find places at every γ as at the shown one, and outline each set of rows once."""
-        view, keys = self._view, dict[bytes, int | None]()
+        view, keys = self._view, dict[bytes, int]()
         if len(view.evaluation) > _MAX_SEARCHED_ROWS:
             return
-        points, halves = view.points(on=self._on), None
         for k in self._nearest_first():
-            with self._turn():
-                halves = halves or view_halves(view, against=against)
-                search = subgroups_of(replace(view, gamma=GAMMAS[k]), halves=halves)
+            with self._turn():  # as the page will ask, where that γ is chosen
+                search = compute.unnamed_subgroups(view.with_(gamma=GAMMAS[k]), against)
                 found = GammaFields(subgroups={k: []})
-                for number in range(len(search.subgroups)):
-                    name = search.mask(number).tobytes()
-                    if name not in keys:
-                        outline = rows_outline(points, search.mask(number))
-                        is_whole = outline.holds_most(points[search.subgroups[number].rows])
-                        keys[name] = len(keys) if is_whole else None  # its rows lie scattered
-                        if (key := keys[name]) is not None:
-                            found.outlines[key] = outlined_region(str(number + 1), outline)
-                    if (key := keys[name]) is not None:
-                        found.subgroups[k].append((str(number + 1), key))
+                for name, outline in compute.outlines(view, self._on, search):
+                    rows = search.subgroups[int(name) - 1].rows.tobytes()
+                    if rows not in keys:
+                        keys[rows] = len(keys)
+                        found.outlines[keys[rows]] = outlined_region(name, outline)
+                    found.subgroups[k].append((name, keys[rows]))
             yield found
 
     def _nearest_first(self) -> Iterator[int]:
@@ -194,18 +191,6 @@ class FieldParts:
             yield stop
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
-def field_parts(
-    key: str,  # noqa: ARG001 -- what the cache goes by
-    _view: View,
-    _bin: int | None,
-    _on: Embedding,
-    _search: SubgroupSearch | None,
-) -> FieldParts:
-    """Return what the slider shows; ``key`` names what is looked at, but for γ."""
-    return FieldParts(_view, _bin, _on, _search)
-
-
 class MapRows:
     """Answers what one reader's map asks about its rows."""
 
@@ -213,7 +198,7 @@ class MapRows:
         self.address = offer(self)
         self.scene: Scene | None = None
         self.key = ""
-        self.fields: FieldParts | None = None  #: Of the slider, as long as they are shown
+        self.fields: deque[FieldParts] = deque(maxlen=2)  #: Of the slider, the last looked at
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
         """Answer with all rows, or with what is known of some."""
@@ -235,9 +220,12 @@ class MapRows:
 def map_rows(scene: Scene, key: str, fields: FieldParts | None) -> MapRows:
     """Return what answers for the rows of a scene; ``key`` names them."""
     answers: MapRows = st.session_state.setdefault(_KEY, MapRows())
-    answers.scene, answers.key, answers.fields = scene, key, fields
-    if fields is not None and st.context.headers:  # else no browser will ask
-        fields.begin(scene.view.gamma)
+    answers.scene, answers.key = scene, key
+    if fields is not None:
+        if fields not in answers.fields:
+            answers.fields.append(fields)
+        if st.context.headers:  # else no browser will ask
+            fields.begin(scene.view.gamma)
     return answers
 
 
@@ -251,12 +239,12 @@ def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:
     """Say what of a row can stand on the map; None where nothing can."""
     if dataset.images is not None:
         return "image"
-    return None if telling_column(dataset) is None else "words"
+    return None if compute.telling_column(dataset) is None else "words"
 
 
 def glimpses(dataset: Dataset, rows: NDArray[np.int64]) -> list[dict[str, int | str]]:
     """Return the ``image`` or the ``words`` of some rows, by their number ``row``."""
-    column = telling_column(dataset)
+    column = compute.telling_column(dataset)
     if dataset.images is not None:
         name, shown = "image", thumbnail_urls(dataset.images, rows, side=_SIDE_PIXELS)
     elif column is not None:
@@ -346,7 +334,7 @@ def show_picture(
         draw = partial(landscape_3d_figure, **own, **common)
     else:
         if search is not None:
-            outlined = compute.outlines(view.dataset, scene.on, key, search)
+            outlined = compute.outlines(view, scene.on, search)
         if chosen is not None:
             names = () if chosen.number is None else (str(chosen.number + 1),)
             outlined = [item for item in outlined if item[0] in names]
@@ -429,7 +417,9 @@ def _show_map(
     if scene.only is None and not is_colored:  # else what is shown is tested anew at every γ
         against = None if search is None else search.against
         looked_for = (rows_key, view.key("maps"), scene.bin_index, against)
-        fields = field_parts(repr(looked_for), view, scene.bin_index, scene.on, search)
+        # (Each reader's session holds those that it looks at.)
+        fields = _FIELDS.get(looked_for) or FieldParts(view, scene.bin_index, scene.on, search)
+        _FIELDS[looked_for] = fields
     live = subgroups.live_scene(
         scene,
         picture,

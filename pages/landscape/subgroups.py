@@ -34,9 +34,7 @@ def search_subgroups(view: View) -> SubgroupSearch:
     """Find the subgroups that are worse than what the reader compares them with."""
     wanted = st.session_state.get("against", shared.AUTOMATIC)
     # Without the argument it is the very search behind the headline.
-    how = {"against": _AGAINST[wanted]} if wanted in _AGAINST else {}
-    search: SubgroupSearch = compute.subgroups(view, **how)
-    return search
+    return compute.subgroups(view, _AGAINST.get(wanted))
 
 
 def against_control() -> None:
@@ -70,7 +68,7 @@ def list_subgroups(
         st.success(search.sentence, icon=":material/check_circle:")
     outlined = {str(number + 1) for number in range(len(search.subgroups))}
     if view.points(on=on_map).shape[1] == 2:
-        outlined = {name for name, _ in compute.outlines(view.dataset, on_map, key, search)}
+        outlined = {name for name, _ in compute.outlines(view, on_map, search)}
     columns, n_more = st.columns(2, gap="medium"), len(search.subgroups) - _LISTED
     for number in range(len(search.subgroups)):
         if number == _LISTED:

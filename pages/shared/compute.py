@@ -1,8 +1,10 @@
 """What pages compute of a view, behind this server's cache: one line each."""
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import wraps
-from typing import Any, Literal
+from contextlib import nullcontext
+from functools import partial, wraps
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +26,7 @@ from lore_core.view.methods import Grouping, require_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
 from pages.shared.session import saved
-from pages.shared.tasks import await_result
+from pages.shared.tasks import await_result, latest
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
@@ -49,6 +51,11 @@ _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
     inference.vector_curve_of: ("Computing the curve of every class", 2.4e-6, _ANY_GAMMA),
     inference.vector_band_of: ("Simulating curves of every class", 2.4e-4, _ANY_GAMMA),
 }
+#: Work that builds on its last result of a view alike in these parts: what is fitted stays.
+_BUILT_ON: dict[Callable[..., Any], tuple[Part, ...]] = {
+    fit_methods: ("maps",),
+    methods.remaining_of: ("target", "seed"),
+}
 #: How results are told apart by what they are of; what was fitted on a view by its methods.
 _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
     Dataset: lambda dataset: dataset.digest,
@@ -70,7 +77,11 @@ def work(
     n_rows = len(view.dataset) if n_rows is None else n_rows
     named = [value for value in arguments.values() if not isinstance(value, np.ndarray)]
     key = (view.key(*parts), of, *map(_name_of, named))
-    return Request(function, {"view": view, **arguments}, key, title, seconds * n_rows, of)
+    basis = view.key(*_BUILT_ON[function]) if function in _BUILT_ON else None
+    if basis is not None:
+        arguments["earlier"] = latest(function, basis)
+    arguments["view"] = view
+    return Request(function, arguments, key, title, seconds * n_rows, of, basis=basis)
 
 
 def _name_of(value: Any) -> Hashable:
@@ -122,6 +133,7 @@ suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "ma
     where.suggestion_of
 )
 _halves = _cached(4, False, "target", "seed")(where.view_halves)
+telling_column = _cached(16, False)(regions.telling_column)
 evidence = _cached(64, False, *_LOCAL)(where.evidence_of)
 chance_errors = _cached(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
 ranking = _cached(32, "Looking along every column …", "target")(where.ranking_of)
@@ -129,18 +141,25 @@ along = _cached(64, False, "target")(where.along_of)
 on_grid = _cached(64, False, "target")(where.grid_of)
 
 
-@_cached(12, "Searching subgroups …", *SEARCHED)
-def _subgroups(view: View, against: Against | Literal["auto"] = "auto") -> SubgroupSearch:
-    return where.subgroups_of(view, halves=_halves(view, against=against))
+@_cached(12, False, *SEARCHED)
+def unnamed_subgroups(view: View, against: Against) -> SubgroupSearch:
+    """Subgroups of the evaluation rows as they are found, in any thread."""
+    halves = _halves(view)
+    halves = halves if halves.against == against else _halves(view, against=against)
+    return where.subgroups_of(view, halves=halves)
 
 
-def subgroups(view: View, **how: Against) -> SubgroupSearch:
+def subgroups(view: View, against: Against | None = None) -> SubgroupSearch:
     """Subgroups of the evaluation rows with names; ``against``: what they are worse than."""
-    search: SubgroupSearch = _subgroups(view, **how)
+    is_slow = len(view.evaluation) > _FEW_ROWS
+    with st.spinner("Searching subgroups …") if is_slow else nullcontext():
+        usual: Against = _halves(view).against
+        search: SubgroupSearch = unnamed_subgroups(view, against or usual)
     known = list(saved().values())
     # A region has the id that it has in the first search at the first γ, if it is found there.
     if any(subgroup.is_region for subgroup in search.subgroups):
-        known += saved_subgroups(_subgroups(view.with_(gamma=View.gamma)), view.evaluation)
+        first = unnamed_subgroups(view.with_(gamma=View.gamma), usual)
+        known += saved_subgroups(first, view.evaluation)
     return identified(search, view.evaluation, known)
 
 
@@ -175,20 +194,26 @@ def row_field(
     return regions.smoothed_field(_errors.signed, _errors.effective_size, points, rows=_rows)
 
 
-@_cached(128, False)
-def region_outline(
-    dataset: Dataset, on_map: Embedding, key: Hashable, _inside: np.ndarray
+@_cached(256, False)
+def _outline(
+    dataset: Dataset, on_map: Embedding, key: bytes, _points: np.ndarray, _inside: np.ndarray
 ) -> regions.Outline:
-    """Where on a map a region lies; ``key`` names the region."""
-    return regions.rows_outline(on_map.coordinates[dataset.in_split("evaluation")], _inside)
+    return regions.rows_outline(_points, _inside)
 
 
-@_cached(16, False)
+def outline(view: View, on_map: Embedding, inside: np.ndarray) -> regions.Outline:
+    """Where on a map some evaluation rows lie: the same at every bandwidth."""
+    key = blake2b(np.packbits(inside)).digest()
+    found: regions.Outline = _outline(view.dataset, on_map, key, view.points(on=on_map), inside)
+    return found
+
+
 def outlines(
-    dataset: Dataset, on_map: Embedding, key: Hashable, _search: SubgroupSearch
+    view: View, on_map: Embedding, search: SubgroupSearch
 ) -> list[tuple[str, regions.Outline]]:
-    """Where subgroups lie on a map; ``key`` names the search."""
-    return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
+    """Where subgroups lie on a map, by their number."""
+    points, outline_of = view.points(on=on_map), partial(outline, view, on_map)
+    return where.outlines_of(search, points, outline_of=outline_of)
 
 
 @_cached(12, "Measuring …", *_BINS)

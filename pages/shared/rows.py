@@ -16,7 +16,8 @@ from lore_core.figures.drawing import png_url
 from lore_core.figures.pictures.picture import truncate
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.regions import row_table, telling_column
+from lore_core.regions import row_table
+from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column, share_column
 from pages.shared.header import plain
 
@@ -125,7 +126,7 @@ def show_examples(dataset: Dataset, rows: NDArray[np.int64], confidence: Floats)
             for row, url, name in zip(rows, urls, names, strict=True):
                 st.image(url, width=_EXAMPLE_SIZE, caption=plain(name), alt=f"row {row}: {name}")
         return
-    column = telling_column(dataset)
+    column = compute.telling_column(dataset)
     if column is not None:
         for row, name in zip(rows[:_QUOTED], names, strict=False):
             text = truncate(str(column.iloc[row]), _MAX_LETTERS)

@@ -238,8 +238,7 @@ def with_subgroups(
     marks = enumerate(marks_of(search.subgroups))
     colors, vivid = {str(k + 1): _MARKS[mark] for k, mark in marks}, None
     if scene.only is None and scene.on.n_components == 2:
-        key = (*search_key(scene.view, search), "all")
-        vivid = compute.region_outline(scene.view.dataset, scene.on, key, search.inside())
+        vivid = compute.outline(scene.view, scene.on, search.inside())
     found = tuple(replace(one, color=colors.get(one.name, "")) for one in picture.regions)
     return replace(picture, regions=found, vivid=vivid)
 
@@ -274,7 +273,7 @@ def small_map(
         return
     found = []
     if search is not None:
-        found = compute.outlines(view.dataset, plane[1], search_key(view, search), search)
+        found = compute.outlines(view, plane[1], search)
     scene, field, chart = _drawn(view, plane, found=found)
     dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
     chart = replace(with_subgroups(scene, chart, search), dots=dots)

@@ -28,7 +28,7 @@ _PATIENCE_SECONDS, _LOOK_SECONDS = 30.0, 5.0
 _TELLING_SHARE = 0.25
 #: In a session: what its reader has stopped, and its job.
 _STOPPED, _JOB = "_stopped", "_job"
-_TASKS: OrderedDict[Hashable, Task] = OrderedDict()
+_TASKS: OrderedDict[tuple[Callable[..., Any], Hashable], Task] = OrderedDict()
 _LOCK = threading.Lock()
 
 
@@ -103,6 +103,16 @@ def submit(request: Request[Any], session: object = None) -> Task:
         _TASKS.move_to_end(key)
         _forget()
         return task
+
+
+def latest(function: Callable[..., Result], basis: Hashable) -> Result | None:
+    """Return the latest result of a function on some basis that is still kept."""
+    with _LOCK:
+        for (of, _), task in reversed(_TASKS.items()):
+            if of == function and task.basis == basis and task.ended and not task.error:
+                result: Result = task.result()
+                return result
+    return None
 
 
 def _forget() -> None:

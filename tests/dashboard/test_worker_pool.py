@@ -110,6 +110,12 @@ def test_the_result_is_the_same_to_the_last_bit(view, pool):
     simulated = done(pool, intervals_of, view=view, **arguments).result()
     same(here({"n_draws": 60}).without_row_values(), told.with_simulated(simulated))
     same(chance_band_of(view), done(pool, chance_band_of, view=view).result())
+    wider = view.with_(gamma=2 * view.gamma)
+    arguments = {"labels": LABELS, "grouping": None, "measured_on": view.embedding}
+    again = done(pool, fit_methods, view=wider, **arguments, earlier=told).result()
+    fresh = done(pool, fit_methods, view=wider, **arguments).result()
+    same(fresh, again)
+    assert again.recalibrators["LoRe"].gamma == wider.gamma
     alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
     for function in (vector_errors_of, vector_chance_of, vector_curve_of, vector_band_of):
         same(function(alike), done(pool, function, view=alike).result())

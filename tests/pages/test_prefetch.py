@@ -1,7 +1,9 @@
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 
+from lore_core.recalibration import Recalibrator
 from pages.shared import methods, tasks
 
 
@@ -44,6 +46,22 @@ def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, w
         page.go(other)
         assert asked
         assert set(asked) <= before
+
+
+def test_what_does_not_depend_on_the_bandwidth_is_fitted_once(open_page, made, asked, monkeypatch):
+    n_fits: Counter[str] = Counter()
+    fit = Recalibrator.fit
+
+    def counted(method, *arguments, **named):
+        n_fits[method.label] += 1
+        return fit(method, *arguments, **named)
+
+    monkeypatch.setattr(Recalibrator, "fit", counted)
+    page = open_page("recalibrate", made(seed=6), gamma=0.5)
+    first = n_fits.copy()
+    assert first
+    page.set("gamma", 0.3)
+    assert n_fits - first <= Counter({"LoRe": 1, "No recalibration": 1})
 
 
 def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked, wanted):

@@ -350,14 +350,14 @@ def segments(x: Floats, y: Floats, values: Floats) -> Floats:
     up = v > 0
     corners = up[:-1, :-1], up[:-1, 1:], up[1:, 1:], up[1:, :-1]
     rows, columns = np.nonzero(np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners))
-    pieces = []
-    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-        around = [(i, j), (i, j + 1), (i + 1, j + 1), (i + 1, j)]
-        crossed = []
-        for one, other in zip(around, [*around[1:], around[0]], strict=True):
-            if up[one] != up[other]:
-                t = v[one] / (v[one] - v[other])
-                (i0, j0), (i1, j1) = one, other
-                crossed.append((xs[j0] + t * (xs[j1] - xs[j0]), ys[i0] + t * (ys[i1] - ys[i0])))
-        pieces += [(*a, *b) for a, b in zip(crossed[::2], crossed[1::2], strict=True)]
-    return np.array(pieces, dtype=np.float64).reshape(-1, 4)
+    # Each cell's corners, around it; its edges go from each to the next.
+    i, j = rows[:, None] + [0, 0, 1, 1], columns[:, None] + [0, 1, 1, 0]
+    value, place = v[i, j], np.stack([xs[j], ys[i]], axis=-1)
+    after, place_after = np.roll(value, -1, axis=1), np.roll(place, -1, axis=1)
+    crossed = (value > 0) != (after > 0)
+    t = np.where(crossed, value, 0.0) / np.where(crossed, value - after, 1.0)
+    crossing = place + t[..., None] * (place_after - place)
+    # Two or four edges are crossed; each two, in order, are the ends of a piece.
+    order = np.argsort(~crossed, axis=1, kind="stable")
+    pieces = np.take_along_axis(crossing, order[..., None], axis=1).reshape(-1, 2, 4)
+    return np.asarray(pieces[crossed.sum(axis=1)[:, None] // 2 > [0, 1]])

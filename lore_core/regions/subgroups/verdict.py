@@ -1,9 +1,11 @@
 """Subgroups in plain words, and the one sentence all numbers come to: the verdict."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import stats
@@ -21,6 +23,9 @@ from lore_core.data.number_text import (
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, SMALL, Overall
 from lore_core.regions.variables.attributes import BRIGHTNESS, PREDICTED, Predicate, quoted
+
+if TYPE_CHECKING:
+    from lore_core.recalibration import Recalibrator
 
 _ALIKE = "rows of the same confidence"
 #: A subgroup leads where it makes up this share of the overall gap; else all rows do.
@@ -235,8 +240,7 @@ def evidence_of(subgroup: Subgroup, search: SubgroupSearch, *, top_label: bool =
 class Remaining:
     """What a global method, fitted on the calibration rows, leaves wrong on the evaluation rows."""
 
-    label: str  #: Of the method
-    n_calibration: int  #: Rows it was fitted on
+    method: Recalibrator  #: Fitted
     overall: Overall  #: Test of all recalibrated rows
     search: SubgroupSearch  #: Search of the recalibrated rows
 
@@ -249,19 +253,20 @@ class Remaining:
         if before.matters:
             return f"{self._of_overall(before)}; {left}."
         if self.search.subgroups:
-            return f"Global recalibration would not fix this: after {_lower(self.label)} {left}."
-        return f"{self.label}, a global method, would fix this: {left}."
+            name = _lower(self.method.label)
+            return f"Global recalibration would not fix this: after {name} {left}."
+        return f"{self.method.label}, a global method, would fix this: {left}."
 
     def _of_overall(self, before: Overall) -> str:
         now = self.overall
         if not now.matters:
             left = "no significant" if now.p_value > OVERALL_ALPHA else "little"
-            return f"{self.label} would remove it, leaving {left} miscalibration overall"
+            return f"{self.method.label} would remove it, leaving {left} miscalibration overall"
         by_gap = before.gap_p <= OVERALL_ALPHA / 2
         was, after = (abs(x.gap) if by_gap else x.error for x in (before, now))
         what = "the overall gap" if by_gap else "the ECE"
         numbers = f"from {points_words(was, 1)} to {with_points(after, 1)}"
-        return f"{self.label} would take {what} {numbers}"
+        return f"{self.method.label} would take {what} {numbers}"
 
     def _of_subgroups(self) -> str:
         found = self.search.subgroups

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.recalibration import TemperatureScaling
 from lore_core.regions.subgroups.candidates import Held
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.overall import Overall
@@ -243,7 +244,7 @@ def test_the_verdict(overall, search, top_label):
 @settings(max_examples=300, deadline=None)
 @given(overalls(), overalls(), searches(most=4))
 def test_what_a_global_method_would_leave(before, after, search):
-    remaining = Remaining("Temperature scaling", 100, after, search)
+    remaining = Remaining(TemperatureScaling(), after, search)
     text = remaining.sentence(before)
     well_formed(text)
     is_off = before.p_value <= 0.01 and max(abs(before.gap), before.error) >= 0.02
