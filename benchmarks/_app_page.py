@@ -38,6 +38,7 @@ class Measurement:
     frames: list[float] = field(default_factory=list)  #: From one field to the next in a drag
     drag_task: float = np.nan  #: Longest task of the browser meanwhile
     exact: list[float] = field(default_factory=list)  #: From a key to the exact field of a γ
+    followed: list[float] = field(default_factory=list)  #: From a key to the page of a γ
     bytes: list[float] = field(default_factory=list)  #: Over the wire, a γ move
     first_picture: float = np.nan  #: Of a fresh server
     fields: float = np.nan  #: All of them, of a fresh server
@@ -105,6 +106,7 @@ _HAND: tuple[tuple[str, str, Callable[[Measurement], str]], ...] = (
     ("Link opened, idle server: first picture", "≤ 1.5 s, 3 s at 10⁶", lambda m: spread(m.picture)),
     ("… longest task of the browser", "≤ 100 ms", lambda m: milliseconds(max(m.mount_task))),
     ("γ moved by a key: until the exact field is there", "", lambda m: spread(m.exact)),
+    ("… until the page is of this γ, too", "", lambda m: spread(m.followed)),
     ("… over the wire", "≤ 300 kB", lambda m: f"{np.median(m.bytes) / 1000:,.0f} kB"),
     ("γ dragged: from one field to the next", "≤ 33 ms", lambda m: spread(m.frames)),
     ("… longest task of the browser meanwhile", "≤ 100 ms", lambda m: milliseconds(m.drag_task)),

@@ -176,7 +176,7 @@ def turn(reader: Reader) -> list[float]:
 
 
 def move_by_key(reader: Reader, measured: Measurement) -> None:
-    """Move γ by a key; until the exact field is there, and all else at rest."""
+    """Move γ by a key; until the exact field is there, then the page, and all is at rest."""
     slider = reader.page.get_by_role("slider", name="Bandwidth γ")
     for _ in range(MOVES):
         slider.focus()
@@ -184,8 +184,10 @@ def move_by_key(reader: Reader, measured: Measurement) -> None:
         before, bytes_before = reader.evaluate("watch.state().scene.gamma"), reader.bytes
         began = reader.evaluate("performance.now()")
         reader.page.keyboard.press("ArrowLeft")
-        reader.wait(f"m.scene.gamma !== {before} && m.field === m.exact")
+        reader.wait(f"m.field.gamma && m.field.gamma !== {before}")
         measured.exact.append(reader.evaluate("performance.now()") - began)
+        reader.wait(f"m.scene.gamma !== {before} && m.field === m.exact")
+        measured.followed.append(reader.evaluate("performance.now()") - began)
         reader.page.wait_for_timeout(500)
         reader.rest()
         measured.bytes.append(reader.bytes - bytes_before)

@@ -17,6 +17,7 @@ from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
+from lore_core.figures.browser.landscape import pack, packed_field
 from lore_core.inference import VectorChance
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
@@ -169,6 +170,13 @@ def field(
 ) -> regions.Field:
     """Field of one bin, or of all rows, or only where some rows are; ``key`` names these."""
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
+
+
+@_cached(12, False, *_LOCAL)
+def packed_field_at(view: View, bin_index: int | None, on_map: Embedding) -> bytes:
+    """Pack the exact field on a flat map as a browser asks for it, in any thread."""
+    header, arrays = packed_field(field(view, bin_index, on_map, (), None))
+    return pack({"gamma": view.gamma, "field": header}, arrays)
 
 
 @_cached(8, False, *_LOCAL, "seed")

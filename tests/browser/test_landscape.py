@@ -1,3 +1,4 @@
+import json
 import re
 from dataclasses import replace
 from urllib.parse import urljoin
@@ -159,8 +160,10 @@ def test_only_the_page_can_ask_and_only_what_it_shows_and_other_pictures(app):
     assert post(address, {"rows": rows, "row": 3}) == 200
     assert post(address, {"rows": rows, "all": True}) == 200
     assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
+    assert post(address, {"rows": rows, "gamma": app.seen("m.scene.gammas[3]")}) == 200
     others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
-    for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
+    wrong = [{"rows": rows, **what} for what in ({"row": 10**9}, {"gamma": 0.123})]
+    for nonsense in (*wrong, *others, {"glimpses": [3]}, {}):
         assert post(address, nonsense) == 204
     assert post(address, [1]) == post(address, "{") == 400
     assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
@@ -241,10 +244,18 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert (np.diff(shown) >= 0).all()
     assert shown != exact
     assert app.query() == link
-    app.page.mouse.up()
+    is_field = lambda answer: '"gamma"' in (answer.request.post_data or "")  # noqa: E731
+    with app.page.expect_response(is_field) as answered:
+        app.page.mouse.up()
+    content = answered.value.body()
     app.until(lambda: app.query().get("gamma") != link["gamma"], "the bandwidth in the link")
     app.until(lambda: app.seen("m.field === m.exact"), "the exact field")
     app.settle()
+    header = json.loads(content[-4 - int.from_bytes(content[-4:], "little") : -4])
+    kind, start, size = header["arrays"]["error"]
+    exact = app.seen("Array.from(m.exact.error)")
+    assert np.frombuffer(content, kind, size, start).tolist() == exact
+    assert header["gamma"] == app.seen("m.scene.gamma")
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 

@@ -171,6 +171,10 @@ function gammaBar(on) {
 
   return {
     node,
+    /** The bandwidth under the hand. */
+    get gamma() {
+      return gammas[Math.round(position())];
+    },
     /** Take the bandwidths and the one that is shown; not while the hand is on the slider. */
     update(scene, nextLook) {
       look = nextLook;

@@ -97,6 +97,7 @@ function join(root, options) {
     send(what, value) {
       if (what === "detail") askAbout(map, { row: value }, map.setDetail);
       else if (what === "glimpses") askAbout(map, { glimpses: value }, map.setGlimpses);
+      else if (what === "field") askAbout(map, { gamma: value }, map.setField);
       else options.send(what, value);
     },
   });

@@ -28,8 +28,10 @@ function mount(root, { mode, send }) {
   const bar = gammaBar({
     move: preview,
     rest: (number) => {
-      const before = scene;
-      told.say("gamma", scene.gammas[number], () => scene !== before);
+      const [before, gamma] = [scene, scene.gammas[number]];
+      told.say("gamma", gamma, () => scene !== before);
+      // The field comes by itself; the page, which takes longer, after it.
+      if (gamma !== scene.gamma && scene.field) send("field", gamma);
     },
   });
   parts.box.insertBefore(bar.node, stage);
@@ -385,8 +387,8 @@ function mount(root, { mode, send }) {
       scene = next;
       details.clear();
       stage.setAttribute("aria-label", next.alt);
-      const { vivid, support, againstSupport } = next;
-      exact = next.field ? fieldOf(next.field, next.error, { support, vivid }) : {};
+      const { vivid, support, againstSupport, gamma } = next;
+      exact = next.field ? fieldOf(next.field, next.error, { support, vivid, gamma }) : {};
       against = next.against
         && fieldOf(next.against.field, next.againstError, { support: againstSupport, vivid });
       painter.setAgainst(against);
@@ -430,6 +432,14 @@ function mount(root, { mode, send }) {
     setFields(next) {
       known = next;
       bar.know(next);
+    },
+    /** Take the exact field of the bandwidth that was chosen, before the page comes. */
+    setField(next) {
+      if (next?.gamma !== bar.gamma || next.gamma === scene.gamma) return;
+      const { gamma, support } = next;
+      field = fieldOf(next.field, next.error, { support, vivid: exact.vivid, gamma });
+      painter.setField(field);
+      redraw();
     },
     /** Take images or words of rows; null where none came. */
     setGlimpses(next) {
