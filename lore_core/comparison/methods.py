@@ -18,6 +18,7 @@ from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
 from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.result import chosen_map
@@ -79,22 +80,23 @@ class Comparison:
         return self.known[key].copy()
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
-        values = {label: item.row_values for label, item in self.summaries.items()}
-        rows = pd.DataFrame(
-            {name: of[metric.name] for name, of in values.items() if of is not None}
-        )
-        if len(rows.columns) < len(values):
+        if any(item.row_values is None for item in self.summaries.values()):
             raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
-        apart = rows.drop(columns=against).sub(rows[against], axis=0)
-        apart = apart.mask(apart.abs() < _ROUNDING, 0.0)
+        values = {label: item.row_values[metric.name] for label, item in self.summaries.items()}
+        others = [label for label in values if label != against]
+        apart = np.empty((len(others), len(values[against])))
+        for row, label in zip(apart, others, strict=True):
+            np.subtract(values[label], values[against], out=row)
+            row[np.abs(row) < _ROUNDING] = 0.0
+        columns = pd.DataFrame(apart.T, columns=others)
         if metric.name not in BY_CLASS:
-            return joint_intervals(apart)
-        first = self.datasets[against]
-        others = [self.datasets[str(name)].probabilities for name in apart]
-        of_class, weights = BY_CLASS[metric.name], first.weights
-        range_to = partial(difference_range, of_class, first.probabilities, weights=weights)
+            return joint_intervals(columns)
+        of_class, first = BY_CLASS[metric.name], self.datasets[against]
+        scores = by_blocks(of_class, first.probabilities)
+        range_to = partial(difference_range, of_class, scores, weights=first.weights)
         with ThreadPoolExecutor(thread_count(None)) as threads:
-            return joint_intervals(apart, list(threads.map(range_to, others)))
+            found = threads.map(range_to, (self.datasets[of].probabilities for of in others))
+            return joint_intervals(columns, list(found))
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -203,8 +205,8 @@ def compare(
     progress : callable, optional
         Called with the share done and the method at work.
     map_array : callable, optional
-        Called with each array of the recalibrated rows once it is measured; returns an equal one to
-        keep in its place, say a file's.
+        Called with each array of rows once they are measured; returns an equal one to keep in its
+        place, say a file's.
     **measuring
         ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
         of :func:`~lore_core.comparison.summary.summarize`.
@@ -228,11 +230,11 @@ def compare(
         made = method.fit(calibration, known).recalibrate(evaluation, new)
         summary = summarize(made, measured_on, **measuring)
         name = _with_remark(method, evaluation, made)
-        if map_array is not None and made is not evaluation:
-            moved = map_array(made.probabilities), map_array(made.confidence)
-            made = evaluation.with_checked(*moved)
-        if map_array is not None and summary.local is not None:
-            summary = dataclasses.replace(summary, local=summary.local.map_arrays(map_array))
+        if map_array is not None:
+            summary = summary.map_arrays(map_array)
+            if made is not evaluation:
+                moved = map_array(made.probabilities), map_array(made.confidence)
+                made = evaluation.with_checked(*moved)
         return made, summary, name
 
     found = _side_by_side(fitted_and_measured, methods, progress)
@@ -257,10 +259,10 @@ def _side_by_side(
     methods: Sequence[Recalibrator],
     progress: Progress | None,
 ) -> list[_Found]:
-    """Do the work of all methods in threads, beginning with the last, which are the slowest."""
-    threads = min(thread_count(None), len(methods))
+    """Do the work of all methods in threads: the first, then from the last on, the slowest."""
+    threads, order = min(thread_count(None), len(methods)), [methods[0], *methods[:0:-1]]
     with ThreadPoolExecutor(threads) as pool, limited_threads(1) if threads > 1 else nullcontext():
-        begun = {pool.submit(work, method): method for method in reversed(methods)}
+        begun = {pool.submit(work, method): method for method in order}
         try:
             tell(progress, 0.0, methods[-1].label)
             for done, one in enumerate(as_completed(begun), start=1):
@@ -269,7 +271,8 @@ def _side_by_side(
                 tell(progress, done / len(methods), left[0] if left else "done")
         finally:  # a cancelled call does not wait for what has not begun
             pool.shutdown(wait=False, cancel_futures=True)
-    return [one.result() for one in reversed(begun)]
+    found = dict(zip(order, (one.result() for one in begun), strict=True))
+    return [found[method] for method in methods]
 
 
 def _with_remark(method: Recalibrator, before: Dataset, after: Dataset) -> str:

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
+#: Kernel sums that are held at once: of very many rows not those of all bandwidths.
+_MOST_SUMS = 2**25
 #: Steps of stacking: one for so many rows, and at least so many.
 _ROWS_A_STEP, _LEAST_STEPS = 50, 20
 #: Share of the NLL that levels may cost.
@@ -255,14 +256,21 @@ class SmoothLoRe(Recalibrator):
         values = np.column_stack([state[name] for name in ("leftover", "spread", "outcome")])
         counts = state["row_weights"]
         averaged = np.zeros(len(rows))
+        grid = sorted({member["gamma"] for member in state["members"]})
+        n_sums = (1 + values.shape[1]) * (len(values) + len(rows))
+        at_once = max(1, _MOST_SUMS // n_sums)
+
+        def of_pass(member: Member) -> tuple[int, ...]:
+            return member["map"], member["partition"], grid.index(member["gamma"]) // at_once
+
         # Members of one map and partition share a pass of kernel sums.
-        for (on, way), together in groupby(state["members"], itemgetter("map", "partition")):
+        for (on, way, _), together in groupby(sorted(state["members"], key=of_pass), of_pass):
             chosen, on_map, parted = list(together), state["maps"][on], state["partitions"][way]
             edges = parted["edges"]
             bins = None if edges is None else ConfidenceBins(edges, "equal-mass")
             part = tuning.part_of(bins, changed.confidence, rows.predicted)
             known_part = parted["bin_index"]
-            grid = sorted({member["gamma"] for member in chosen})
+            gammas = sorted({member["gamma"] for member in chosen})
             d = on_map["points"].shape[1]
             accuracy = tuning.accuracy_of_parts(
                 part, known_part, values[:, -1], starts[:, 0], counts
@@ -272,12 +280,12 @@ class SmoothLoRe(Recalibrator):
                 on_map["points"],
                 values,
                 counts,
-                bandwidth=scaled_bandwidth(np.array(grid), d),
+                bandwidth=scaled_bandwidth(np.array(gammas), d),
                 target_groups=part,
                 source_groups=known_part,
                 effective_size=False,
             ):
-                for member in (member for member in chosen if member["gamma"] == grid[g]):
+                for member in (member for member in chosen if member["gamma"] == gammas[g]):
                     averaged += member["weight"] * tuning.corrected_confidence(
                         means.mean, means.mass, member["base"], member["strength"], starts, accuracy
                     )
