@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -186,6 +186,7 @@ def compare(
     metric_embedding: Points | None = None,
     progress: Progress | None = None,
     map_array: MapArray | None = None,
+    show: Callable[[Comparison], object] | None = None,
     **measuring: Any,
 ) -> Comparison:
     """Fit every recalibrator on calibration rows and measure it on evaluation rows.
@@ -207,6 +208,8 @@ def compare(
     map_array : callable, optional
         Called with each array of rows once they are measured; returns an equal one to keep in its
         place, say a file's.
+    show : callable, optional
+        Called, once a method is measured, with all that are, without any values of rows.
     **measuring
         ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
         of :func:`~lore_core.comparison.summary.summarize`.
@@ -237,28 +240,38 @@ def compare(
                 made = evaluation.with_checked(*moved)
         return made, summary, name
 
-    found = _side_by_side(fitted_and_measured, methods, progress)
-    datasets, summaries, names = (
-        dict(zip(labels, column, strict=True)) for column in zip(*found, strict=True)
-    )
+    measured: dict[str, tuple[Dataset, Summary, str]] = {}
+    for method, found in _side_by_side(fitted_and_measured, methods, progress):
+        measured[method.label] = found
+        if show is not None and labels[0] in measured:
+            so_far = [label for label in labels if label in measured]
+            alone = {label: measured[label][1].without_rows() for label in so_far}
+            show(_of_summaries(alone, {label: measured[label][2] for label in so_far}))
     tell(progress, 1.0, "done")
-    table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
-    return Comparison(
-        table=table,
-        low=_bound(summaries, "low"),
-        high=_bound(summaries, "high"),
+    return _of_summaries(
+        {label: measured[label][1] for label in labels},
+        {label: measured[label][2] for label in labels},
         recalibrators=dict(zip(labels, methods, strict=True)),
-        datasets=datasets,
-        summaries=summaries,
-        names=names,
+        datasets={label: measured[label][0] for label in labels},
     )
+
+
+def _of_summaries(
+    summaries: dict[str, Summary],
+    names: dict[str, str],
+    recalibrators: dict[str, Recalibrator] | None = None,
+    datasets: dict[str, Dataset] | None = None,
+) -> Comparison:
+    table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
+    low, high = _bound(summaries, "low"), _bound(summaries, "high")
+    return Comparison(table, low, high, recalibrators or {}, datasets or {}, summaries, names)
 
 
 def _side_by_side(
     work: Callable[[Recalibrator], _Found],
     methods: Sequence[Recalibrator],
     progress: Progress | None,
-) -> list[_Found]:
+) -> Iterator[tuple[Recalibrator, _Found]]:
     """Do the work of all methods in threads: the first, then from the last on, the slowest."""
     threads, order = min(thread_count(None), len(methods)), [methods[0], *methods[:0:-1]]
     with ThreadPoolExecutor(threads) as pool, limited_threads(1) if threads > 1 else nullcontext():
@@ -266,13 +279,11 @@ def _side_by_side(
         try:
             tell(progress, 0.0, methods[-1].label)
             for done, one in enumerate(as_completed(begun), start=1):
-                one.result()
+                yield begun[one], one.result()
                 left = [method.label for found, method in begun.items() if not found.done()]
                 tell(progress, done / len(methods), left[0] if left else "done")
         finally:  # a cancelled call does not wait for what has not begun
             pool.shutdown(wait=False, cancel_futures=True)
-    found = dict(zip(order, (one.result() for one in begun), strict=True))
-    return [found[method] for method in methods]
 
 
 def _with_remark(method: Recalibrator, before: Dataset, after: Dataset) -> str:

@@ -6,7 +6,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lore_core.dashboard.large_arrays import (
@@ -26,11 +26,19 @@ _NICENESS, _LONG_NICENESS = 3, 8
 _RELEASE_SECONDS = 0.2
 #: Where large arrays of the task at work lie, if there is a file for them.
 _files: list[ArrayFile] = []
+#: Sends a message to the server.
+_senders: list[Callable[[Any], None]] = []
 
 
 def map_array(array: Any) -> Any:
     """Return an equal array that takes no memory of a worker until it is looked at."""
     return _files[-1].map_array(array) if _files else array
+
+
+def show_part(part: Any) -> None:
+    """Let those who wait for the task at work see a part of its result."""
+    for send in _senders:
+        send((None, part))
 
 
 def shared_of(arguments: Mapping[str, Any]) -> list[Any]:
@@ -59,6 +67,7 @@ def main(*, is_long: bool) -> None:
         pickle.dump(message, out)
         out.flush()
 
+    _senders.append(send)
     try:
         while True:
             content, path, threads = messages.get()

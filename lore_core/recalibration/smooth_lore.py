@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
-#: Kernel sums that are held at once: of very many rows not those of all bandwidths.
-_MOST_SUMS = 2**25
+#: Rows that are corrected at once: kernel sums of more would be most of the memory.
+_MOST_ROWS = 2**19
 #: Steps of stacking: one for so many rows, and at least so many.
 _ROWS_A_STEP, _LEAST_STEPS = 50, 20
 #: Share of the NLL that levels may cost.
@@ -250,27 +251,26 @@ class SmoothLoRe(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Average the candidates at each row, and put the average on the line and its level."""
+        if len(rows) > _MOST_ROWS:
+            made = np.empty_like(rows.probabilities)
+            for start in range(0, len(rows), _MOST_ROWS):
+                part = slice(start, start + _MOST_ROWS)
+                made[part] = SmoothLoRe.apply(state, rows.take(part)).probabilities
+            return dataclasses.replace(rows, probabilities=made)
         changed = state["first"].applied_to(rows)
-        own = [changed, *(item.applied_to(changed) for item in state["more"])]
-        starts = tuning.confidence_within(np.column_stack([item.confidence for item in own]))
+        others = (item.applied_to(changed).confidence for item in state["more"])
+        starts = tuning.confidence_within(np.column_stack([changed.confidence, *others]))
         values = np.column_stack([state[name] for name in ("leftover", "spread", "outcome")])
         counts = state["row_weights"]
         averaged = np.zeros(len(rows))
-        grid = sorted({member["gamma"] for member in state["members"]})
-        n_sums = (1 + values.shape[1]) * (len(values) + len(rows))
-        at_once = max(1, _MOST_SUMS // n_sums)
-
-        def of_pass(member: Member) -> tuple[int, ...]:
-            return member["map"], member["partition"], grid.index(member["gamma"]) // at_once
-
         # Members of one map and partition share a pass of kernel sums.
-        for (on, way, _), together in groupby(sorted(state["members"], key=of_pass), of_pass):
+        for (on, way), together in groupby(state["members"], itemgetter("map", "partition")):
             chosen, on_map, parted = list(together), state["maps"][on], state["partitions"][way]
             edges = parted["edges"]
             bins = None if edges is None else ConfidenceBins(edges, "equal-mass")
             part = tuning.part_of(bins, changed.confidence, rows.predicted)
             known_part = parted["bin_index"]
-            gammas = sorted({member["gamma"] for member in chosen})
+            grid = sorted({member["gamma"] for member in chosen})
             d = on_map["points"].shape[1]
             accuracy = tuning.accuracy_of_parts(
                 part, known_part, values[:, -1], starts[:, 0], counts
@@ -280,12 +280,12 @@ class SmoothLoRe(Recalibrator):
                 on_map["points"],
                 values,
                 counts,
-                bandwidth=scaled_bandwidth(np.array(gammas), d),
+                bandwidth=scaled_bandwidth(np.array(grid), d),
                 target_groups=part,
                 source_groups=known_part,
                 effective_size=False,
             ):
-                for member in (member for member in chosen if member["gamma"] == gammas[g]):
+                for member in (member for member in chosen if member["gamma"] == grid[g]):
                     averaged += member["weight"] * tuning.corrected_confidence(
                         means.mean, means.mass, member["base"], member["strength"], starts, accuracy
                     )

@@ -138,6 +138,7 @@ def comparison_of(
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
     map_array: MapArray | None = None,
+    show: Callable[[Comparison], object] | None = None,
 ) -> Comparison:
     """Fit methods on calibration rows; measure them on evaluation rows, mapped like new rows.
 
@@ -158,6 +159,7 @@ def comparison_of(
         random_state=view.seed,
         progress=progress,
         map_array=map_array,
+        show=show,
         **options,
     )
 
