@@ -167,7 +167,8 @@ def _possible(
     if metric.name not in BY_CLASS:
         return None
     first, *rest = (from_.methods[name].probabilities[drawn] for name in (_FIRST, *others))
-    return [difference_range(BY_CLASS[metric.name], first, other) for other in rest]
+    of_class = BY_CLASS[metric.name]
+    return [difference_range(of_class, of_class(first), other) for other in rest]
 
 
 def _cover(

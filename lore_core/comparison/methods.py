@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -18,6 +18,7 @@ from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
 from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.result import chosen_map
@@ -79,22 +80,23 @@ class Comparison:
         return self.known[key].copy()
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
-        values = {label: item.row_values for label, item in self.summaries.items()}
-        rows = pd.DataFrame(
-            {name: of[metric.name] for name, of in values.items() if of is not None}
-        )
-        if len(rows.columns) < len(values):
+        if any(item.row_values is None for item in self.summaries.values()):
             raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
-        apart = rows.drop(columns=against).sub(rows[against], axis=0)
-        apart = apart.mask(apart.abs() < _ROUNDING, 0.0)
+        values = {label: item.row_values[metric.name] for label, item in self.summaries.items()}
+        others = [label for label in values if label != against]
+        apart = np.empty((len(others), len(values[against])))
+        for row, label in zip(apart, others, strict=True):
+            np.subtract(values[label], values[against], out=row)
+            row[np.abs(row) < _ROUNDING] = 0.0
+        columns = pd.DataFrame(apart.T, columns=others)
         if metric.name not in BY_CLASS:
-            return joint_intervals(apart)
-        first = self.datasets[against]
-        others = [self.datasets[str(name)].probabilities for name in apart]
-        of_class, weights = BY_CLASS[metric.name], first.weights
-        range_to = partial(difference_range, of_class, first.probabilities, weights=weights)
+            return joint_intervals(columns)
+        of_class, first = BY_CLASS[metric.name], self.datasets[against]
+        scores = by_blocks(of_class, first.probabilities)
+        range_to = partial(difference_range, of_class, scores, weights=first.weights)
         with ThreadPoolExecutor(thread_count(None)) as threads:
-            return joint_intervals(apart, list(threads.map(range_to, others)))
+            found = threads.map(range_to, (self.datasets[of].probabilities for of in others))
+            return joint_intervals(columns, list(found))
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -185,6 +187,7 @@ def compare(
     progress: Progress | None = None,
     map_array: MapArray | None = None,
     earlier: Comparison | None = None,
+    show: Callable[[Comparison], object] | None = None,
     **measuring: Any,
 ) -> Comparison:
     """Fit every recalibrator on calibration rows and measure it on evaluation rows.
@@ -204,10 +207,12 @@ def compare(
     progress : callable, optional
         Called with the share done and the method at work.
     map_array : callable, optional
-        Called with each array of the recalibrated rows once it is measured; returns an equal one to
-        keep in its place, say a file's.
+        Called with each array of rows once they are measured; returns an equal one to keep in its
+        place, say a file's.
     earlier : Comparison, optional
         Of the same rows and embeddings: methods of equal settings are measured, not fitted again.
+    show : callable, optional
+        Called, once a method is measured, with all that are, without any values of rows.
     **measuring
         ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
         of :func:`~lore_core.comparison.summary.summarize`.
@@ -239,48 +244,56 @@ def compare(
         method, made = fitted(method)
         summary = summarize(made, measured_on, **measuring)
         name = _with_remark(method, evaluation, made)
-        if map_array is not None and made is not evaluation:
-            moved = map_array(made.probabilities), map_array(made.confidence)
-            made = evaluation.with_checked(*moved)
-        if map_array is not None and summary.local is not None:
-            summary = dataclasses.replace(summary, local=summary.local.map_arrays(map_array))
+        if map_array is not None:
+            summary = summary.map_arrays(map_array)
+            if made is not evaluation:
+                moved = map_array(made.probabilities), map_array(made.confidence)
+                made = evaluation.with_checked(*moved)
         return method, made, summary, name
 
-    found = _side_by_side(fitted_and_measured, methods, progress)
-    done, datasets, summaries, names = (
-        dict(zip(labels, column, strict=True)) for column in zip(*found, strict=True)
-    )
+    measured: dict[str, tuple[Recalibrator, Dataset, Summary, str]] = {}
+    for method, found in _side_by_side(fitted_and_measured, methods, progress):
+        measured[method.label] = found
+        if show is not None and labels[0] in measured:
+            so_far = [label for label in labels if label in measured]
+            alone = {label: measured[label][2].without_rows() for label in so_far}
+            show(_of_summaries(alone, {label: measured[label][3] for label in so_far}))
     tell(progress, 1.0, "done")
-    table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
-    return Comparison(
-        table=table,
-        low=_bound(summaries, "low"),
-        high=_bound(summaries, "high"),
-        recalibrators=done,
-        datasets=datasets,
-        summaries=summaries,
-        names=names,
+    done, datasets, summaries, names = (
+        dict(zip(labels, column, strict=True))
+        for column in zip(*(measured[label] for label in labels), strict=True)
     )
+    return _of_summaries(summaries, names, done, datasets)
+
+
+def _of_summaries(
+    summaries: dict[str, Summary],
+    names: dict[str, str],
+    recalibrators: dict[str, Recalibrator] | None = None,
+    datasets: dict[str, Dataset] | None = None,
+) -> Comparison:
+    table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
+    low, high = _bound(summaries, "low"), _bound(summaries, "high")
+    return Comparison(table, low, high, recalibrators or {}, datasets or {}, summaries, names)
 
 
 def _side_by_side(
     work: Callable[[Recalibrator], _Found],
     methods: Sequence[Recalibrator],
     progress: Progress | None,
-) -> list[_Found]:
-    """Do the work of all methods in threads, beginning with the last, which are the slowest."""
-    threads = min(thread_count(None), len(methods))
+) -> Iterator[tuple[Recalibrator, _Found]]:
+    """Do the work of all methods in threads: the first, then from the last on, the slowest."""
+    threads, order = min(thread_count(None), len(methods)), [methods[0], *methods[:0:-1]]
     with ThreadPoolExecutor(threads) as pool, limited_threads(1) if threads > 1 else nullcontext():
-        begun = {pool.submit(work, method): method for method in reversed(methods)}
+        begun = {pool.submit(work, method): method for method in order}
         try:
             tell(progress, 0.0, methods[-1].label)
             for done, one in enumerate(as_completed(begun), start=1):
-                one.result()
+                yield begun[one], one.result()
                 left = [method.label for found, method in begun.items() if not found.done()]
                 tell(progress, done / len(methods), left[0] if left else "done")
         finally:  # a cancelled call does not wait for what has not begun
             pool.shutdown(wait=False, cancel_futures=True)
-    return [one.result() for one in reversed(begun)]
 
 
 def _with_remark(method: Recalibrator, before: Dataset, after: Dataset) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import MapArray
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
@@ -48,6 +49,18 @@ class Summary:
         limits = pd.concat([self.intervals, simulated[list(_INTERVAL)]])
         known = [metric.name for metric in COMPARED if metric.name in limits.index]
         return dataclasses.replace(self, intervals=limits.loc[known])
+
+    def map_arrays(self, map_array: MapArray) -> Summary:
+        """Return the same, whose arrays of rows ``map_array`` has moved."""
+        rows = self.row_values
+        if rows is not None:
+            rows = pd.DataFrame(map_array(rows.to_numpy().T).T, columns=rows.columns, copy=False)
+        local = None if self.local is None else self.local.map_arrays(map_array)
+        return dataclasses.replace(self, local=local, row_values=rows)
+
+    def without_rows(self) -> Summary:
+        """Return the same without any values of rows."""
+        return dataclasses.replace(self, local=None, row_values=None)
 
     def without_row_values(self) -> Summary:
         """Return the same without ``row_values``: of many rows they are most of it."""

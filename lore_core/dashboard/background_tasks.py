@@ -6,7 +6,7 @@ import numpy as np
 
 from lore_core.comparison import Comparison, conclude_recalibration
 from lore_core.comparison.retraining import GainEstimate
-from lore_core.dashboard.worker import map_array
+from lore_core.dashboard.worker import map_array, show_part
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.embed import embed
@@ -35,6 +35,7 @@ def fit_methods(
         measured_on=measured_on,
         progress=progress,
         earlier=earlier,
+        show=show_part,
         map_array=map_array,  # what ten methods made of many rows need not be in memory
     )
     # What the page shows of all rows of all methods goes with it, and not the rows.

@@ -2,6 +2,7 @@
 
 import contextlib
 import copyreg
+import ctypes
 import dataclasses
 import io
 import math
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -126,6 +127,18 @@ def release_pages() -> None:
         mapped = list(_REGIONS)
     for region in mapped:
         region.madvise(mmap.MADV_DONTNEED)
+
+
+def trim_memory() -> None:
+    """Return mapped pages and freed memory of the heap to the system."""
+    release_pages()
+    heap_function("malloc_trim")(0)
+
+
+def heap_function(name: str) -> Callable[..., object]:
+    """Return a function of glibc, or one that does nothing on other systems."""
+    known = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return getattr(known, name, lambda *_: None)
 
 
 class _ArrayPickler(pickle.Pickler):

@@ -5,23 +5,40 @@ import pickle
 import queue
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from lore_core.dashboard.large_arrays import ArrayFile, pickle_mapped, unpickle_mapped
+from lore_core.dashboard.large_arrays import (
+    ArrayFile,
+    pickle_mapped,
+    release_pages,
+    trim_memory,
+    unpickle_mapped,
+)
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 
 #: A worker's ``nice`` against pages, and that of long tasks, which give way to the others, too.
 _NICENESS, _LONG_NICENESS = 3, 8
+#: Seconds after which what was looked at of mapped arrays need not be in memory any more.
+_RELEASE_SECONDS = 0.2
 #: Where large arrays of the task at work lie, if there is a file for them.
 _files: list[ArrayFile] = []
+#: Sends a message to the server.
+_senders: list[Callable[[Any], None]] = []
 
 
 def map_array(array: Any) -> Any:
     """Return an equal array that takes no memory of a worker until it is looked at."""
     return _files[-1].map_array(array) if _files else array
+
+
+def show_part(part: Any) -> None:
+    """Let those who wait for the task at work see a part of its result."""
+    for send in _senders:
+        send((None, part))
 
 
 def shared_of(arguments: Mapping[str, Any]) -> list[Any]:
@@ -44,15 +61,18 @@ def main(*, is_long: bool) -> None:
     os.dup2(2, 1)
     messages: queue.Queue[tuple[bytes, str | None, int]] = queue.Queue()
     threading.Thread(target=_receive, args=(messages,), daemon=True).start()
+    threading.Thread(target=_release, daemon=True).start()
 
     def send(message: Any) -> None:
         pickle.dump(message, out)
         out.flush()
 
+    _senders.append(send)
     try:
         while True:
             content, path, threads = messages.get()
             send(_answer(content, path, threads, lambda share, text: send((share, text))))
+            trim_memory()
     except BrokenPipeError:
         os._exit(1)  # the server has ended
 
@@ -64,6 +84,14 @@ def _receive(messages: queue.Queue[Any]) -> None:
             messages.put(pickle.load(sys.stdin.buffer))
     except (EOFError, OSError, pickle.UnpicklingError):
         os._exit(1)  # the server has ended: nobody would take the result
+
+
+def _release() -> None:
+    """Release mapped pages while a task runs: it looks at one method's rows after the other's."""
+    while True:
+        time.sleep(_RELEASE_SECONDS)
+        if _files:
+            release_pages()
 
 
 def _answer(

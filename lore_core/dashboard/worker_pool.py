@@ -71,6 +71,7 @@ class Task:
         self.title, self.lane, self.expected = request.title, request.lane, request.seconds
         self.basis = request.basis
         self.fraction, self.message = 0.0, ""
+        self.part: Any = None  #: Of the result, the newest there is before the whole
         self.n_waiting = 0  #: Pages and threads that wait for it now
         self.sessions: set[object] = set()  #: Who want it, and may be gone
         self.n_bytes = self.n_file_bytes = 0  #: Of its result: in memory, and in a file
@@ -143,7 +144,7 @@ class Task:
     def end(self, result: Any = None, error: Exception | None = None) -> None:
         """Take what came of it."""
         self._result, self._error = result, error
-        self._request = None  # what it is of must not outlive those who look at it
+        self._request = self.part = None  # what it is of must not outlive those who look at it
         self._ended.set()
 
 
@@ -322,7 +323,10 @@ class _Worker:
         process.stdin.flush()
         # (The worker runs our functions on data that were checked; files are parsed elsewhere.)
         while isinstance(message := pickle.load(process.stdout), tuple):
-            task.fraction, task.message = message
+            if message[0] is None:
+                task.part = message[1]
+            else:
+                task.fraction, task.message = message
         if isinstance(message, Exception):
             raise message
         task.n_bytes, task.n_file_bytes = len(message), 0 if file is None else file.n_bytes

@@ -76,8 +76,10 @@ def log_share(x: Floats, labels: Ints, factor: float) -> Floats:
     """Return log softmax(``factor`` · x) at one label a row, (n,), without another array (n, K)."""
 
     def of_rows(rows: Floats, chosen: Ints) -> Floats:
-        found: Floats = log_softmax(rows * factor)[np.arange(len(rows)), chosen]
-        return found
+        made = rows * factor
+        made -= _row_maximum(made)[:, None]
+        own = made[np.arange(len(rows)), chosen]
+        return np.asarray(own - np.log(np.exp(made, out=made).sum(axis=1)))
 
     return by_blocks(of_rows, x, labels)
 

@@ -43,7 +43,7 @@ class Rows:
         """K."""
         return int(self.probabilities.shape[1])
 
-    def take(self, chosen: Mask) -> Rows:
+    def take(self, chosen: Mask | slice) -> Rows:
         """Return the chosen rows."""
         return Rows(
             as_probabilities(self.probabilities[chosen]),

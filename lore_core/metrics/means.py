@@ -53,7 +53,9 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
     column has the same tail, which leaves 2.5 % of the draws outside any column: less than
     Bonferroni's where columns vary together.
     """
-    known = values.dropna().to_numpy(np.float64)
+    known = values.to_numpy(np.float64)
+    if (missing := np.isnan(known).any(axis=1)).any():
+        known = known.T[:, ~missing].T
     n, m = known.shape
     mean = known.mean(axis=0) if n else np.full(m, np.nan)
     low = high = p_value = np.full(m, np.nan)
@@ -61,7 +63,7 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
         size = -(-n // _MAX_BLOCKS)
         order = np.random.default_rng(0).permutation(n)[: n // size * size]
         blocks = sum((known[rows] for rows in np.split(order, size)), np.zeros(m)) / size
-        largest = np.abs(known).max(axis=0)
+        largest = np.maximum(known.max(axis=0), -known.min(axis=0))
         ends = np.array([-largest, largest]) if possible is None else np.asarray(possible).T
         least, most = mean + (ends - mean) / size
         below, p_below = _upper_bounds(-blocks, -least)
@@ -94,10 +96,13 @@ def difference_range(
     other: Floats,
     weights: Floats | None = None,
 ) -> tuple[float, float]:
-    """Return the least and largest difference of a score, other − first, over all classes."""
+    """Return the least and largest difference of a score over all classes.
+
+    ``first``: scores of all classes of each row, ``other``: other probabilities of them, (n, K).
+    """
 
     def ends(one: Floats, two: Floats) -> Floats:
-        difference = score_of_class(two) - score_of_class(one)
+        difference = score_of_class(two) - one
         return np.column_stack([difference.min(axis=1), difference.max(axis=1)])
 
     low, high = weighed(by_blocks(ends, first, other), weights).T

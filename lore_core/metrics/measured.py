@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,13 @@ from lore_core.metrics.without_bins import smooth_calibration_error
 
 #: Halves have a seed of their own, so that all methods share them.
 _SEED = 0
+
+
+@lru_cache(maxsize=1)
+def _half_of(n: int) -> Mask:
+    inside = np.zeros(n, dtype=bool)
+    inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
+    return inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,13 +195,10 @@ class Measured:
         """Confidence bin of every row, shape (n,)."""
         return self.reliability.bins.assign(self.confidence)
 
-    @cached_property
+    @property
     def held_out(self) -> Mask:
         """The half of the rows that is measured, shape (n,); the other gives directions."""
-        n = len(self.confidence)
-        inside = np.zeros(n, dtype=bool)
-        inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
-        return inside
+        return _half_of(len(self.confidence))
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
+#: Rows that are corrected at once: kernel sums of more would be most of the memory.
+_MOST_ROWS = 2**19
 #: Steps of stacking: one for so many rows, and at least so many.
 _ROWS_A_STEP, _LEAST_STEPS = 50, 20
 #: Share of the NLL that levels may cost.
@@ -249,9 +251,15 @@ class SmoothLoRe(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Average the candidates at each row, and put the average on the line and its level."""
+        if len(rows) > _MOST_ROWS:
+            made = np.empty_like(rows.probabilities)
+            for start in range(0, len(rows), _MOST_ROWS):
+                part = slice(start, start + _MOST_ROWS)
+                made[part] = SmoothLoRe.apply(state, rows.take(part)).probabilities
+            return dataclasses.replace(rows, probabilities=made)
         changed = state["first"].applied_to(rows)
-        own = [changed, *(item.applied_to(changed) for item in state["more"])]
-        starts = tuning.confidence_within(np.column_stack([item.confidence for item in own]))
+        others = (item.applied_to(changed).confidence for item in state["more"])
+        starts = tuning.confidence_within(np.column_stack([changed.confidence, *others]))
         values = np.column_stack([state[name] for name in ("leftover", "spread", "outcome")])
         counts = state["row_weights"]
         averaged = np.zeros(len(rows))

@@ -139,6 +139,7 @@ def comparison_of(
     progress: Progress | None = None,
     map_array: MapArray | None = None,
     earlier: Comparison | None = None,
+    show: Callable[[Comparison], object] | None = None,
 ) -> Comparison:
     """Fit methods on calibration rows; measure them on evaluation rows, mapped like new rows.
 
@@ -161,6 +162,7 @@ def comparison_of(
         progress=progress,
         map_array=map_array,
         earlier=earlier,
+        show=show,
         **options,
     )
 

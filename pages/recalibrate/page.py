@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison, Embedding, InputError, Recalibrator
-from lore_core.comparison import conclude_recalibration, confidence_difference
+from lore_core.comparison import Conclusion, conclude_recalibration, confidence_difference
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import rows_words
@@ -24,6 +24,8 @@ from pages.shared.methods import compared, drawn_first, grouping, grouping_contr
 from pages.shared.subgroups import is_searched
 from pages.shared.tasks import await_result, is_ready
 
+#: Pixels of a row of the table, for which room is left until it is there.
+_ROW_PIXELS = 35
 _AS_MEASURED = "It does to new rows what was measured here."
 
 
@@ -147,14 +149,26 @@ short = st.container(key="main_picture")
 row = st.container(horizontal=True, vertical_alignment="bottom")
 measured_on, measure_map = metric_map(view, row) if view.is_local else ("", None)
 grouping_control(dataset, row)
-result = compared(view, measure_map, row)
-methods = list(result.datasets)
-search = compute.subgroups(view) if view.target == TOP_LABEL and is_searched(view) else None
-conclude(top, conclude_recalibration(result, search))
-request = compute.intervals(view, result, measure_map)
 with short:
     listed, ship = st.columns([3.2, 1], gap="medium")
     table, waiting = listed.empty(), listed.empty()
+answer = top.empty()
+
+
+def _show_measured(measured: Comparison | None, others: list[str]) -> None:
+    conclude(answer, Conclusion("Whether it helps is said here once all methods are measured."))
+    if measured is None:
+        table.container(height=_ROW_PIXELS * (len(others) + 3), border=False)
+    else:
+        with table.container():
+            results.short_table(measured, others)
+
+
+result = compared(view, measure_map, row, _show_measured)
+methods = list(result.datasets)
+search = compute.subgroups(view) if view.target == TOP_LABEL and is_searched(view) else None
+conclude(answer, conclude_recalibration(result, search))
+request = compute.intervals(view, result, measure_map)
 simulated = None
 if request is not None and is_ready(request):
     simulated = await_result(request)

@@ -149,15 +149,20 @@ def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
     return text + "  (" + low + "–" + high + ")"
 
 
-def short_table(result: Comparison) -> None:
-    """List the methods, the best first, by the tested score and what they cost elsewhere."""
+def short_table(result: Comparison, pending: Sequence[str] = ()) -> None:
+    """List the methods, the best first, by the tested score and what they cost elsewhere.
+
+    ``pending``: methods that are not measured yet.
+    """
     by = result.ranked_by
     names = [name for name in result.ranking if name in result.table.index]
     estimates = result.estimates.loc[names]
     text = pd.DataFrame({by.heading: estimates[by.name].map(by.text)}, index=names)
     tints: dict[str, list[str]] = {}
-    if by.is_paired and len(names) > 1:
-        tested = "difference (95 % CI)"
+    tested = "difference (95 % CI)"
+    if pending:
+        text[tested] = "…"
+    elif by.is_paired and len(names) > 1:
         apart = result.difference(by).reindex(names)[["difference", "low", "high"]].to_numpy()
         text[tested] = [
             by.unit.estimate_text(*row, signed=True) if row[0] == row[0] else "–" for row in apart
@@ -167,6 +172,7 @@ def short_table(result: Comparison) -> None:
         if metric.name in result.table:
             text[metric.heading] = _column(result, metric).loc[names]
     text.index = pd.Index([result.names[name] for name in names], name="method")
+    text = text.reindex([*text.index, *pending], fill_value="…")
     first = str(result.table.index[0])
     column = st.column_config.TextColumn
     config = {m.heading: column(m.heading, help=m.explanation) for m in (by, *_SHORT)}

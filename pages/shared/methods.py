@@ -1,6 +1,6 @@
 """Recalibrators to compare, the same on every page, and their results, computed in advance."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -106,8 +106,16 @@ def pair_controls(
     return before, after
 
 
-def compared(view: View, measured_on: Embedding | None, container: DeltaGenerator) -> Comparison:
-    """Let the reader choose methods, and compare them; ``measured_on``: None is LoRe's map."""
+def compared(
+    view: View,
+    measured_on: Embedding | None,
+    container: DeltaGenerator,
+    show: Callable[[Comparison | None, list[str]], object] = lambda *_: None,
+) -> Comparison:
+    """Let the reader choose methods, and compare them; ``measured_on``: None is LoRe's map.
+
+    ``show``: draws those that are measured, None at first, and names the others, until all are.
+    """
     needs_calibration(view)
     weighted = view.dataset.weights is not None
     offered = labels(local=view.is_local, weighted=weighted)
@@ -129,7 +137,11 @@ def compared(view: View, measured_on: Embedding | None, container: DeltaGenerato
         measured_on = view.embedding
     # (In a place of its own: controls that move when it goes would forget that links name them.)
     request = compute.fits(view, tuple(methods), grouping(view.dataset), measured_on)
-    return await_result(request, st.empty())
+
+    def show_part(part: Comparison | None) -> None:
+        show(part, [name for name in methods if part is None or name not in part.names])
+
+    return await_result(request, st.empty(), show_part)
 
 
 def drawn_first(result: Comparison) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import threading
@@ -15,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from itertools import count
 
-from lore_core.dashboard.large_arrays import release_pages
+from lore_core.dashboard import large_arrays
 from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.kernel_sums.schedule import fewer_threads
 
@@ -164,21 +163,10 @@ def set_up_process() -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     for what, value in _HEAP_SETTINGS.items():
-        _heap_function("mallopt")(what, value)
+        large_arrays.heap_function("mallopt")(what, value)
 
 
 def trim_memory() -> None:
     """Return memory to the system: mapped files at once, the heap when idle."""
-    release_pages()
-    run_when_idle("memory", _trim)
-
-
-def _trim() -> None:
-    release_pages()
-    _heap_function("malloc_trim")(0)
-
-
-def _heap_function(name: str) -> Callable[..., object]:
-    """Return a function of glibc, or one that does nothing on other systems."""
-    known = ctypes.CDLL(None) if sys.platform == "linux" else None
-    return getattr(known, name, lambda *_: None)
+    large_arrays.release_pages()
+    run_when_idle("memory", large_arrays.trim_memory)

@@ -129,8 +129,15 @@ def _forget() -> None:
             del _TASKS[key]
 
 
-def await_result(request: Request[Result], container: DeltaGenerator | None = None) -> Result:
-    """Return the result of work, showing progress; leaving the page does not stop it."""
+def await_result(
+    request: Request[Result],
+    container: DeltaGenerator | None = None,
+    show: Callable[[Any], object] = lambda _: None,
+) -> Result:
+    """Return the result of work, showing progress; leaving the page does not stop it.
+
+    ``show``: draws a part of the result, None at first, each time a larger one is there.
+    """
     if _is_stopped(request):
         with (container or st).container():
             st.info(f"{request.title}: cancelled; nothing else changed.", icon=":material/cancel:")
@@ -140,7 +147,7 @@ def await_result(request: Request[Result], container: DeltaGenerator | None = No
     task = submit(request)
     if not task.ended:
         with _waiting(task), release_slot():
-            _watch_task(task, request, container)
+            _watch_task(task, request, container, show)
     result: Result = task.result()
     return result
 
@@ -179,7 +186,12 @@ def _is_stopped(request: Request[Any]) -> bool:
     return bool(st.session_state.get(_STOPPED) == (request.function, request.key))
 
 
-def _watch_task(task: Task, request: Request[Any], container: DeltaGenerator | None) -> None:
+def _watch_task(
+    task: Task,
+    request: Request[Any],
+    container: DeltaGenerator | None,
+    show: Callable[[Any], object],
+) -> None:
     if task.wait(_SILENT_SECONDS):
         return
 
@@ -188,6 +200,7 @@ def _watch_task(task: Task, request: Request[Any], container: DeltaGenerator | N
         st.session_state[_STOPPED] = request.function, request.key
         leave(task, this_session())
 
+    show(part := None)
     shown = (container or st).empty()
     with shown.container(
         horizontal=True, vertical_alignment="bottom", key=f"awaited_{request.name}"
@@ -196,6 +209,9 @@ def _watch_task(task: Task, request: Request[Any], container: DeltaGenerator | N
     while not task.wait(_POLL_SECONDS):
         # (Here Streamlit ends the run of a page that was left.)
         bar.progress(min(task.fraction, 1.0), text=_progress_text(task))
+        if (newest := task.part) is not None and newest is not part:
+            part = newest
+            show(part)
     shown.empty()
 
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -61,6 +62,21 @@ def test_means_of_rows_have_intervals_without_simulating(sample):
     simulated = lore.summarize(data, z, groups=names, n_draws=39, local_intervals=False)
     assert {"ECE", "MCE"} <= set(simulated.intervals.index)
     assert "ALCE" not in simulated.intervals.index
+
+
+def test_methods_are_shown_as_soon_as_they_are_measured(sample):
+    c, a, _ = sample
+    data = lore.Dataset(np.column_stack([1 - c, c]), a.astype(int))
+    methods = [lore.NoRecalibration(), lore.PlattScaling(), lore.HistogramBinning(5)]
+    shown = []
+    result = lore.compare(data, data, methods, show=shown.append)
+    assert all(next(iter(item.names)) == "No recalibration" for item in shown)
+    assert [len(item.names) for item in shown][-1:] == [3]
+    for item in shown:
+        pd.testing.assert_frame_equal(item.table, result.table.loc[item.table.index])
+        pd.testing.assert_frame_equal(item.low, result.low.loc[item.table.index])
+        assert item.ranking == [name for name in result.ranking if name in item.names]
+        assert not item.datasets
 
 
 def test_only_means_of_rows_have_paired_intervals(sample):

@@ -143,6 +143,19 @@ def test_a_learned_map_is_the_same_and_its_process_ends(pool):
     assert any(not of_long_tasks() or threading.Event().wait(0.01) for _ in range(100 * SECONDS))
 
 
+def test_methods_are_seen_before_all_are_measured(view, pool):
+    arguments = {"view": view, "labels": [*LABELS, "LoRe smooth"], "grouping": None}
+    task = pool.submit(Task(Request(fit_methods, {**arguments, "measured_on": view.embedding})))
+    parts = []
+    while not task.wait(0.005):
+        parts += [task.part] if task.part is not None else []
+    whole = task.result()
+    assert parts[0].names == {LABELS[0]: LABELS[0]}
+    for part in parts:
+        pd.testing.assert_frame_equal(part.table, whole.table.loc[part.table.index])
+    assert task.part is None
+
+
 @only_linux
 def test_large_arrays_come_in_a_file(pool, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

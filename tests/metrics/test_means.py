@@ -13,10 +13,10 @@ def test_one_mean_by_hand():
     assert mean_interval([1.0, 2.0, np.nan, 3.0]) == pytest.approx((2.0, -0.4841, 4.4841), abs=1e-4)
     assert np.isnan(mean_interval([1.0])[1:]).all()
     first, other = np.array([[0.5, 0.5], [0.8, 0.2]]), np.array([[0.6, 0.4], [1.0, 0.0]])
-    least, most = difference_range(class_nll, first, other)
+    least, most = difference_range(class_nll, class_nll(first), other)
     assert least == pytest.approx(np.log(0.8))
     assert most == pytest.approx(np.log(0.2 / 1e-6))
-    weighted = difference_range(class_nll, first, other, np.array([1.8, 0.2]))
+    weighted = difference_range(class_nll, class_nll(first), other, np.array([1.8, 0.2]))
     assert weighted == pytest.approx((1.8 * np.log(0.5 / 0.6), 0.2 * np.log(0.2 / 1e-6)))
 
 
