@@ -73,12 +73,12 @@ def _as_pass(wanted: dict[float, int], squared: dict[float, bool], m: int) -> Pa
     return Pass(wanted, grid)
 
 
-def bandwidth_ranges(grid: Grid, n_sums: int) -> list[tuple[int, int]]:
-    """Return ranges [first, last) of bandwidths, each of whole chains: it can be summed alone.
+def sub_grids(grid: Grid, n_sums: int) -> list[Grid]:
+    """Divide a grid into some of whole chains, which can be summed alone.
 
-    A range is one chain, or as many as have at most ``n_sums`` sums together.
+    Each is one chain, or as many as have at most ``n_sums`` sums together.
     """
-    _, squared, start, _ = grid
+    rate, squared, start, column = grid
     ranges: list[tuple[int, int]] = []
     begins = np.flatnonzero(~squared).tolist()
     for first, last in zip(begins, [*begins[1:], len(squared)], strict=True):
@@ -86,12 +86,18 @@ def bandwidth_ranges(grid: Grid, n_sums: int) -> list[tuple[int, int]]:
             ranges[-1] = (ranges[-1][0], last)
         else:
             ranges.append((first, last))
-    return ranges
+    return [
+        (rate[:, first:last].copy(), squared[first:last], start[first : last + 1], column)
+        for first, last in ranges
+    ]
 
 
-def sub_grid(grid: Grid, first: int, last: int) -> Grid:
-    """Return the grid of some chains, each of whose sums has a weight column of its own."""
+def count_sums(grid: Grid) -> int:
+    """Return how many sums a grid has."""
+    return int(grid[2][-1] - grid[2][0])
+
+
+def posed_grid(grid: Grid) -> Grid:
+    """Return the grid where each of its sums has a weight column of its own."""
     rate, squared, start, _ = grid
-    within = start[first : last + 1] - start[first]
-    columns = np.arange(within[-1])
-    return rate[:, first:last].copy(), squared[first:last].copy(), within, columns
+    return rate, squared, start - start[0], np.arange(count_sums(grid))
