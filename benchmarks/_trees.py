@@ -20,11 +20,11 @@ from numba import njit
 
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.kernel_sums.exponential import half_power
+from lore_core.kernel_sums.grid import rates
 from lore_core.kernel_sums.pairs import (
     add_terms,
     insertion_order,
     merge_order,
-    rates,
     reorder,
     tree_bounds,
 )

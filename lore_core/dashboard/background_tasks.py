@@ -11,6 +11,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.embed import embed
 from lore_core.embedding.result import Embedding
+from lore_core.kernel_sums.compile_once import load_kernels
 from lore_core.recalibration import standard_recalibrators
 from lore_core.view import methods, where
 from lore_core.view.inference import chance_errors_of
@@ -69,6 +70,7 @@ def warm_pages() -> None:
     """Compute once what pages compute in the server: modules and compiled sums are read for it."""
     from lore_core.figures import reliability_figure  # no worker draws
 
+    load_kernels()
     view = small_view()
     errors = where.errors_of(view)
     methods.summary_of(view, errors=errors)

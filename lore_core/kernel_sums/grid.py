@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.kernel_sums.pairs import rates
 
 #: Each squaring doubles the rounding error of a kernel value, so only so many in a row.
 _LONGEST_CHAIN = 6
@@ -18,8 +17,21 @@ _PASS_BYTES = 2**27
 #: Mantissas this close are those of the same number, rounded on different ways.
 _SAME = 1e-15
 
+#: Bandwidths below 2^−960 are lifted by 2^200, exactly, before they are inverted.
+_SMALL_BANDWIDTH = 2.0**-960
+_LIFT = 2.0**200
+_LOG2_E = 1.4426950408889634
+
 #: See :mod:`~lore_core.kernel_sums.pairs`.
 Grid = tuple[Floats, Mask, Ints, Ints]
+
+
+def rates(bandwidths: Floats) -> Floats:
+    """Return ``rate`` (2, B) for bandwidths (B,), subnormal ones included."""
+    # Half the smallest number is 0.
+    bandwidths = np.maximum(bandwidths, 5e-324)
+    lift = np.where(bandwidths < _SMALL_BANDWIDTH, _LIFT, 1.0)
+    return np.stack([lift, _LOG2_E / (bandwidths * lift)])
 
 
 def snapped(bandwidths: Floats) -> Floats:

@@ -18,19 +18,7 @@ hands to another would be part of the signature, and have that compiled for it a
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import LOG2_E, half_power, square
-
-#: Bandwidths below 2^−960 are lifted by 2^200, exactly, before they are inverted.
-_SMALL_BANDWIDTH = 2.0**-960
-_LIFT = 2.0**200
-
-
-def rates(bandwidths):
-    """Return ``rate`` (2, B) for bandwidths (B,), subnormal ones included."""
-    # Half the smallest number is 0.
-    bandwidths = np.maximum(bandwidths, 5e-324)
-    lift = np.where(bandwidths < _SMALL_BANDWIDTH, _LIFT, 1.0)
-    return np.stack([lift, LOG2_E / (bandwidths * lift)])
+from lore_core.kernel_sums.exponential import half_power, square
 
 
 @compiled

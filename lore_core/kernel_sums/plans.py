@@ -261,3 +261,7 @@ def _between_phases(layout: Layout, grid: Grid, rows: Rows) -> Iterator[Phase]:
     ]
     for phase in zip_longest(*chains):
         yield [step for step in phase if step is not None]
+
+
+#: Plans of one, two and three dimensions; in more :func:`plan_blocks` goes over all pairs.
+SWEEPS = {1: plan_line, 2: plan_plane, 3: plan_space}
