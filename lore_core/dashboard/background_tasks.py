@@ -66,11 +66,17 @@ def warm_worker(progress: Progress | None = None) -> None:
     methods.gains_of(view)
 
 
+def prepare_first_page() -> None:
+    """Load what the first page needs while the browser of its reader still loads scripts."""
+    load_kernels()
+    view = small_view()
+    where.field_of(view, where.errors_of(view))
+
+
 def warm_pages() -> None:
     """Compute once what pages compute in the server: modules and compiled sums are read for it."""
     from lore_core.figures import reliability_figure  # no worker draws
 
-    load_kernels()
     view = small_view()
     errors = where.errors_of(view)
     methods.summary_of(view, errors=errors)
