@@ -5,6 +5,7 @@ Streamlit imports this file once to serve it and runs it again for every page it
 
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from streamlit.starlette import App
 
 from lore_core import InputError
 from lore_core.dashboard.access import TOKEN, AccessMiddleware, link_to, new_token
-from lore_core.dashboard.background_tasks import warm_pages
+from lore_core.dashboard.background_tasks import prepare_first_page, warm_pages
 from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.kernel_sums.schedule import one_thread_a_product
@@ -107,6 +108,7 @@ def _say_how_many_come_before(pages: int) -> None:
 async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
     isolation.start_server()
+    threading.Thread(target=prepare_first_page, daemon=True).start()
     POOL.warm()
     run_when_idle("warm", warm_pages)
     if is_bare:

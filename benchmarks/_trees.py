@@ -20,11 +20,11 @@ from numba import njit
 
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.kernel_sums.exponential import half_power
+from lore_core.kernel_sums.grid import rates
 from lore_core.kernel_sums.pairs import (
     add_terms,
     insertion_order,
     merge_order,
-    rates,
     reorder,
     tree_bounds,
 )
@@ -41,8 +41,9 @@ _compiled = njit(nogil=True, error_model="numpy", fastmath={"contract"})
 
 @_compiled
 def _plane(coordinates, side, index, weights, sums, grid, crossing):
-    rows = (coordinates[0], coordinates[1], side, index, weights, sums)
-    plane_tree(0, len(index), rows, grid, crossing, False)
+    third = side[: len(side) if crossing else 0].astype(np.float64)
+    rows = (coordinates[0], coordinates[1], third, index, weights, sums)
+    plane_tree(0, len(index), rows, grid, False)
 
 
 def _one_dimension_more(lower: Any) -> Any:

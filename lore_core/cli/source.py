@@ -37,7 +37,7 @@ def open_source(
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
     files = [] if exact else _parquet_files(given.data, only=wanted)
-    evaluated = _evaluated(files)
+    evaluated = _evaluated(files) if files else []
     if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):
         return open_view(given, progress, all_classes=all_classes)
     parts = mergeable.partitions_of(evaluated)

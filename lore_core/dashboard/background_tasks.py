@@ -11,6 +11,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.embed import embed
 from lore_core.embedding.result import Embedding
+from lore_core.kernel_sums.compile_once import load_kernels
 from lore_core.recalibration import standard_recalibrators
 from lore_core.view import methods, where
 from lore_core.view.inference import chance_errors_of
@@ -66,6 +67,13 @@ def warm_worker(progress: Progress | None = None) -> None:
     methods.intervals_of(view, {name: of.confidence for name, of in made.datasets.items()})
     where.curve_of(view, confidence=view.evaluation.confidence, on=view.embedding)
     methods.gains_of(view)
+
+
+def prepare_first_page() -> None:
+    """Load what the first page needs while the browser of its reader still loads scripts."""
+    load_kernels()
+    view = small_view()
+    where.field_of(view, where.errors_of(view))
 
 
 def warm_pages() -> None:

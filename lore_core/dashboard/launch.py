@@ -24,7 +24,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.dataset_files import save_npz
 from lore_core.data.defaults import GAMMA, N_BINS, STORED_GAMMAS
 from lore_core.data.errors import InputError, require
-from lore_core.kernel_sums.compile_once import compile_kernels
+from lore_core.kernel_sums.compile_once import compile_in_background
 
 if TYPE_CHECKING:
     from lore_core.dashboard.widget import LandscapeWidget
@@ -96,7 +96,7 @@ class Dashboard:
         stem = re.sub(r"[^\w.-]+", "_", dataset.name).strip("._")[:80] or "data"
         path, self._log_path = self._folder / f"{stem}.npz", self._folder / "server.log"
         save_npz(dataset, path)
-        compile_kernels(lambda text: print(text, file=sys.stderr))  # noqa: T201
+        compile_in_background(lambda text: print(text, file=sys.stderr))  # noqa: T201
         settings = server.ServerSettings(port, [path], selection=self._selection)
         script, arguments = settings.command(server.find_app())
         with self._log_path.open("wb") as output:

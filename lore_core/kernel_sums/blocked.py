@@ -138,8 +138,10 @@ def _tile_one_way(lo, n, first, last, rows, grid, scratch, exclude_self):
 
 
 @compiled
-def block_within(lo, hi, rows, grid, exclude_self):
-    """Add the terms of all pairs of rows [lo, hi).
+def block(lo, hi, first, last, rows, grid, both_ways, exclude_self):
+    """Add to rows [lo, hi) the terms of rows [first, last), and the reverse if asked for.
+
+    These are either the same rows or others. ``both_ways``: each pair's kernel serves two terms.
 
     ``rows`` are (columns, points, whole_columns, whole_points, unit, weights, sums): coordinates as
     (d, N) and (N, d), in float64 (read if ``unit`` is 0) and as int32 multiples of ``unit``.
@@ -147,20 +149,11 @@ def block_within(lo, hi, rows, grid, exclude_self):
     scratch = _scratch()
     for a in range(lo, hi, TILE):
         n = min(TILE, hi - a)
-        _tile_one_way(a, n, a, a + n, rows, grid, scratch, exclude_self)
-        _tile_both_ways(a, n, a + n, hi, rows, grid, scratch)
-
-
-@compiled
-def block_across(lo, hi, first, last, rows, grid, both_ways):
-    """Add to rows [lo, hi) the terms of other rows [first, last), and the reverse if asked for.
-
-    Parameters as in :func:`block_within`. ``both_ways``: each pair's kernel serves two terms.
-    """
-    scratch = _scratch()
-    for a in range(lo, hi, TILE):
-        n = min(TILE, hi - a)
+        begin = first
+        if first == lo:
+            begin = a + n
+            _tile_one_way(a, n, a, begin, rows, grid, scratch, exclude_self)
         if both_ways:
-            _tile_both_ways(a, n, first, last, rows, grid, scratch)
+            _tile_both_ways(a, n, begin, last, rows, grid, scratch)
         else:
-            _tile_one_way(a, n, first, last, rows, grid, scratch, False)
+            _tile_one_way(a, n, begin, last, rows, grid, scratch, exclude_self)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from copy import deepcopy
+from importlib.util import find_spec
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.kernel_sums.compiled import HAS_NUMBA
+from lore_core.kernel_sums.cache_files import is_complete, kernel_folder
 from lore_core.kernel_sums.grid import as_passes
 from lore_core.kernel_sums.plain import plain_means, plan_plain
-from lore_core.kernel_sums.plans import plan_blocks, plan_line, plan_plane, plan_space
 from lore_core.kernel_sums.prepare import Problem, arrange
 from lore_core.kernel_sums.schedule import Plan, Step, Workers
 
@@ -20,8 +21,12 @@ try:
 except ImportError:  # then every source is looked at, which is slower and as exact
     cKDTree = None  # noqa: N816 - scipy's name
 
-#: How sums in one, two and three dimensions are cut into steps; in more they go over all pairs.
-_PLANS = {1: plan_line, 2: plan_plane, 3: plan_space}
+#: False for a process that only applies a shipped recalibrator, which may have numpy alone.
+HAS_NUMBA = find_spec("numba") is not None
+#: Nanoseconds of numpy's sums that pay for loading the kernels, and for compiling them.
+_LOADING_COST, _COMPILING_COST = 1e9, 2e10
+#: About what numpy took for sums in this process, in nanoseconds.
+_plain_costs: list[float] = []
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
 INEXACT_MASS = 1e-280
 #: Size of one uninterrupted step of the fallback: targets of a search, or differences of
@@ -30,6 +35,23 @@ _STEP_TARGETS = 1024
 _STEP_DIFFERENCES = 100_000_000
 #: What share of the progress the sums are; the rest is the fallback for underflow.
 _SUMS_SHARE = 0.9
+
+
+def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
+    """Return whether numpy computes the sums: until all it did would have paid for kernels."""
+    if not HAS_NUMBA or "lore_core.kernel_sums.compiled" in sys.modules:
+        return not HAS_NUMBA
+    targets, sources = (
+        np.bincount(groups + 1, minlength=problem.n_groups + 1)[1:]
+        for groups in (problem.target_groups, problem.source_groups)
+    )
+    of_a_pair = 10.0 + (30.0 + m / 4) * len(wanted)
+    _plain_costs.append(float(targets @ sources) * of_a_pair)
+    cost = sum(_plain_costs)
+    if cost < _LOADING_COST:
+        return True
+    folder = kernel_folder()
+    return cost < _COMPILING_COST and (folder is None or not is_complete(folder))
 
 
 def compute_sums(
@@ -47,11 +69,16 @@ def compute_sums(
     """
     n_t, m = len(problem.targets), problem.weights.shape[1] + ones
     d = problem.targets.shape[1]
-    layout = arrange(problem, apart=d > 3 or not HAS_NUMBA, ones=ones)
+    is_plain = _is_plain(problem, wanted, m)
+    layout = arrange(problem, apart=d > 3 or is_plain, ones=ones)
     if not layout.segments:
         yield from ((h, np.zeros((m - first, n_t))) for h, first in wanted.items())
         return
-    plan = _PLANS.get(d, plan_blocks) if HAS_NUMBA else plan_plain
+    plan = plan_plain
+    if not is_plain:
+        from lore_core.kernel_sums.plans import SWEEPS, plan_blocks
+
+        plan = SWEEPS.get(d, plan_blocks)
     passes = as_passes(wanted, m, len(layout.index))
     # (Memory that was taken once costs less than new: all passes use the same.)
     room = np.empty((max(len(now.grid[3]) for now in passes), len(layout.index)))

@@ -9,7 +9,6 @@ import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
 
-LOG2_E = 1.4426950408889634
 #: 2^−995 ≈ 3e-300. Factors below it count as 0: a term is a product of factors ≤ 1, so no term
 #: above 1e-299 is lost, and arithmetic never meets subnormal numbers, which are 100× slower.
 NEGLIGIBLE_EXPONENT = 995.0

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.kernel_sums.pairs import rates
 
 #: Each squaring doubles the rounding error of a kernel value, so only so many in a row.
 _LONGEST_CHAIN = 6
@@ -18,8 +17,21 @@ _PASS_BYTES = 2**27
 #: Mantissas this close are those of the same number, rounded on different ways.
 _SAME = 1e-15
 
+#: Bandwidths below 2^−960 are lifted by 2^200, exactly, before they are inverted.
+_SMALL_BANDWIDTH = 2.0**-960
+_LIFT = 2.0**200
+_LOG2_E = 1.4426950408889634
+
 #: See :mod:`~lore_core.kernel_sums.pairs`.
 Grid = tuple[Floats, Mask, Ints, Ints]
+
+
+def rates(bandwidths: Floats) -> Floats:
+    """Return ``rate`` (2, B) for bandwidths (B,), subnormal ones included."""
+    # Half the smallest number is 0.
+    bandwidths = np.maximum(bandwidths, 5e-324)
+    lift = np.where(bandwidths < _SMALL_BANDWIDTH, _LIFT, 1.0)
+    return np.stack([lift, _LOG2_E / (bandwidths * lift)])
 
 
 def snapped(bandwidths: Floats) -> Floats:
@@ -73,12 +85,12 @@ def _as_pass(wanted: dict[float, int], squared: dict[float, bool], m: int) -> Pa
     return Pass(wanted, grid)
 
 
-def bandwidth_ranges(grid: Grid, n_sums: int) -> list[tuple[int, int]]:
-    """Return ranges [first, last) of bandwidths, each of whole chains: it can be summed alone.
+def sub_grids(grid: Grid, n_sums: int) -> list[Grid]:
+    """Divide a grid into some of whole chains, which can be summed alone.
 
-    A range is one chain, or as many as have at most ``n_sums`` sums together.
+    Each is one chain, or as many as have at most ``n_sums`` sums together.
     """
-    _, squared, start, _ = grid
+    rate, squared, start, column = grid
     ranges: list[tuple[int, int]] = []
     begins = np.flatnonzero(~squared).tolist()
     for first, last in zip(begins, [*begins[1:], len(squared)], strict=True):
@@ -86,12 +98,18 @@ def bandwidth_ranges(grid: Grid, n_sums: int) -> list[tuple[int, int]]:
             ranges[-1] = (ranges[-1][0], last)
         else:
             ranges.append((first, last))
-    return ranges
+    return [
+        (rate[:, first:last].copy(), squared[first:last], start[first : last + 1], column)
+        for first, last in ranges
+    ]
 
 
-def sub_grid(grid: Grid, first: int, last: int) -> Grid:
-    """Return the grid of some chains, each of whose sums has a weight column of its own."""
+def count_sums(grid: Grid) -> int:
+    """Return how many sums a grid has."""
+    return int(grid[2][-1] - grid[2][0])
+
+
+def posed_grid(grid: Grid) -> Grid:
+    """Return the grid where each of its sums has a weight column of its own."""
     rate, squared, start, _ = grid
-    within = start[first : last + 1] - start[first]
-    columns = np.arange(within[-1])
-    return rate[:, first:last].copy(), squared[first:last].copy(), within, columns
+    return rate, squared, start - start[0], np.arange(count_sums(grid))

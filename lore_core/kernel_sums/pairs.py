@@ -11,27 +11,14 @@ The kernels pass two tuples around, so that each has exactly one compiled signat
     one, so its kernel is the square of the previous kernel; ``start`` (B + 1,) int64: the rows
     of ``sums`` that belong to each bandwidth; ``column`` (q,) int64: the weight column of each.
 
-A kernel that takes ``b_first, b_last`` sums bandwidths [b_first, b_last), the first of which is not
-the square of another; ``exclude_self`` leaves out the pair (i, i). Orders are int32, codes and
-sides uint8.
+``exclude_self`` leaves out the pair (i, i). Orders are int32, codes uint8. A constant that a kernel
+hands to another would be part of the signature, and have that compiled for it alone.
 """
 
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import LOG2_E, half_power, square
-
-#: Bandwidths below 2^−960 are lifted by 2^200, exactly, before they are inverted.
-_SMALL_BANDWIDTH = 2.0**-960
-_LIFT = 2.0**200
-
-
-def rates(bandwidths):
-    """Return ``rate`` (2, B) for bandwidths (B,), subnormal ones included."""
-    # Half the smallest number is 0.
-    bandwidths = np.maximum(bandwidths, 5e-324)
-    lift = np.where(bandwidths < _SMALL_BANDWIDTH, _LIFT, 1.0)
-    return np.stack([lift, LOG2_E / (bandwidths * lift)])
+from lore_core.kernel_sums.exponential import half_power, square
 
 
 @compiled
@@ -113,7 +100,10 @@ def tree_bounds(lo, hi, leaf):
     levels = 0
     while ((n - 1) >> levels) + 1 > leaf:
         levels += 1
-    return lo + ((n * np.arange((1 << levels) + 1)) >> levels)
+    bounds = np.empty((1 << levels) + 1, np.int64)
+    for k in range(len(bounds)):
+        bounds[k] = lo + ((n * k) >> levels)
+    return bounds
 
 
 @compiled
@@ -167,13 +157,14 @@ def reorder(lo, hi, array, order, scratch):
     n = hi - lo
     for i in range(n):
         scratch[i] = array[order[i]]
-    array[lo:hi] = scratch[:n]
+    for i in range(n):
+        array[lo + i] = scratch[i]
 
 
 @compiled
-def _reorder_rows(lo, hi, rows, order, third):
-    """Bring everything but the sums into the given order; ``third``: the third array, too."""
-    first, second, other, index, weights, _ = rows
+def _reorder_rows(lo, hi, rows, order):
+    """Bring everything but the sums into the given order."""
+    first, second, third, index, weights, _ = rows
     n = hi - lo
     buffer = np.empty(n)
     reorder(lo, hi, first, order, buffer)
@@ -181,15 +172,15 @@ def _reorder_rows(lo, hi, rows, order, third):
     for c in range(len(weights)):
         reorder(lo, hi, weights[c], order, buffer)
     reorder(lo, hi, index, order, np.empty(n, np.int32))
-    if third:
-        reorder(lo, hi, other, order, np.empty(n, other.dtype))
+    if len(third):
+        reorder(lo, hi, third, order, buffer)
 
 
 @compiled
-def finish_leaf(lo, hi, rows, grid, distance, k, order, third, exclude_self):
+def finish_leaf(lo, hi, rows, grid, distance, k, order, exclude_self):
     """Sum pairs of a few rows whose distances are known, then sort the rows by their second array.
 
-    ``distance``, ``k``: as in :func:`send`; ``third``: whether the third array is used.
+    ``distance``, ``k``: as in :func:`add_terms`.
     """
     n = hi - lo
     if exclude_self:
@@ -198,17 +189,17 @@ def finish_leaf(lo, hi, rows, grid, distance, k, order, third, exclude_self):
     _, second, _, _, weights, sums = rows
     add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, second, order)
-    _reorder_rows(lo, hi, rows, order, third)
+    _reorder_rows(lo, hi, rows, order)
     for q in range(len(sums)):
         reorder(lo, hi, sums[q], order, distance)
 
 
 @compiled
-def join_order(lo, mid, hi, rows, order, code, third):
+def join_order(lo, mid, hi, rows, order, code):
     """Join the orders of two finished parts by the second array; bring all but the sums into it.
 
     The parts are rows [lo, mid) and [mid, hi). Written: ``order``, the row each place is taken
     from, and ``code``, 1 = from the right part.
     """
     merge_order(lo, mid, hi, rows[1], order, code)
-    _reorder_rows(lo, hi, rows, order, third)
+    _reorder_rows(lo, hi, rows, order)

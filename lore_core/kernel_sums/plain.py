@@ -10,8 +10,8 @@ from lore_core.kernel_sums.grid import Pass
 from lore_core.kernel_sums.prepare import Layout, Problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step
 
-#: Pairs of a block: 8 MB a matrix.
-_BLOCK_PAIRS = 2**20
+#: Pairs of a block: 1 MB a matrix.
+_BLOCK_PAIRS = 2**17
 #: Scaling that keeps L1 distances of any two finite points finite.
 _OVERFLOW_SCALE = 2.0**-64
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
-from lore_core.kernel_sums.blocked import block_across, block_within
+from lore_core.kernel_sums.blocked import block
 from lore_core.kernel_sums.fixed_point import as_fixed_point
-from lore_core.kernel_sums.grid import Grid, Pass, bandwidth_ranges, sub_grid
+from lore_core.kernel_sums.grid import Grid, Pass, count_sums, posed_grid, sub_grids
 from lore_core.kernel_sums.pairs import join_order, tree_bounds
 from lore_core.kernel_sums.prepare import Layout, Problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step
@@ -73,20 +73,19 @@ def plan_line(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan
     """Sweep every group for every bandwidth."""
     rows, alone = (layout.coordinates[0], layout.weights, sums), problem.exclude_self
     phase = [
-        Step(hi - lo, line_sweep, lo, hi, rows, now.grid, *span, alone)
+        Step(hi - lo, line_sweep, lo, hi, rows, grid, alone)
         for lo, _, hi in layout.segments
-        for span in bandwidth_ranges(now.grid, _STEP_SUMS // (hi - lo))
+        for grid in sub_grids(now.grid, _STEP_SUMS // (hi - lo))
     ]
     return [phase], sum(step.cost for step in phase)
 
 
 def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sweep groups of the plane."""
-    # No pair is left out by its side here: the array is there for the signature only.
-    side = np.zeros(0, dtype=np.uint8)
-    rows = (*layout.coordinates, side, layout.index, layout.weights, sums)
+    # No pair is left out by its side here.
+    rows = (*layout.coordinates, np.empty(0), layout.index, layout.weights, sums)
     segments = [(lo, hi) for lo, _, hi in layout.segments]
-    phases = _plane_phases(rows, now.grid, segments, False, problem.exclude_self)
+    phases = _plane_phases(rows, now.grid, segments, problem.exclude_self)
     return phases, sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments)
 
 
@@ -97,16 +96,12 @@ def plan_space(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pla
 
 
 def _plane_phases(
-    rows: tuple[NDArray[np.generic], ...],
-    grid: Grid,
-    segments: Segments,
-    crossing: bool,
-    exclude_self: bool,
+    rows: tuple[NDArray[np.generic], ...], grid: Grid, segments: Segments, exclude_self: bool
 ) -> Iterator[Phase]:
     n_sums = len(grid[3])
     trees, n_levels = _as_trees(segments, _part_rows(2, n_sums), rows[0])
     yield [
-        Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, crossing, exclude_self)
+        Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, exclude_self)
         for bounds, _ in trees
         for a, c in pairwise(bounds)
     ]
@@ -116,10 +111,10 @@ def _plane_phases(
         for a, b, c, split in _joins(trees, level):
             n = c - a
             order, code = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
-            orders.append(Step(3 * n, plane_order, a, b, c, rows, order, code, crossing))
-            for first, last in bandwidth_ranges(grid, _STEP_SUMS // n):
-                work = plane_join, a, c, split, rows, grid, first, last, order, code, crossing
-                sums.append(Step(n * (grid[2][last] - grid[2][first]), *work))
+            orders.append(Step(3 * n, plane_order, a, b, c, rows, order, code))
+            for part in sub_grids(grid, _STEP_SUMS // n):
+                work = plane_join, a, c, split, rows, part, order, code
+                sums.append(Step(n * count_sums(part), *work))
         yield orders
         yield sums
 
@@ -139,34 +134,29 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     if n_levels == 0:
         return
     # One plane for all levels.
-    together = bandwidth_ranges(grid, _POSED_BYTES // (16 * n))
-    most = max(int(grid[2][last] - grid[2][first]) for first, last in together)
-    side, moving_side = np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
-    index = np.empty(n, dtype=np.int32)
+    together = sub_grids(grid, _POSED_BYTES // (16 * n))
+    most = max(count_sums(part) for part in together)
+    code, side, index = np.empty(n, np.uint8), np.empty(n), np.empty(n, np.int32)
     posed, answers = np.empty((most, n)), np.empty((most, n))
     for level in range(1, n_levels + 1):
         joins = [
             (*join, np.empty(join[2] - join[0], dtype=np.int32)) for join in _joins(trees, level)
         ]
         yield [
-            Step(4 * (c - a), join_order, a, b, c, rows, order, side[a:c], True)
+            Step(4 * (c - a), join_order, a, b, c, rows, order, code[a:c])
             for a, b, c, _, order in joins
         ]
         segments = [(a, c) for a, _, c, *_ in joins]
-        for first, last in together:
-            posed_grid = sub_grid(grid, first, last)
-            m = len(posed_grid[3])
-            # The sweep moves the sides too, and the next bandwidths need them again.
-            moving_side[:] = side
-            plane = (y, z, moving_side, index, posed[:m], answers[:m])
-            at = rows, grid, first, last
+        for part in together:
+            m = count_sums(part)
+            plane = (y, z, side, index, posed[:m], answers[:m])
             yield [
-                Step(m * (c - a), space_split, a, c, 0, split, *at, order, plane)
+                Step(m * (c - a), space_split, a, c, 0, split, rows, part, order, code[a:c], plane)
                 for a, _, c, split, order in joins
             ]
-            yield from _plane_phases(plane, posed_grid, segments, True, False)
+            yield from _plane_phases(plane, posed_grid(part), segments, exclude_self)
             yield [
-                Step(m * (c - a), space_collect, a, c, 0, split, *at, plane)
+                Step(m * (c - a), space_collect, a, c, 0, split, rows, part, plane)
                 for a, _, c, split, _ in joins
             ]
 
@@ -210,7 +200,7 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pl
         exact = [h for h, first in now.wanted.items() if first == 0]
         smallest = min(exact or now.wanted)
         fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
-    # What :func:`~.blocked.block_within` reads: coordinates in one form or the other.
+    # What :func:`~.blocked.block` reads: coordinates in one form or the other.
     coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
     if fixed is not None:
         coordinates, (columns, unit) = np.empty((0, 0)), fixed
@@ -227,13 +217,13 @@ def _within_phases(layout: Layout, grid: Grid, rows: Rows, exclude_self: bool) -
     cost = _pair_cost(d, grid)
     groups = [_blocks(lo, hi, d) for lo, _, hi in layout.segments]
     yield [
-        Step(cost * (b - a) ** 2 / 2, block_within, a, b, rows, grid, exclude_self)
+        Step(cost * (b - a) ** 2 / 2, block, a, b, a, b, rows, grid, True, exclude_self)
         for blocks in groups
         for a, b in blocks
     ]
     for pairings in zip_longest(*(_rounds(blocks) for blocks in groups), fillvalue=[]):
         yield [
-            Step(cost * (b - a) * (e - c), block_across, a, b, c, e, rows, grid, True)
+            Step(cost * (b - a) * (e - c), block, a, b, c, e, rows, grid, True, False)
             for pairing in pairings
             for (a, b), (c, e) in pairing
         ]
@@ -264,10 +254,14 @@ def _between_phases(layout: Layout, grid: Grid, rows: Rows) -> Iterator[Phase]:
         size = max(64, int(_STEP_COST / (cost * (b - a))))
         for c in range(cut, hi, size):
             end = min(c + size, hi)
-            yield Step(cost * (b - a) * (end - c), block_across, a, b, c, end, rows, grid, False)
+            yield Step(cost * (b - a) * (end - c), block, a, b, c, end, rows, grid, False, False)
 
     chains = [
         steps(a, b, cut, hi) for lo, cut, hi in layout.segments for a, b in _blocks(lo, cut, d)
     ]
     for phase in zip_longest(*chains):
         yield [step for step in phase if step is not None]
+
+
+#: Plans of one, two and three dimensions; in more :func:`plan_blocks` goes over all pairs.
+SWEEPS = {1: plan_line, 2: plan_plane, 3: plan_space}

@@ -7,14 +7,14 @@ from lore_core.kernel_sums.pairs import decays
 
 
 @compiled
-def line_sweep(lo, hi, rows, grid, b_first, b_last, exclude_self):
+def line_sweep(lo, hi, rows, grid, exclude_self):
     """Add the sums within rows [lo, hi), sorted by x; ``rows`` are (x, weights, sums)."""
     x, weights, sums = rows
     rate, squared, start, column = grid
     n = hi - lo
     step = np.zeros(n + 1)
     xn = x[lo:hi]
-    for b in range(b_first, b_last):
+    for b in range(len(squared)):
         decays(xn, rate[0, b], rate[1, b], squared[b], step)
         for q in range(start[b], start[b + 1]):
             weight = weights[column[q], lo:hi]

@@ -102,7 +102,7 @@ def _scratch(n):
 
 
 @compiled
-def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
+def _leaf(lo, hi, rows, grid, scratch, exclude_self):
     """Sum the pairs of a few rows directly, then sort them by v."""
     u, v, side, _, _, _ = rows
     (order, _), (distance, k) = scratch
@@ -112,40 +112,40 @@ def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
     for s in range(n):
         for i in range(n):
             distance[s * n + i] = abs(un[i] - un[s]) + abs(vn[i] - vn[s])
-        if crossing:
+        if len(side):
             for i in range(n):
                 if side[lo + i] == side[lo + s]:
                     distance[s * n + i] = np.inf
-    finish_leaf(lo, hi, rows, grid, distance, k, order, crossing, exclude_self)
+    finish_leaf(lo, hi, rows, grid, distance, k, order, exclude_self)
 
 
 @compiled
-def plane_order(lo, mid, hi, rows, order, code, crossing):
+def plane_order(lo, mid, hi, rows, order, code):
     """Join the v-orders of two finished halves, as :func:`~.pairs.join_order`.
 
     Of ``code`` bit 1 is the side of the row.
     """
-    join_order(lo, mid, hi, rows, order, code, crossing)
-    if crossing:
-        side = rows[2]
+    join_order(lo, mid, hi, rows, order, code)
+    side = rows[2]
+    if len(side):
         for i in range(hi - lo):
-            code[i] += 2 * side[lo + i]
+            code[i] |= 2 if side[lo + i] else 0
 
 
 @compiled
-def _add_sums(lo, hi, split, rows, grid, b_first, b_last, order, code, scratch, crossing):
+def _add_sums(lo, hi, split, rows, grid, order, code, scratch):
     """Bring the sums of some bandwidths into the joint order and add those across u = split."""
-    u, v, _, _, weights, sums = rows
+    u, v, side, _, weights, sums = rows
     factor, step = scratch
     rate, squared, start, column = grid
     n = hi - lo
     un = u[lo:hi]
     vn = v[lo:hi]
-    for q in range(start[b_first], start[b_last]):
+    for q in range(start[0], start[-1]):
         reorder(lo, hi, sums[q], order, factor)
     step[0] = 0.0
     step[n] = 0.0
-    for b in range(b_first, b_last):
+    for b in range(len(squared)):
         factors(un, split, rate[0, b], rate[1, b], squared[b], factor)
         decays(vn, rate[0, b], rate[1, b], squared[b], step)
         q = start[b]
@@ -153,7 +153,7 @@ def _add_sums(lo, hi, split, rows, grid, b_first, b_last, order, code, scratch, 
         while q < last:
             weight = weights[column[q], lo:hi]
             out = sums[q, lo:hi]
-            if crossing:
+            if len(side):
                 _walk_crossing(factor, step, code, weight, out)
             elif q + 1 == last:
                 _walk(factor, step, code, weight, out)
@@ -165,36 +165,35 @@ def _add_sums(lo, hi, split, rows, grid, b_first, b_last, order, code, scratch, 
 
 
 @compiled
-def plane_join(lo, hi, split, rows, grid, b_first, b_last, order, code, crossing):
+def plane_join(lo, hi, split, rows, grid, order, code):
     """Add the sums across two neighbouring trees, whose rows :func:`plane_order` has joined.
 
     ``split`` is the first u of the right tree.
     """
     n = hi - lo
     scratch = np.empty(n), np.empty(n + 1)
-    _add_sums(lo, hi, split, rows, grid, b_first, b_last, order, code, scratch, crossing)
+    _add_sums(lo, hi, split, rows, grid, order, code, scratch)
 
 
 @compiled
-def plane_tree(lo, hi, rows, grid, crossing, exclude_self):
+def plane_tree(lo, hi, rows, grid, exclude_self):
     """Add the sums within rows [lo, hi), at least one, sorted by u; leave them sorted by v.
 
-    ``rows`` are (u, v, side, index, weights, sums). If ``crossing``, only pairs of different
-    ``side``, (N,) uint8, count; else it is not read.
+    ``rows`` are (u, v, side, index, weights, sums). Only pairs of different ``side``, (N,) float64
+    of 0 and 1, count; all, if it is empty.
     """
-    n_bandwidths = len(grid[1])
     scratch = _scratch(hi - lo)
     (order, code), sums_scratch = scratch
-    bounds = tree_bounds(lo, hi, LEAF)
+    bounds = tree_bounds(lo, hi, np.int64(LEAF))
     edge = rows[0][bounds[:-1]]
     for leaf in range(len(edge)):
-        _leaf(bounds[leaf], bounds[leaf + 1], rows, grid, scratch, crossing, exclude_self)
+        _leaf(bounds[leaf], bounds[leaf + 1], rows, grid, scratch, exclude_self)
         # Every subtree that ends with this leaf is complete now: merge upwards, cache-warm.
         done = leaf + 1
         width = 1
         while done % (2 * width) == 0:
             a, b, c = bounds[done - 2 * width], bounds[done - width], bounds[done]
             split = edge[done - width]
-            plane_order(a, b, c, rows, order, code, crossing)
-            _add_sums(a, c, split, rows, grid, 0, n_bandwidths, order, code, sums_scratch, crossing)
+            plane_order(a, b, c, rows, order, code)
+            _add_sums(a, c, split, rows, grid, order, code, sums_scratch)
             width *= 2

@@ -29,22 +29,22 @@ def _leaf(lo, hi, rows, grid, exclude_self):
         for i in range(n):
             distance[s * n + i] = abs(xn[i] - xn[s]) + abs(yn[i] - yn[s]) + abs(zn[i] - zn[s])
     k, order = np.empty(n * n), np.empty(n, np.int32)
-    finish_leaf(lo, hi, rows, grid, distance, k, order, True, exclude_self)
+    finish_leaf(lo, hi, rows, grid, distance, k, order, exclude_self)
 
 
 @compiled
-def space_split(lo, hi, at, split, rows, grid, b_first, b_last, order, plane_rows):
+def space_split(lo, hi, at, split, rows, grid, order, code, plane_rows):
     """Bring the sums into the joint order, and pose the plane problem of two joined parts.
 
     Row i of the space is row i − ``at`` of the plane; ``split`` is the first x of the right part,
-    ``order`` as :func:`~.pairs.join_order` left it.
+    ``order`` and ``code`` as :func:`~.pairs.join_order` left them.
 
     ``plane_rows`` are (y, z, side, index, weights, sums): y and z are those of ``rows``, which the
-    plane's sweep will reorder; index, weights and sums are written. The factors exp(−|x − split|/h)
-    differ by bandwidth, so each of these bandwidths' sums has its own column of weights.
+    plane's sweep will reorder; the others are written. The factors exp(−|x − split|/h) differ by
+    bandwidth, so each of these bandwidths' sums has its own column of weights.
     """
     x, _, _, _, weights, sums = rows
-    _, _, _, index, plane_weights, plane_sums = plane_rows
+    _, _, side, index, plane_weights, plane_sums = plane_rows
     rate, squared, start, column = grid
     n = hi - lo
     buffer = np.empty(n)
@@ -53,20 +53,22 @@ def space_split(lo, hi, at, split, rows, grid, b_first, b_last, order, plane_row
     first = lo - at
     last = hi - at
     for i in range(n):
+        side[first + i] = code[i]
         index[first + i] = i
-    for b in range(b_first, b_last):
+    for b in range(len(squared)):
         factors(xn, split, rate[0, b], rate[1, b], squared[b], factor)
         for q in range(start[b], start[b + 1]):
             reorder(lo, hi, sums[q], order, buffer)
             weight = weights[column[q], lo:hi]
-            posed = plane_weights[q - start[b_first], first:last]
-            plane_sums[q - start[b_first], first:last] = 0.0
+            posed = plane_weights[q - start[0], first:last]
+            answer = plane_sums[q - start[0], first:last]
             for i in range(n):
                 posed[i] = weight[i] * factor[i]
+                answer[i] = 0.0
 
 
 @compiled
-def space_collect(lo, hi, at, split, rows, grid, b_first, b_last, plane_rows):
+def space_collect(lo, hi, at, split, rows, grid, plane_rows):
     """Add the answers of the plane problem to the sums, and bring y and z back into their order.
 
     Parameters as in :func:`space_split`.
@@ -74,18 +76,20 @@ def space_collect(lo, hi, at, split, rows, grid, b_first, b_last, plane_rows):
     x, y, z, _, _, sums = rows
     _, _, _, index, _, plane_sums = plane_rows
     rate, squared, start, _ = grid
-    factor = np.empty(hi - lo)
+    n = hi - lo
+    factor = np.empty(n)
     position = index[lo - at : hi - at]
     for moved in (y[lo:hi], z[lo:hi]):
-        factor[:] = moved
-        for i in range(hi - lo):
+        for i in range(n):
+            factor[i] = moved[i]
+        for i in range(n):
             moved[position[i]] = factor[i]
-    for b in range(b_first, b_last):
+    for b in range(len(squared)):
         factors(x[lo:hi], split, rate[0, b], rate[1, b], squared[b], factor)
         for q in range(start[b], start[b + 1]):
             row = sums[q, lo:hi]
-            answer = plane_sums[q - start[b_first], lo - at : hi - at]
-            for i in range(hi - lo):
+            answer = plane_sums[q - start[0], lo - at : hi - at]
+            for i in range(n):
                 p = position[i]
                 row[p] += factor[p] * answer[i]
 
@@ -95,15 +99,14 @@ def space_tree(lo, hi, rows, grid, exclude_self):
     """Add the sums within rows [lo, hi), at least one, sorted by x; leave them sorted by y."""
     x, y, z, _, _, _ = rows
     rate, squared, start, column = grid
-    n_bandwidths = len(squared)
     plane_grid = (rate, squared, start, np.arange(len(column)))
     n = hi - lo
     order = np.empty(n, np.int32)
-    side = np.empty(n, np.uint8)
-    posed = np.empty((len(column), n))
+    code = np.empty(n, np.uint8)
     index = np.empty(n, np.int32)
-    plane = (y[lo:hi], z[lo:hi], side, index, posed, np.empty_like(posed))
-    bounds = tree_bounds(lo, hi, LEAF)
+    shape = len(column), n
+    plane = (y[lo:hi], z[lo:hi], np.empty(n), index, np.empty(shape), np.empty(shape))
+    bounds = tree_bounds(lo, hi, np.int64(LEAF))
     edge = x[bounds[:-1]]
     for leaf in range(len(edge)):
         _leaf(bounds[leaf], bounds[leaf + 1], rows, grid, exclude_self)
@@ -113,8 +116,8 @@ def space_tree(lo, hi, rows, grid, exclude_self):
         while done % (2 * width) == 0:
             a, b, c = bounds[done - 2 * width], bounds[done - width], bounds[done]
             split = edge[done - width]
-            join_order(a, b, c, rows, order, side[a - lo : c - lo], True)
-            space_split(a, c, lo, split, rows, grid, 0, n_bandwidths, order, plane)
-            plane_tree(a - lo, c - lo, plane, plane_grid, True, False)
-            space_collect(a, c, lo, split, rows, grid, 0, n_bandwidths, plane)
+            join_order(a, b, c, rows, order, code)
+            space_split(a, c, lo, split, rows, grid, order, code, plane)
+            plane_tree(a - lo, c - lo, plane, plane_grid, exclude_self)
+            space_collect(a, c, lo, split, rows, grid, plane)
             width *= 2

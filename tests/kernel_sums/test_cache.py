@@ -29,7 +29,7 @@ from lore_core.kernel_sums.compile_once import compile_kernels
 KERNELS = [
     sweep1d.line_sweep, sweep2d.plane_tree, sweep2d.plane_order, sweep2d.plane_join,
     sweep3d.space_tree, sweep3d.space_split, sweep3d.space_collect,
-    blocked.block_within, blocked.block_across,
+    blocked.block,
 ]  # fmt: skip
 
 

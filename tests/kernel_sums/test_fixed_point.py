@@ -8,7 +8,8 @@ from lore_core.kernel_sums.blocked import distances
 from lore_core.kernel_sums.compiled import compiled
 from lore_core.kernel_sums.exponential import half_power, square
 from lore_core.kernel_sums.fixed_point import as_fixed_point
-from lore_core.kernel_sums.pairs import kernel_values, rates
+from lore_core.kernel_sums.grid import rates
+from lore_core.kernel_sums.pairs import kernel_values
 
 
 @pytest.fixture(autouse=True)

@@ -116,7 +116,7 @@ PROGRAM = """
 import ctypes, sys
 from pathlib import Path
 import numpy as np
-from lore_core.kernel_sums import laplacian_means
+from lore_core.kernel_sums import compiled, laplacian_means
 
 # Not ru_maxrss: a new process starts with the peak of the one that made it.
 def status(field):

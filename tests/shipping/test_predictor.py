@@ -7,18 +7,13 @@ import numpy as np
 import pytest
 
 from lore_core import GroupWise, InputError, LoRe, Predictor, SmoothLoRe, embed
-from lore_core.kernel_sums import compute, laplacian_means
+from lore_core.kernel_sums import compute, laplacian_means, warmup
 
 HEAVY = ["sklearn", "scipy", "pandas", "pyarrow", "streamlit", "plotly", "threadpoolctl", "joblib"]
 SCRIPT = """
     import json, sys
 
-    class Blocked:
-        def find_spec(self, name, path=None, target=None):
-            if name.split(".")[0] in {blocked!r}:
-                raise ImportError(name + " is blocked")
-
-    sys.meta_path.insert(0, Blocked())
+    sys.modules |= dict.fromkeys({blocked!r})  # no import finds them
     import numpy as np
     from lore_core.shipping import Predictor
 
@@ -28,7 +23,7 @@ SCRIPT = """
         for path in {paths!r}
     ]
     np.save({out!r}, np.stack(found))
-    print(json.dumps(sorted(name for name in sys.modules if "." not in name)))
+    print(json.dumps(sorted(name for name, module in sys.modules.items() if module)))
 """
 
 
@@ -58,8 +53,7 @@ def test_a_process_with_numpy_alone(fitted, new, tmp_path, without):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     imported = set(json.loads(done.stdout))
-    assert not imported & set(HEAVY)
-    assert ("numba" in imported) == (not without)
+    assert not imported & {*HEAVY, "numba"}  # so few rows are not worth it
     np.testing.assert_allclose(np.load(out), np.stack(expected), rtol=0, atol=1e-12)
 
 
@@ -76,6 +70,7 @@ def test_sums_without_numba(d, options, monkeypatch):
         arguments["source_groups"] = groups
     # The smallest bandwidth underflows everywhere, the others nowhere.
     arguments["bandwidth"] = [1e-6, 0.05, 1.0, 40.0]
+    warmup([d])
     fast = laplacian_means(points, sources, values, tolerance=0, **arguments)
     monkeypatch.setattr(compute, "HAS_NUMBA", False)
     monkeypatch.setattr(compute, "cKDTree", None)

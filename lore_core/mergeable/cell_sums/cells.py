@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import Annotated, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from scipy import signal
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.progress import Progress, tell
@@ -403,6 +402,8 @@ class Boxes:
 
 def _add(total: Floats, filled: Floats, length: float, sides: Mapping[int, int]) -> None:
     """Add what cells on one side of every corner give: below it (0) or above, a dimension."""
+    from scipy import signal  # takes longer to import than most commands do
+
     where = [slice(None)] * filled.ndim
     for m, side in sides.items():
         way = np.flip(filled, m) if side else filled
