@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import os
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -153,7 +154,7 @@ class Drawing:
         size = {"width": _short(self.width), "height": _short(self.height)}
         return bytes(
             resvg_py.svg_to_bytes(
-                svg_string=self._svg(size, palette("light")),
+                svg_string=self._svg(size, palette("light"), fast=True),
                 width=round(self.width / UNITS_PER_INCH * dpi),
                 font_files=[str(_font_file(bold)) for bold in (False, True)],
                 font_family="Source Sans 3",
@@ -191,7 +192,9 @@ class Drawing:
     def _repr_png_(self) -> bytes:
         return self.png(SCREEN_DPI)
 
-    def _svg(self, size: Mapping[str, str], colors: Mapping[str, str]) -> str:
+    def _svg(
+        self, size: Mapping[str, str], colors: Mapping[str, str], *, fast: bool = False
+    ) -> str:
         box = f"0 0 {_short(self.width)} {_short(self.height)}"
         named = {"role": "img", "aria-label": self.alt, "class": self._kind}
         look = {"font-family": _FONT, "font-size": _short(self.type_size)}
@@ -200,7 +203,7 @@ class Drawing:
             {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box} | named | look | dict(size),
         )
         for item in self.items:
-            _add_svg(root, item, colors)
+            _add_svg(root, item, colors, fast)
         return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -269,10 +272,14 @@ def page_rules() -> str:
     )
 
 
-def png_url(pixels: NDArray[np.uint8]) -> str:
-    """Return pixels (h, w), (h, w, 3) or (h, w, 4) as a data URL: grey, RGB or RGBA."""
+def png_url(pixels: NDArray[np.uint8], *, fast: bool = False) -> str:
+    """Return pixels (h, w), (h, w, 3) or (h, w, 4) as a data URL: grey, RGB or RGBA.
+
+    ``fast``: a third larger in half the time.
+    """
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, format="PNG")
+    packing = zlib.Z_RLE if fast else zlib.Z_DEFAULT_STRATEGY
+    Image.fromarray(pixels).save(buffer, format="PNG", compress_type=packing)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
@@ -289,7 +296,9 @@ def _mm(units: float) -> str:
     return _short(units / UNITS_PER_INCH * MM_PER_INCH)
 
 
-def _element(item: Item, colors: Mapping[str, str]) -> tuple[str, Mapping[str, Any], str]:
+def _element(
+    item: Item, colors: Mapping[str, str], fast: bool
+) -> tuple[str, Mapping[str, Any], str]:
     """Return the element of an item: tag, attributes (None: left out) and text."""
     match item:
         case Stroke():
@@ -325,11 +334,11 @@ def _element(item: Item, colors: Mapping[str, str]) -> tuple[str, Mapping[str, A
         case Pixels():
             box = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
             sharp = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated"}
-            return "image", {"href": png_url(item.values), **box, **sharp}, ""
+            return "image", {"href": png_url(item.values, fast=fast), **box, **sharp}, ""
 
 
-def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -> None:
-    tag, attributes, text = _element(item, colors)
+def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str], fast: bool) -> None:
+    tag, attributes, text = _element(item, colors, fast)
     written = {
         name: value if isinstance(value, str) else _short(value)
         for name, value in attributes.items()
@@ -342,7 +351,7 @@ def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str]) -
 
 
 def _svg_points(points: Floats) -> str:
-    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points.tolist())
+    return " ".join(["%.2f,%.2f"] * len(points)) % tuple(points.ravel().tolist())
 
 
 @cache

@@ -147,7 +147,7 @@ class _View:
             for part in (np.nan_to_num(values), np.isfinite(values))
         )
         drawn = colored_shown(total / np.maximum(known, 0.5), picture.scale)
-        alpha = np.full(known.shape, 255 * picture.strength)
+        alpha = np.full_like(known, 255 * picture.strength)
         if (vivid := picture.vivid) is not None:
             inside = _between(vivid.inside, vivid.x, vivid.y, window, size)
             alpha *= PALE + (1 - PALE) * ((inside - _CLEAR[0]) / np.ptp(_CLEAR)).clip(0, 1)
@@ -264,7 +264,7 @@ def _between(
     y: Floats,
     window: tuple[Floats, Floats],
     size: tuple[int, int],
-) -> Floats:
+) -> NDArray[np.float32]:
     """Return pixels of a window, from its upper left, between values at even nodes; 0 beyond."""
     (left, low), (right, high) = (
         (ends - [x[0], y[0]]) / [x[1] - x[0], y[1] - y[0]] + 0.5 for ends in window
@@ -272,7 +272,7 @@ def _between(
     box = left, len(y) - high, right, len(y) - low
     image = Image.fromarray(np.ascontiguousarray(values[::-1], dtype=np.float32))
     extent, linear = Image.Transform.EXTENT, Image.Resampling.BILINEAR
-    return np.asarray(image.transform(size, extent, box, resample=linear), dtype=np.float64)
+    return np.asarray(image.transform(size, extent, box, resample=linear))
 
 
 def _row_colors(rows: MapRows, scale: ColorScale) -> NDArray[np.uint8]:
@@ -288,13 +288,13 @@ def colored(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
     return colored_shown(scale.of(values), scale)
 
 
-def colored_shown(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
+def colored_shown(values: NDArray[np.floating], scale: ColorScale) -> NDArray[np.uint8]:
     """Return the colours of numbers of a scale, as :func:`colored` does those of errors."""
     share = (values - scale.low) / (scale.limit - scale.low)
     table = np.zeros((_N_SHADES + 1, 4), np.uint8)
     table[:-1] = np.insert(shades(scale.colors("light"), _N_SHADES), 3, 255, axis=1)
-    place = np.rint(share.clip(0, 1) * (_N_SHADES - 1))
-    return np.asarray(table[np.nan_to_num(place, nan=_N_SHADES).astype(np.int16)])
+    place = np.nan_to_num(np.rint(share.clip(0, 1) * (_N_SHADES - 1)), nan=_N_SHADES)
+    return table.take(place.astype(np.int16), axis=0)
 
 
 def _foot(scale: ColorScale, width: float, size: float) -> Drawing:

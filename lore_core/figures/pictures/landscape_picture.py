@@ -349,15 +349,10 @@ def segments(x: Floats, y: Floats, values: Floats) -> Floats:
     ys = np.concatenate([[2 * y[0] - y[1]], y, [2 * y[-1] - y[-2]]])
     up = v > 0
     corners = up[:-1, :-1], up[:-1, 1:], up[1:, 1:], up[1:, :-1]
-    rows, columns = np.nonzero(np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners))
-    pieces = []
-    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-        around = [(i, j), (i, j + 1), (i + 1, j + 1), (i + 1, j)]
-        crossed = []
-        for one, other in zip(around, [*around[1:], around[0]], strict=True):
-            if up[one] != up[other]:
-                t = v[one] / (v[one] - v[other])
-                (i0, j0), (i1, j1) = one, other
-                crossed.append((xs[j0] + t * (xs[j1] - xs[j0]), ys[i0] + t * (ys[i1] - ys[i0])))
-        pieces += [(*a, *b) for a, b in zip(crossed[::2], crossed[1::2], strict=True)]
-    return np.array(pieces, dtype=np.float64).reshape(-1, 4)
+    i, j = np.nonzero(np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners))
+    rows, columns = i[:, None] + [0, 0, 1, 1], j[:, None] + [0, 1, 1, 0]  # round each cell
+    value, at = v[rows, columns], np.stack([xs[columns], ys[rows]], axis=-1)
+    onward, following = np.roll(value, -1, axis=1), np.roll(at, -1, axis=1)
+    crossed = (value > 0) != (onward > 0)
+    share = value / np.where(crossed, value - onward, 1.0)
+    return (at + share[..., None] * (following - at))[crossed].reshape(-1, 4)
