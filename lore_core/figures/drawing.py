@@ -7,7 +7,7 @@ import io
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain, repeat
@@ -103,7 +103,19 @@ class Pixels:
     height: float
 
 
-Item = Stroke | Area | Disc | Words | Pixels
+@dataclass(frozen=True)
+class Part:
+    """What lies in a box of other items, drawn with the box's upper left corner at a place."""
+
+    items: Sequence[Item]
+    box: Box
+    x: float
+    y: float
+
+
+#: Left, top, right and bottom.
+Box = tuple[float, float, float, float]
+Item = Stroke | Area | Disc | Words | Pixels | Part
 
 
 class Drawing:
@@ -114,8 +126,7 @@ class Drawing:
     ) -> None:
         self.width, self.height, self.alt, self.type_size = width, height, alt, type_size
         self.items: list[Item] = []
-        #: Left, top, right and bottom of each area of data.
-        self.frames: list[tuple[float, float, float, float]] = []
+        self.frames: list[Box] = []  #: Areas of data
         self._kind = kind  #: Class of the drawing on a page
 
     def add(self, *items: Item) -> None:
@@ -131,7 +142,16 @@ class Drawing:
 
     def place(self, other: Drawing, right: float, down: float) -> None:
         """Draw all of another, its upper left corner at a place."""
-        self.add(*(_moved(item, right, down) for item in other.items))
+        if other.items:
+            self.add(Part(other.items, (0.0, 0.0, other.width, other.height), right, down))
+
+    def add_inside(self, box: Box, item: Stroke | Area) -> None:
+        """Draw what of an item lies in a box."""
+        pieces = item.pieces if isinstance(item, Stroke) else [item.points]
+        points = np.concatenate([np.empty((0, 2)), *pieces])
+        beyond = (points < box[:2]) | (points > box[2:])
+        if len(points):
+            self.add(Part([item], box, *box[:2]) if beyond.any() else item)
 
     def text_width(self, text: str, *, bold: bool = False) -> float:
         """Return the width of a text in units."""
@@ -225,17 +245,6 @@ def beside(
         whole.add(*[Words(name, after, base + first.type_size)] * bool(name))
         whole.place(drawing, left, base + head)
     return whole
-
-
-def _moved(item: Item, right: float, down: float) -> Item:
-    by = np.array([right, down])
-    match item:
-        case Stroke():
-            return replace(item, pieces=[piece + by for piece in item.pieces])
-        case Area():
-            return replace(item, points=item.points + by)
-        case _:
-            return replace(item, x=item.x + right, y=item.y + down)
 
 
 def units(millimetres: float, name: str, least: float) -> float:
@@ -335,6 +344,11 @@ def _element(
             box = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
             sharp = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated"}
             return "image", {"href": png_url(item.values, fast=fast), **box, **sharp}, ""
+        case Part():
+            left, top, right, bottom = item.box
+            size = {"width": right - left, "height": bottom - top}
+            shown = " ".join(map(_short, (left, top, *size.values())))
+            return "svg", {"x": item.x, "y": item.y, **size, "viewBox": shown}, ""
 
 
 def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str], fast: bool) -> None:
@@ -348,6 +362,8 @@ def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str], f
     made.text = text or None
     if isinstance(item, Disc) and item.title:
         ElementTree.SubElement(made, "title").text = item.title
+    for inner in item.items if isinstance(item, Part) else ():
+        _add_svg(made, inner, colors, fast)
 
 
 def _svg_points(points: Floats) -> str:
@@ -374,16 +390,20 @@ def draw_on(canvas: Any, drawing: Drawing, left: float, top: float) -> None:
     canvas.translate(left, top)
     canvas.scale(scale, scale)  # (units from here on, upwards)
     canvas.setLineJoin(1)
-    for item in drawing.items:
-        canvas.saveState()
-        _add_pdf(canvas, item, drawing.type_size)
-        canvas.restoreState()
+    _add_pdf(canvas, drawing.items, drawing.type_size)
     canvas.restoreState()
 
 
-def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
+def _add_pdf(canvas: Any, items: Iterable[Item], type_size: float) -> None:
+    for item in items:
+        canvas.saveState()
+        _add_item(canvas, item, type_size)
+        canvas.restoreState()
+
+
+def _add_item(canvas: Any, item: Item, type_size: float) -> None:
     colors = palette("light")
-    if not isinstance(item, Pixels):
+    if not isinstance(item, Pixels | Part):
         alpha = getattr(item, "alpha", 1.0)
         canvas.setFillColor(_color(item.color, colors), alpha)
         canvas.setStrokeColor(_color(item.color, colors), alpha)
@@ -416,6 +436,12 @@ def _add_pdf(canvas: Any, item: Item, type_size: float) -> None:
             image = ImageReader(Image.fromarray(item.values))
             place = item.x, -item.y - item.height, item.width, item.height
             canvas.drawImage(image, *place, mask="auto")
+        case Part():
+            left, top, right, bottom = item.box
+            canvas.translate(item.x - left, top - item.y)
+            corners = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
+            canvas.clipPath(_path(canvas, [corners]), stroke=0)
+            _add_pdf(canvas, item.items, type_size)
 
 
 def _path(canvas: Any, pieces: Iterable[Floats]) -> Any:

@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw
 from lore_core.data.arrays import Floats, Mask
 from lore_core.figures.drawing import UNITS_PER_INCH, Disc, Drawing, Pixels, Stroke, Words
 from lore_core.figures.layout import color_bar, flow, thinned
+from lore_core.figures.pictures.picture import Dash
 from lore_core.figures.style import INK, NEUTRAL, channels, shades
 from lore_core.regions.field import Field
 
@@ -81,7 +82,7 @@ class _View:
         reach = np.ptp(self.corners @ self.axes[:2].T, axis=0).clip(1e-9)
         # (What is wider or taller than the frame shows more of the map.)
         self.scale = float((self.size / reach).min()) * share
-        self.thin = thinned(drawing.width)
+        self.thin, self.box = thinned(drawing.width), drawing.frames[0]
 
     def seen(self, points: Floats) -> tuple[Floats, Floats]:
         """Return where points (…, d) lie in the drawing, and how near they are."""
@@ -116,7 +117,8 @@ class _View:
         for sign, part in picture.lasso.parts:
             corners, _ = self.seen(np.column_stack([part.x, part.y]))
             ring = np.concatenate([corners, corners[:1]])
-            add(Stroke([ring], "ink", 2 * self.thin, "dash" if sign > 0 else "dot"))
+            dash: Dash = "dash" if sign > 0 else "dot"
+            self.drawing.add_inside(self.box, Stroke([ring], "ink", 2 * self.thin, dash))
         if picture.picked:
             self._rings(np.array([picture.picked]), 9.0, "accent", 3.0)
         for region in picture.regions:
@@ -171,11 +173,11 @@ class _View:
         is_broken: bool = False,
     ) -> None:
         pieces = self.seen(lines.reshape(-1, 2, 2))[0]
-        pieces = pieces[self.inside(pieces).all(axis=1)]
+        pieces = pieces[self.inside(pieces).any(axis=1)]
         if is_broken:  # (dashes of short pieces would begin anew at each)
             pieces = pieces[(pieces.mean(axis=1) // _DASH).sum(axis=1) % 2 == 0]
-        if len(pieces):
-            self.drawing.add(Stroke(list(pieces), color, width * self.thin, alpha=alpha))
+        stroke = Stroke(list(pieces), color, width * self.thin, alpha=alpha)
+        self.drawing.add_inside(self.box, stroke)
 
     def _canvas(self, finer: int) -> tuple[Image.Image, float]:
         """Return an image of the frame, and its pixels in a unit."""

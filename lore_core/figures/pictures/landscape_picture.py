@@ -27,8 +27,6 @@ Value = Literal["signed", "absolute"]
 
 #: Sides of the box of a height.
 _HEIGHT = (1.3, 1.3, 0.6)
-#: Width of the window of a map in a browser, as a share of its height.
-_WINDOW = 1.6
 TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 
 
@@ -324,18 +322,14 @@ class LandscapePicture(Chart):
 def part_of_map(
     extent: tuple[tuple[float, float], ...], view: tuple[float, ...]
 ) -> tuple[tuple[float, float], ...]:
-    """Return the ends of what is seen of a map in a browser's wide window.
+    """Return the ends of the part of a map, in its own shape, that is looked at.
 
     ``view``: shift of its middle, as shares of the whole map's sides, and magnification.
     """
     *moved, zoom = view
-    wide, high = (end - start for start, end in extent)
-    half = max(wide, _WINDOW * high) / 2 / zoom, max(high, wide / _WINDOW) / 2 / zoom
-    middle = [
-        sum(ends) / 2 + share * (ends[1] - ends[0])
-        for ends, share in zip(extent, moved, strict=True)
-    ]
-    return tuple((at - reach, at + reach) for at, reach in zip(middle, half, strict=True))
+    ends, side = np.array(extent), np.ptp(extent, axis=1)
+    middle, half = ends.mean(axis=1) + moved * side, side / 2 / zoom
+    return tuple(zip((middle - half).tolist(), (middle + half).tolist(), strict=True))
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:
