@@ -14,7 +14,7 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.figures.drawing import UNITS_PER_INCH, Disc, Drawing, Pixels, Stroke, Words
 from lore_core.figures.layout import color_bar, flow, thinned
 from lore_core.figures.pictures.picture import Dash
-from lore_core.figures.style import INK, NEUTRAL, channels, shades
+from lore_core.figures.style import INK, NEUTRAL, PALE, channels, shades
 from lore_core.regions.field import Field
 
 if TYPE_CHECKING:
@@ -31,13 +31,11 @@ _DPI, _FINER = 300.0, 2
 _FLATTEST, _TALLEST, _IN_SPACE, _BOX = 0.4, 1.5, 0.72, 0.86
 #: Shift of the middle of a view in space, as of :class:`Camera`, in diagonals.
 _SHIFT = 0.8
-#: Opacity of the field outside significant subgroups, as on the screen.
-PALE = 0.38
 #: Shares of subgroups between which the field gets clear.
 _CLEAR = 0.46, 0.54
-#: Radius of rows in units: least, largest, largest over a field (larger ones have an edge), and of
-#: those that are highlighted.
-_SMALLEST, _LARGEST, _OVER_FIELD, _MARKED = 0.8, 5.5, 2.5, 2.75
+#: Radius of rows in units: least, largest, largest over a field (larger ones have an edge), largest
+#: without an edge in space, and of those that are highlighted.
+_SMALLEST, _LARGEST, _OVER_FIELD, _EDGED, _MARKED = 0.8, 5.5, 2.5, 4.5, 2.75
 #: Opacity of rows beside those that are shown whatever else is, and of rows without an error.
 FAINT, _UNKNOWN = 0.18, 0.35
 #: Units beside a map, and of a dash of a contour.
@@ -207,11 +205,15 @@ class _View:
                 radius = min(radius, _OVER_FIELD * self.thin)
         edges = colors.copy()
         edges[:, :3] = 0.45 * colors[:, :3] + 0.55 * np.array(channels(INK["light"]))
-        draw, r = ImageDraw.Draw(image), radius * scale
-        width = round(0.8 * scale) if radius > _OVER_FIELD * self.thin else 0
-        at = (places[order] - _MARGIN) * scale
-        for (x, y), fill, edge in zip(at.tolist(), colors[order], edges[order], strict=True):
-            box = x - r, y - r, x + r, y + r
+        # (In space rows hide each other: their edges would be all one sees.)
+        is_edged = radius > (_OVER_FIELD if is_flat else _EDGED) * self.thin
+        draw, width = ImageDraw.Draw(image), round(0.8 * scale) if is_edged else 0
+        at, r = (
+            (places[order] - _MARGIN) * scale,
+            radius * scale * (1 + depth[order, None] / _SHIFT),
+        )
+        boxes = np.hstack([at - r, at + r]).tolist()
+        for box, fill, edge in zip(boxes, colors[order], edges[order], strict=True):
             draw.ellipse(box, fill=tuple(fill), outline=tuple(edge), width=width)
         self._pixels(np.asarray(image.reduce(_FINER)))
 
@@ -230,7 +232,7 @@ class _View:
         picture, add, half = self.picture, self.drawing.add, self.sides / 2
         flat, _ = self._seen(self.corners)
         pairs = [(a, b) for a in range(8) for b in range(a) if (a ^ b) in (1, 2, 4)]
-        add(Stroke([flat[list(pair)] for pair in pairs], "line", 0.8))
+        add(Stroke([flat[list(pair)] for pair in pairs], "quiet", self.thin, alpha=0.45))
         if picture.view == "height" and picture.field is not None:
             self._surface(picture.field)
         # Names stand below the edges at the bottom, and beside one.
@@ -244,7 +246,8 @@ class _View:
     def _surface(self, field: Field) -> None:
         """Draw the error as height, what is behind first."""
         scale, (image, per_unit) = self.picture.scale, self._canvas(1)
-        height = np.clip(scale.of(field.signed), scale.low, scale.limit)
+        height = scale.of(field.signed)
+        height = np.where((scale.low <= height) & (height <= scale.limit), height, np.nan)
         x, y = np.meshgrid(field.x, field.y)
         flat, depth = self.seen(np.stack([x, y, np.nan_to_num(height)], axis=-1))
         low, high = slice(None, -1), slice(1, None)
