@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Lines that are named at their end at most, and how near the right end of all each has to end.
 _MAX_NAMED, _AT_END = 6, 0.03
-#: Width of a picture in a notebook, and what Plotly calls its own.
-_SCREEN_MM, _PLOTLY = 150.0, "application/vnd.plotly.v1+json"
+#: What Plotly calls its own pictures.
+_PLOTLY = "application/vnd.plotly.v1+json"
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Chart(ABC):
     def drawing(
         self, *, width_mm: float = 84.0, height_mm: float | None = None, font_pt: float = 8.0
     ) -> Drawing:
-        """Lay it out for print, in the light colours and without its title.
+        """Lay it out for print, in the light colours and without its title; a notebook shows it.
 
         ``height_mm``: by default what it needs. Raises InputError if a size is out of range.
         """
@@ -126,18 +125,12 @@ class Chart(ABC):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        # Where nothing runs, on paper and in files that were saved, the PNG is shown.
-        still = {"image/png": b64encode(self._repr_png_()).decode(), "text/plain": self.alt}
+        # (A still picture beside it would take up to a second: drawing() shows one.)
         shown = self.figure._repr_mimebundle_() or {"text/html": self._repr_html_()}
         if (drawn := shown.get(_PLOTLY)) is not None:
             drawn["config"] = drawn.get("config", {}) | self.config
-        display(still | shown, raw=True)
+        display({"text/plain": self.alt} | shown, raw=True)
         display({"text/markdown": self.how_to_read, "text/plain": self.how_to_read}, raw=True)
-
-    def _repr_png_(self) -> bytes:
-        from lore_core.figures.drawing import SCREEN_DPI
-
-        return self.drawing(width_mm=_SCREEN_MM).png(SCREEN_DPI)
 
     def _repr_html_(self) -> str:
         picture = self.figure.to_html(full_html=False, include_plotlyjs=True, config=self.config)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 _HIGH, _HIGHEST, _LOWEST = 0.56, 300.0, 40.0
 #: Width at which lines and dots are as thick as on the screen, and least share of it.
 _DESIGN_WIDTH, _THINNEST = 700.0, 0.6
-#: Least width at which details are drawn.
-_ROOMY = 450.0
 #: Letters a name may have, and share of the width that names may take.
 _LONGEST, _NAMES = 20, 0.4
 #: Room beyond the outermost values, as a share of what lies between them.
@@ -56,12 +53,7 @@ def panel_drawing(
     picture: PanelPicture, width: float, type_size: float, height: float | None = None
 ) -> Drawing:
     """Draw a picture some units wide; ``height``: of all of it, by default as it needs."""
-    roomy = width >= _ROOMY
-    panels = [
-        replace(panel, marks=[mark for mark in panel.marks if roomy or not mark.detail]).in_units()
-        for panel in picture.panels
-        if roomy or not panel.detail
-    ]
+    panels = [panel.in_units() for panel in picture.panels]
     at_end, line = picture.lines_named_at_end(), 1.35 * type_size
     foot = _foot(picture, panels, [item.name for item in at_end], width, type_size)
     ends = [text_width(truncate(item.name, _LONGEST), type_size) + type_size for item in at_end]
@@ -219,7 +211,7 @@ class _Frame:
         self.drawing, self.log = drawing, panel.x.log
         (self.left, self.right), (self.top, self.bottom) = across, down
         self.x, self.y = _spans(panel)
-        self.box = np.array([[across[0], down[0]], [across[1], down[1]]])  #: Its corners
+        self.box = across[0], down[0], across[1], down[1]
         self.thin = thinned(drawing.width)
 
     def px(self, x: Numbers | float) -> Floats:
@@ -302,9 +294,8 @@ class _Frame:
             case Line():
                 self._draw_line(mark)
             case Band():
-                points = _within(self.place(*mark.outline), self.box)
-                if len(points):
-                    self.drawing.add(Area(points, mark.tint.meaning, mark.tint.alpha))
+                area = Area(self.place(*mark.outline), mark.tint.meaning, mark.tint.alpha)
+                self.drawing.add_inside(self.box, area)
             case Bars():
                 self._draw_bars(mark)
             case Dots():
@@ -337,19 +328,22 @@ class _Frame:
         self._rule(mark.at, mark.tint, is_level=mark.level, **look)
         if not mark.text:
             return
-        size = self.drawing.type_size
-        if mark.level:
+        size, text = self.drawing.type_size, mark.text
+        if mark.level:  # beside a curve that falls from a limit at the left, or to one at the right
             is_left, gap = mark.part[0] == 0, 2
-            x, y = self.left if is_left else self.right, float(self.py(mark.at)) - 0.3 * size
+            x, y = self.left if is_left else self.right, float(self.py(mark.at))
+            y += (-0.3 if is_left else 0.95) * size
+            if self.drawing.text_width(text) > (self.right - self.left) / 2:
+                text = text.rpartition("= ")[2]
         else:  # on the side that has room
             x, y, gap = float(self.px(mark.at)), self.top + 0.9 * size, 4
             is_left = x < (self.left + self.right) / 2
         at = x + gap if is_left else x - gap
-        self.drawing.add(Words(mark.text, at, y, "start" if is_left else "end", on="paper"))
+        self.drawing.add(Words(text, at, y, "start" if is_left else "end", on="paper"))
 
     def _draw_line(self, mark: Line) -> None:
-        points, known = self.place(mark.x, mark.y), np.isfinite(mark.x) & np.isfinite(mark.y)
-        color = mark.tint.meaning
+        points, color = self.place(mark.x, mark.y), mark.tint.meaning
+        known = np.isfinite(points).all(axis=1)
         if mark.dots:
             dots = points[self._inside(points)].tolist()
             self.drawing.add(*(Disc(x, y, 2.5 * self.thin, color) for x, y in dots))
@@ -363,28 +357,21 @@ class _Frame:
         look = mark.width * self.thin, mark.dash, mark.tint.alpha
         self._stroke([points[run] for run in runs], color, *look)
 
-    def _stroke(self, lines: Iterable[Floats], *look: Any) -> None:
+    def _stroke(self, lines: Sequence[Floats], *look: Any) -> None:
         """Draw what of lines lies in the frame."""
-        pieces = [part for line in lines for part in _cut(line, self.box)]
-        if pieces:
-            self.drawing.add(Stroke(pieces, *look))
+        self.drawing.add_inside(self.box, Stroke(lines, *look))
 
     def _inside(self, places: Floats) -> Mask:
-        near = (self.box[0] - _CUT <= places) & (places <= self.box[1] + _CUT)
-        return np.asarray(near.all(axis=1))
+        low, high = np.array(self.box).reshape(2, 2)
+        return np.asarray(((low - _CUT <= places) & (places <= high + _CUT)).all(axis=1))
 
     def _draw_bars(self, mark: Bars) -> None:
         half = np.asarray(mark.width) / 2
         corners = np.array([mark.center - half, mark.center + half]), _from_zero(mark.length)
         (x0, y1), (x1, y0) = np.moveaxis(self.place(*corners[:: -1 if mark.sideways else 1]), 2, 1)
-        (left, top), (right, bottom) = self.box
-        x, y = (
-            np.sort([x0, x1], axis=0).clip(left, right),
-            np.sort([y0, y1], axis=0).clip(top, bottom),
-        )
-        boxes = np.stack([x[0], y[0], np.ptp(x, axis=0), np.ptp(y, axis=0)], axis=1)
-        for (left, top, wide, tall), tint in zip(boxes.tolist(), mark.tints, strict=True):
-            self.drawing.box(left, top, wide, tall, tint.meaning, tint.alpha)
+        corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]).transpose(2, 0, 1)
+        for points, tint in zip(corners, mark.tints, strict=True):
+            self.drawing.add_inside(self.box, Area(points, tint.meaning, tint.alpha))
         if mark.low is None or mark.high is None:
             return
         ends = np.array([mark.center, mark.center]), np.array([mark.low, mark.high])
@@ -438,36 +425,6 @@ class _Frame:
 def thinned(width: float) -> float:
     """Return how thick lines and dots of a drawing are, as a share of those on the screen."""
     return min(1.0, max(_THINNEST, width / _DESIGN_WIDTH))
-
-
-def _cut(line: Floats, box: Floats) -> list[Floats]:
-    """Return the parts of a line that lie in a box."""
-    if ((box[0] <= line) & (line <= box[1])).all():
-        return [line]
-    start, step = line[:-1], np.diff(line, axis=0)
-    step = np.where(step == 0, 1e-9, step)
-    first, last = np.sort([(box[0] - start) / step, (box[1] - start) / step], axis=0)
-    enter, leave = first.max(axis=1).clip(0), last.min(axis=1).clip(max=1)
-    parts: list[list[Floats]] = []
-    for k in np.flatnonzero(enter < leave).tolist():
-        if not parts or enter[k] > 0 or leave[k - 1] < 1:
-            parts.append([start[k] + enter[k] * step[k]])
-        parts[-1].append(start[k] + leave[k] * step[k])
-    return [np.array(part) for part in parts]
-
-
-def _within(polygon: Floats, box: Floats) -> Floats:
-    """Return what of a polygon lies in a box."""
-    for axis in (0, 1):
-        for edge, sign in zip(box[:, axis], (1, -1), strict=True):
-            to = np.roll(polygon, -1, axis=0)
-            is_in = sign * (polygon[:, axis] - edge) >= 0
-            way = to[:, axis] - polygon[:, axis]
-            share = (edge - polygon[:, axis]) / np.where(way == 0, 1.0, way)
-            crossing = polygon + share[:, None] * (to - polygon)
-            edges = np.column_stack([is_in, is_in != np.roll(is_in, -1)])
-            polygon = np.stack([polygon, crossing], axis=1)[edges]
-    return polygon
 
 
 def _reached(mark: Mark) -> tuple[Numbers, Numbers]:

@@ -13,7 +13,8 @@ from PIL import Image, ImageDraw
 from lore_core.data.arrays import Floats, Mask
 from lore_core.figures.drawing import UNITS_PER_INCH, Disc, Drawing, Pixels, Stroke, Words
 from lore_core.figures.layout import color_bar, flow, thinned
-from lore_core.figures.style import INK, NEUTRAL, channels, shades
+from lore_core.figures.pictures.picture import Dash
+from lore_core.figures.style import INK, NEUTRAL, PALE, channels, shades
 from lore_core.regions.field import Field
 
 if TYPE_CHECKING:
@@ -30,13 +31,11 @@ _DPI, _FINER = 300.0, 2
 _FLATTEST, _TALLEST, _IN_SPACE, _BOX = 0.4, 1.5, 0.72, 0.86
 #: Shift of the middle of a view in space, as of :class:`Camera`, in diagonals.
 _SHIFT = 0.8
-#: Opacity of the field outside significant subgroups, as on the screen.
-PALE = 0.38
 #: Shares of subgroups between which the field gets clear.
 _CLEAR = 0.46, 0.54
-#: Radius of rows in units: least, largest, largest over a field (larger ones have an edge), and of
-#: those that are highlighted.
-_SMALLEST, _LARGEST, _OVER_FIELD, _MARKED = 0.8, 5.5, 2.5, 2.75
+#: Radius of rows in units: least, largest, largest over a field (larger ones have an edge), largest
+#: without an edge in space, and of those that are highlighted.
+_SMALLEST, _LARGEST, _OVER_FIELD, _EDGED, _MARKED = 0.8, 5.5, 2.5, 4.5, 2.75
 #: Opacity of rows beside those that are shown whatever else is, and of rows without an error.
 FAINT, _UNKNOWN = 0.18, 0.35
 #: Units beside a map, and of a dash of a contour.
@@ -81,7 +80,7 @@ class _View:
         reach = np.ptp(self.corners @ self.axes[:2].T, axis=0).clip(1e-9)
         # (What is wider or taller than the frame shows more of the map.)
         self.scale = float((self.size / reach).min()) * share
-        self.thin = thinned(drawing.width)
+        self.thin, self.box = thinned(drawing.width), drawing.frames[0]
 
     def seen(self, points: Floats) -> tuple[Floats, Floats]:
         """Return where points (…, d) lie in the drawing, and how near they are."""
@@ -116,7 +115,8 @@ class _View:
         for sign, part in picture.lasso.parts:
             corners, _ = self.seen(np.column_stack([part.x, part.y]))
             ring = np.concatenate([corners, corners[:1]])
-            add(Stroke([ring], "ink", 2 * self.thin, "dash" if sign > 0 else "dot"))
+            dash: Dash = "dash" if sign > 0 else "dot"
+            self.drawing.add_inside(self.box, Stroke([ring], "ink", 2 * self.thin, dash))
         if picture.picked:
             self._rings(np.array([picture.picked]), 9.0, "accent", 3.0)
         for region in picture.regions:
@@ -147,7 +147,7 @@ class _View:
             for part in (np.nan_to_num(values), np.isfinite(values))
         )
         drawn = colored_shown(total / np.maximum(known, 0.5), picture.scale)
-        alpha = np.full(known.shape, 255 * picture.strength)
+        alpha = np.full_like(known, 255 * picture.strength)
         if (vivid := picture.vivid) is not None:
             inside = _between(vivid.inside, vivid.x, vivid.y, window, size)
             alpha *= PALE + (1 - PALE) * ((inside - _CLEAR[0]) / np.ptp(_CLEAR)).clip(0, 1)
@@ -171,11 +171,11 @@ class _View:
         is_broken: bool = False,
     ) -> None:
         pieces = self.seen(lines.reshape(-1, 2, 2))[0]
-        pieces = pieces[self.inside(pieces).all(axis=1)]
+        pieces = pieces[self.inside(pieces).any(axis=1)]
         if is_broken:  # (dashes of short pieces would begin anew at each)
             pieces = pieces[(pieces.mean(axis=1) // _DASH).sum(axis=1) % 2 == 0]
-        if len(pieces):
-            self.drawing.add(Stroke(list(pieces), color, width * self.thin, alpha=alpha))
+        stroke = Stroke(list(pieces), color, width * self.thin, alpha=alpha)
+        self.drawing.add_inside(self.box, stroke)
 
     def _canvas(self, finer: int) -> tuple[Image.Image, float]:
         """Return an image of the frame, and its pixels in a unit."""
@@ -205,11 +205,15 @@ class _View:
                 radius = min(radius, _OVER_FIELD * self.thin)
         edges = colors.copy()
         edges[:, :3] = 0.45 * colors[:, :3] + 0.55 * np.array(channels(INK["light"]))
-        draw, r = ImageDraw.Draw(image), radius * scale
-        width = round(0.8 * scale) if radius > _OVER_FIELD * self.thin else 0
-        at = (places[order] - _MARGIN) * scale
-        for (x, y), fill, edge in zip(at.tolist(), colors[order], edges[order], strict=True):
-            box = x - r, y - r, x + r, y + r
+        # (In space rows hide each other: their edges would be all one sees.)
+        is_edged = radius > (_OVER_FIELD if is_flat else _EDGED) * self.thin
+        draw, width = ImageDraw.Draw(image), round(0.8 * scale) if is_edged else 0
+        at, r = (
+            (places[order] - _MARGIN) * scale,
+            radius * scale * (1 + depth[order, None] / _SHIFT),
+        )
+        boxes = np.hstack([at - r, at + r]).tolist()
+        for box, fill, edge in zip(boxes, colors[order], edges[order], strict=True):
             draw.ellipse(box, fill=tuple(fill), outline=tuple(edge), width=width)
         self._pixels(np.asarray(image.reduce(_FINER)))
 
@@ -228,7 +232,7 @@ class _View:
         picture, add, half = self.picture, self.drawing.add, self.sides / 2
         flat, _ = self._seen(self.corners)
         pairs = [(a, b) for a in range(8) for b in range(a) if (a ^ b) in (1, 2, 4)]
-        add(Stroke([flat[list(pair)] for pair in pairs], "line", 0.8))
+        add(Stroke([flat[list(pair)] for pair in pairs], "quiet", self.thin, alpha=0.45))
         if picture.view == "height" and picture.field is not None:
             self._surface(picture.field)
         # Names stand below the edges at the bottom, and beside one.
@@ -242,7 +246,8 @@ class _View:
     def _surface(self, field: Field) -> None:
         """Draw the error as height, what is behind first."""
         scale, (image, per_unit) = self.picture.scale, self._canvas(1)
-        height = np.clip(scale.of(field.signed), scale.low, scale.limit)
+        height = scale.of(field.signed)
+        height = np.where((scale.low <= height) & (height <= scale.limit), height, np.nan)
         x, y = np.meshgrid(field.x, field.y)
         flat, depth = self.seen(np.stack([x, y, np.nan_to_num(height)], axis=-1))
         low, high = slice(None, -1), slice(1, None)
@@ -264,7 +269,7 @@ def _between(
     y: Floats,
     window: tuple[Floats, Floats],
     size: tuple[int, int],
-) -> Floats:
+) -> NDArray[np.float32]:
     """Return pixels of a window, from its upper left, between values at even nodes; 0 beyond."""
     (left, low), (right, high) = (
         (ends - [x[0], y[0]]) / [x[1] - x[0], y[1] - y[0]] + 0.5 for ends in window
@@ -272,7 +277,7 @@ def _between(
     box = left, len(y) - high, right, len(y) - low
     image = Image.fromarray(np.ascontiguousarray(values[::-1], dtype=np.float32))
     extent, linear = Image.Transform.EXTENT, Image.Resampling.BILINEAR
-    return np.asarray(image.transform(size, extent, box, resample=linear), dtype=np.float64)
+    return np.asarray(image.transform(size, extent, box, resample=linear))
 
 
 def _row_colors(rows: MapRows, scale: ColorScale) -> NDArray[np.uint8]:
@@ -288,13 +293,13 @@ def colored(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
     return colored_shown(scale.of(values), scale)
 
 
-def colored_shown(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
+def colored_shown(values: NDArray[np.floating], scale: ColorScale) -> NDArray[np.uint8]:
     """Return the colours of numbers of a scale, as :func:`colored` does those of errors."""
     share = (values - scale.low) / (scale.limit - scale.low)
     table = np.zeros((_N_SHADES + 1, 4), np.uint8)
     table[:-1] = np.insert(shades(scale.colors("light"), _N_SHADES), 3, 255, axis=1)
-    place = np.rint(share.clip(0, 1) * (_N_SHADES - 1))
-    return np.asarray(table[np.nan_to_num(place, nan=_N_SHADES).astype(np.int16)])
+    place = np.nan_to_num(np.rint(share.clip(0, 1) * (_N_SHADES - 1)), nan=_N_SHADES)
+    return table.take(place.astype(np.int16), axis=0)
 
 
 def _foot(scale: ColorScale, width: float, size: float) -> Drawing:

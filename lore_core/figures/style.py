@@ -20,6 +20,9 @@ GRID = {"light": "#e4e7eb", "dark": "#2f3742"}
 PAPER = {"light": "#ffffff", "dark": "#0f1419"}
 ACCENT = {"light": "#0f766e", "dark": "#2dd4bf"}
 
+#: Opacity of a field outside significant subgroups.
+PALE = 0.38
+
 #: Okabe–Ito, without the two that could be read as over- and underconfident. What others are
 #: compared with (the first) keeps to the background. The class of a method says which is its own.
 # fmt: off

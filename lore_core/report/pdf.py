@@ -73,7 +73,8 @@ class _Reader(HTMLParser):
     def __init__(self, drawings: Mapping[str, Drawing]) -> None:
         super().__init__()
         self.parts: list[Any] = []
-        self._drawings, self._text, self._class, self._skipped = drawings, "", "", ""
+        self._drawings, self._text, self._class = drawings, "", ""
+        self._skipped: list[str] = []  # elements that are open
         self._figure: Drawing | None = None
         self._rows: list[list[Any]] = []
         self._images: list[Any] = []  # each, and its caption below
@@ -84,6 +85,7 @@ class _Reader(HTMLParser):
         """Begin a block, a row or a figure."""
         of = {name: value or "" for name, value in attrs}
         if self._skipped:
+            self._skipped += [tag] * (tag == self._skipped[0])
             return
         if tag == "svg":
             self._figure = self._drawings.get(_key(of["aria-label"]))
@@ -99,7 +101,7 @@ class _Reader(HTMLParser):
         if tag == "math" or self._formula:
             self._formula.append([tag, 0])
         self._text += "<br/>" * (tag == "small" and bool(self._rows)) + _INLINE.get(tag, ("",))[0]
-        self._skipped = tag if tag in _SKIPPED else ""
+        self._skipped = [tag] * (tag in _SKIPPED)
 
     def handle_data(self, data: str) -> None:
         """Take text."""
@@ -110,7 +112,7 @@ class _Reader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """End a block, a figure or a table."""
         if self._skipped:
-            self._skipped = "" if tag == self._skipped else self._skipped
+            self._skipped = self._skipped[tag == self._skipped[0] :]
             return
         self._text += _INLINE.get(tag, ("", ""))[1]
         if self._formula:

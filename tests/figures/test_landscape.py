@@ -6,7 +6,7 @@ import pytest
 
 from lore_core.figures import landscape_3d_figure, landscape_figure, shared_limit, surface_figure
 from lore_core.figures.pictures.landscape import row_colors, shifts
-from lore_core.figures.pictures.landscape_picture import segments
+from lore_core.figures.pictures.landscape_picture import MapDots, segments
 from lore_core.figures.style import (
     METHOD_COLORS,
     NEUTRAL,
@@ -140,6 +140,21 @@ class TestRows:
         subtitle = landscape_figure(field, points, **COMMON).figure.layout.title
         assert subtitle.subtitle.text == "300 rows; 300 rows"
 
+    def test_what_print_makes_pale_or_rings_is_so_in_html(self, field, points, drawn):
+        chart = landscape_figure(field, points, points=drawn, **COMMON)
+        inside = rows_outline(points, points[:, 0] > 0)
+        dots = (MapDots("#123456", points[:9]),)
+        look = {"vivid": inside, "dots": dots, "picked": tuple(points[5]), "strength": 0.5}
+        chart = dataclasses.replace(chart, highlighted=chart.points, **look)
+        traces = by_name(chart)
+        veil = traces["in no significant subgroup"]
+        np.testing.assert_array_equal(np.isnan(veil.z), inside.inside > 0.5)
+        assert (traces["field"].opacity, veil.opacity) == (0.5, 1 - 0.38)
+        assert len(traces["selected rows"].x) == len(drawn)
+        rings = [trace for trace in chart.figure.data if trace.name is None]
+        assert [len(ring.x) for ring in rings] == [9, 1]
+        assert rings[0].marker.line.color == "#123456"
+
     def test_hover_says_what_was_promised_and_what_came(self, points, drawn, dataset, errors):
         texts = by_name(landscape_figure(None, points, points=drawn, **COMMON))["rows"].hovertext
         for text, record in zip(texts, drawn.to_dict("records"), strict=True):
@@ -180,11 +195,8 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
     whole = landscape_figure(field, points, **COMMON).extent
     picture = landscape_figure(field, points, seen=(0.1, -0.2, 4.0), **COMMON)
     inside = np.ones(len(points), dtype=bool)
-    sides = np.ptp(whole, axis=1)
-    # The window of a browser is wider than high, and shows as much as fits.
-    window = np.maximum(sides, sides[::-1] * [1.6, 1 / 1.6])
     for k, (share, (low, high)) in enumerate(zip((0.1, -0.2), whole, strict=True)):
-        middle, quarter = (low + high) / 2 + share * (high - low), window[k] / 4
+        middle, quarter = (low + high) / 2 + share * (high - low), (high - low) / 4
         np.testing.assert_allclose(picture.extent[k], [middle - quarter / 2, middle + quarter / 2])
         inside &= np.abs(points[:, k] - middle) <= quarter / 2
     assert 0 < picture.n_outside == (~inside).sum()

@@ -18,6 +18,7 @@ from lore_core.figures.drawing import (
     Area,
     Disc,
     Drawing,
+    Part,
     Pixels,
     Stroke,
     Words,
@@ -38,8 +39,20 @@ WIDTHS = [84.0, 174.0]
 RAMP = np.array([0.0, 5.0, 10.0])
 
 
+def every(items, right=0.0, down=0.0):
+    """Items and those of parts, with words where they stand."""
+    for item in items:
+        if isinstance(item, Part):
+            left, top, *_ = item.box
+            yield from every(item.items, right + item.x - left, down + item.y - top)
+        elif isinstance(item, Words):
+            yield replace(item, x=item.x + right, y=item.y + down)
+        else:
+            yield item
+
+
 def of_kind(drawing, kind):
-    return [item for item in drawing.items if isinstance(item, kind)]
+    return [item for item in every(drawing.items) if isinstance(item, kind)]
 
 
 def box_of(words, drawing):
@@ -111,12 +124,10 @@ class TestPlaces:
         drawing = plain(band).drawing()
         (area,) = own(drawing, Area)
         corners = sorted(np.round(framed(drawing)(area.points), 9).tolist())
-        assert corners == [[0, 0], [0, 1], [1, 0], [1, 1]]
+        assert corners == [[0, 0], [0, 7], [1, 0], [1, 7]]
         assert area.alpha == 0.3
-        steep = Line(np.array([-5.0, 5.0, 15.0]), np.array([-1.0, 1.0, -1.0]), Tint("ink"))
-        (line,) = own(plain(steep).drawing(), Stroke)
-        piece = framed(drawing)(line.pieces[0])
-        np.testing.assert_allclose(piece, [[0, 0], [0.5, 1], [1, 0]], atol=1e-9)
+        (part,) = [item for item in drawing.items if isinstance(item, Part) and area in item.items]
+        assert part.box == (part.x, part.y, *part.box[2:]) == drawing.frames[0]
         drawing = plain(*(Rule(at, Tint("ink")) for at in (5.0, 11.0))).drawing()
         (rule,) = own(drawing, Stroke)
         np.testing.assert_allclose(framed(drawing)(rule.pieces[0])[:, 0], 0.5)
@@ -144,12 +155,11 @@ class TestPlaces:
         (piece,) = framed(drawing)(whisker.pieces)
         np.testing.assert_allclose(piece[:, turned], [[0.2, 0.75], [0.2, 1.0]], atol=1e-9)
 
-    def test_details_and_hidden_lines_are_left_out_and_ranges_are_as_seen(self, plain):
+    def test_hidden_lines_are_left_out_and_ranges_are_as_seen(self, plain):
         line = Line(np.array([0.0, 10.0]), np.zeros(2), Tint("m1"), name="a & b", group="a & b")
         other = replace(line, tint=Tint("m2"), name="c", group="c")
-        picture = plain(line, other, replace(line, tint=Tint("m3"), detail=True))
+        picture = plain(line, other)
         assert {"m1", "m2"} <= {item.color for item in of_kind(picture.drawing(), Stroke)}
-        assert "m3" not in {item.color for item in of_kind(picture.drawing(), Stroke)}
         hidden = [k for k, trace in enumerate(picture.figure.data) if trace.name == "a &amp; b"]
         seen = Seen({"xaxis": (2.0, 4.0)}, frozenset(hidden[:1]))
         drawing = replace(picture, seen=seen).drawing()
@@ -294,7 +304,7 @@ def test_panels_beside_each_other_have_letters(charts):
     letters = [words for words in of_kind(both, Words) if words.bold]
     assert [words.text for words in letters] == ["(a)", "(b)"]
     assert letters[1].x == pytest.approx(one.width + one.type_size)
-    assert len(both.items) == len(one.items) + len(two.items) + 2
+    assert len([*every(both.items)]) == sum(len([*every(of.items)]) for of in (one, two)) + 2
 
 
 def test_charts_side_by_side_are_as_tall_and_have_their_names(charts, tmp_path):
@@ -398,14 +408,18 @@ def test_pixels_come_back(shape, step):
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(content))), pixels)
 
 
-def test_a_png_shows_what_is_drawn():
+def test_a_png_shows_what_is_drawn_and_no_more_of_a_part_than_its_box():
     drawing = Drawing(96, 48, "boxes", type_size=10)
     left = np.array([[0, 0], [48, 0], [48, 48], [0, 48]], dtype=float)
     drawing.add(Area(left, "over"), Area(left + np.array([48, 0]), "under"))
-    image = np.asarray(Image.open(io.BytesIO(drawing.png(96))).convert("RGB"))
-    assert image.shape == (48, 96, 3)
-    for x, name in ((10, "over"), (80, "under")):
-        assert "#" + image[20, x].tobytes().hex() == palette("light")[name]
+    outer = Drawing(192, 48, "two", type_size=10)
+    outer.add_inside((24.0, 12.0, 36.0, 36.0), Area(left, "ink"))
+    outer.place(drawing, 96, 0)
+    image = np.asarray(Image.open(io.BytesIO(outer.png(96))).convert("RGB"))
+    assert image.shape == (48, 192, 3)
+    shown = (106, 20, "over"), (176, 20, "under"), (26, 14, "ink"), (34, 34, "ink")
+    for x, y, name in (*shown, (22, 20, "paper"), (30, 10, "paper"), (38, 20, "paper")):
+        assert "#" + image[y, x].tobytes().hex() == palette("light")[name]
 
 
 @pytest.mark.parametrize("kind", KINDS)

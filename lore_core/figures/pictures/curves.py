@@ -125,7 +125,6 @@ def _limits(curve: Curve, about: OverBandwidths, color: str, *, in_words: bool) 
             width=1.5,
             dash="dot",
             text=f"{what} = {with_points(value, 1)}" if in_words else "",
-            detail=True,
         )
         for what, value, part in sides
         if what and math.isfinite(value)
@@ -295,7 +294,7 @@ def reward_figure(
     for position, (label, curve) in enumerate(curves.items()):
         color, at = method_color(label, position), curve.ratio
         low, high = curve.gain_low, curve.gain_high
-        band = band_around(label, "95 %", at, low, high, Tint(color, 0.15), detail=True)
+        band = band_around(label, "95 %", at, low, high, Tint(color, 0.15))
         text = ("w/u {x:.3g}", "gain {y:+.3f} u a row ({0:+.3f} to {1:+.3f})")
         own = None if label == baseline else band
         gains += labelled_line(label, color, at, curve.gain, text, columns=[low, high], band=own)
@@ -320,7 +319,7 @@ def reward_figure(
         alt=f"Reward against cost ratio for {', '.join(curves)}, relative to {baseline}",
         name="reward-vs-cost-ratio",
         table=stacked({label: curve.frame() for label, curve in curves.items()}),
-        panels=(Panel(x, y, gains, 0.66), Panel(x, y_answered, answers, 0.34, detail=True)),
+        panels=(Panel(x, y, gains, 0.66), Panel(x, y_answered, answers, 0.34)),
         gap=0.06,
         legend=True,
         height=560,

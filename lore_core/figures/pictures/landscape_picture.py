@@ -27,8 +27,6 @@ Value = Literal["signed", "absolute"]
 
 #: Sides of the box of a height.
 _HEIGHT = (1.3, 1.3, 0.6)
-#: Width of the window of a map in a browser, as a share of its height.
-_WINDOW = 1.6
 TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 
 
@@ -324,18 +322,14 @@ class LandscapePicture(Chart):
 def part_of_map(
     extent: tuple[tuple[float, float], ...], view: tuple[float, ...]
 ) -> tuple[tuple[float, float], ...]:
-    """Return the ends of what is seen of a map in a browser's wide window.
+    """Return the ends of the part of a map, in its own shape, that is looked at.
 
     ``view``: shift of its middle, as shares of the whole map's sides, and magnification.
     """
     *moved, zoom = view
-    wide, high = (end - start for start, end in extent)
-    half = max(wide, _WINDOW * high) / 2 / zoom, max(high, wide / _WINDOW) / 2 / zoom
-    middle = [
-        sum(ends) / 2 + share * (ends[1] - ends[0])
-        for ends, share in zip(extent, moved, strict=True)
-    ]
-    return tuple((at - reach, at + reach) for at, reach in zip(middle, half, strict=True))
+    ends, side = np.array(extent), np.ptp(extent, axis=1)
+    middle, half = ends.mean(axis=1) + moved * side, side / 2 / zoom
+    return tuple(zip((middle - half).tolist(), (middle + half).tolist(), strict=True))
 
 
 def segments(x: Floats, y: Floats, values: Floats) -> Floats:
@@ -349,15 +343,10 @@ def segments(x: Floats, y: Floats, values: Floats) -> Floats:
     ys = np.concatenate([[2 * y[0] - y[1]], y, [2 * y[-1] - y[-2]]])
     up = v > 0
     corners = up[:-1, :-1], up[:-1, 1:], up[1:, 1:], up[1:, :-1]
-    rows, columns = np.nonzero(np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners))
-    # Each cell's corners, around it; its edges go from each to the next.
-    i, j = rows[:, None] + [0, 0, 1, 1], columns[:, None] + [0, 1, 1, 0]
-    value, place = v[i, j], np.stack([xs[j], ys[i]], axis=-1)
-    after, place_after = np.roll(value, -1, axis=1), np.roll(place, -1, axis=1)
-    crossed = (value > 0) != (after > 0)
-    t = np.where(crossed, value, 0.0) / np.where(crossed, value - after, 1.0)
-    crossing = place + t[..., None] * (place_after - place)
-    # Two or four edges are crossed; each two, in order, are the ends of a piece.
-    order = np.argsort(~crossed, axis=1, kind="stable")
-    pieces = np.take_along_axis(crossing, order[..., None], axis=1).reshape(-1, 2, 4)
-    return np.asarray(pieces[crossed.sum(axis=1)[:, None] // 2 > [0, 1]])
+    i, j = np.nonzero(np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners))
+    rows, columns = i[:, None] + [0, 0, 1, 1], j[:, None] + [0, 1, 1, 0]  # round each cell
+    value, at = v[rows, columns], np.stack([xs[columns], ys[rows]], axis=-1)
+    onward, following = np.roll(value, -1, axis=1), np.roll(at, -1, axis=1)
+    crossed = (value > 0) != (onward > 0)
+    share = value / np.where(crossed, value - onward, 1.0)
+    return (at + share[..., None] * (following - at))[crossed].reshape(-1, 4)

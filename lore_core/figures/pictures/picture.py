@@ -134,7 +134,6 @@ class Mark:
     name: str = ""
     group: str = ""
     listed: bool = True  #: Whether a legend names it
-    detail: bool = False  #: Whether it is left out where there is little room
 
 
 @dataclass(frozen=True)
@@ -182,13 +181,11 @@ def chance_band(
     return Band(at[known], low[known], high[known], grey, name=name, sideways=sideways)
 
 
-def band_around(
-    label: str, what: str, at: Floats, low: Floats, high: Floats, tint: Tint, detail: bool = False
-) -> Band:
+def band_around(label: str, what: str, at: Floats, low: Floats, high: Floats, tint: Tint) -> Band:
     """Return the band between two ends, such as an interval, around the curve of a label."""
     known, name = np.isfinite(low) & np.isfinite(high), f"{label}, {what}"
     around = at[known], low[known], high[known]
-    return Band(*around, tint, name=name, group=label, listed=False, detail=detail)
+    return Band(*around, tint, name=name, group=label, listed=False)
 
 
 def labelled_line(
@@ -314,7 +311,6 @@ class Panel:
     y: Axis
     marks: Sequence[Mark]
     share: float = 1.0
-    detail: bool = False
 
     def in_units(self) -> Panel:
         """Return the panel in the numbers that are drawn; hovers use these too."""

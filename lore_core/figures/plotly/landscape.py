@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import POINTS
 from lore_core.figures.plotly.frame import Options, annotation, color_bar, figure, frame, hover_text
-from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
-from lore_core.regions.field import Field
+from lore_core.figures.style import ACCENT, INK, NEUTRAL, PALE, PAPER, Mode, escape, rgba
+from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Region
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         MapRows,
     )
 
-#: Diagonals of the box of a height, and of one of rows that a chart shows whole.
-_WHOLE, _DIAGONAL = 1.93, 2.2
+#: Diagonal of a box that a chart shows whole.
+_DIAGONAL = 2.2
 #: How far from the middle the eye is.
 _EYE = 2.1
 
@@ -39,16 +39,22 @@ def landscape(picture: LandscapePicture) -> go.Figure:
         # Without a line around all rows a small bin floats in nowhere.
         faint = {"color": rgba(NEUTRAL[mode], 0.45), "width": 1, "smoothing": 1.3}
         traces.append(_contour(field.x, field.y, field.context, faint, "all rows"))
-        traces.append(_raster(field, picture.scale, color))
-    if picture.points is not None:
-        shown = in_points(picture.scale.of(picture.points.colored))
-        edge = {"width": 0.6, "color": rgba(ink, 0.55)}
-        dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
-        traces.append(_dots(picture.points, "scattergl", dot, name="rows"))
+        traces.append(_raster(field, picture.scale, color) | {"opacity": picture.strength})
+        traces += [] if picture.vivid is None else [_veil(picture.vivid, mode)]
+    for name, rows in (("rows", picture.points), ("selected rows", picture.highlighted)):
+        if rows is not None:
+            shown = in_points(picture.scale.of(rows.colored))
+            edge = {"width": 0.6, "color": rgba(ink, 0.55)}
+            dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
+            dot["opacity"] = rows.strength
+            traces.append(_dots(rows, "scattergl", dot, name=name))
     if picture.worst is not None:
         # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
         ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": ink}}
         traces.append(_dots(picture.worst, "scatter", ring, name="worst rows"))
+    traces += [_ring(dots.at, 7, dots.color, 1.6) for dots in picture.dots]
+    if picture.picked:
+        traces.append(_ring(np.array([picture.picked]), 18, ACCENT[mode], 3))
     layout = frame(picture)
     font, ends = {"size": 11, "color": NEUTRAL[mode]}, picture.extent or (None, None)
     for axis, name, span in zip(("xaxis", "yaxis"), picture.axis_names, ends, strict=True):
@@ -65,6 +71,27 @@ def landscape(picture: LandscapePicture) -> go.Figure:
         "shapes": [_drawn_part(sign, part, ink) for sign, part in picture.lasso.parts] or None,
     }
     return figure(traces, layout)
+
+
+def _veil(vivid: Outline, mode: Mode) -> Options:
+    """Make pale what is outside significant subgroups."""
+    return {
+        "type": "heatmap",
+        "x": vivid.x.astype(np.float32),
+        "y": vivid.y.astype(np.float32),
+        "z": np.where(vivid.inside > 0.5, np.nan, 1.0).astype(np.float32),
+        "colorscale": [(0, PAPER[mode]), (1, PAPER[mode])],
+        "opacity": 1 - PALE,
+        "showscale": False,
+        "hoverinfo": "skip",
+        "name": "in no significant subgroup",
+    }
+
+
+def _ring(at: Floats, size: float, color: str, width: float) -> Options:
+    marker = {"size": size, "color": "rgba(0,0,0,0)", "line": {"width": width, "color": color}}
+    places = dict(zip("xy", at.astype(np.float32).T, strict=True))
+    return {"type": "scatter", **places, "mode": "markers", "hoverinfo": "skip", "marker": marker}
 
 
 def _drawn_part(sign: int, region: Region, ink: str) -> Options:
@@ -140,7 +167,7 @@ def _contour(x: Floats, y: Floats, inside: Floats | Mask, line: Options, name: s
 
 def _names(picture: LandscapePicture) -> list[Options]:
     ink, paper = INK[picture.mode], PAPER[picture.mode]
-    regions = [(item.name, item.at, None, paper, ink) for item in picture.regions]
+    regions = [(item.name, item.at, None, paper, item.color or ink) for item in picture.regions]
     names = [(item.name, item.at, item.up, ink, rgba(paper, 0.7)) for item in picture.labels]
     return [
         annotation(escape(name), 12, color, x=at[0], y=at[1], yshift=up, bgcolor=on, borderpad=2)
@@ -153,18 +180,15 @@ def space(picture: LandscapePicture) -> go.Figure:
     mode, camera, traces = picture.mode, picture.camera, list[Options]()
     assert camera is not None  # maps alone have none
     color, scale = color_axis(picture.scale, mode), picture.scale
-    ends: list[Any]
+    ends: list[Any] = [*picture.ends]
     if picture.view == "space":
-        shape, ends = _boxed(picture.sides, camera), [*picture.ends]
         if picture.points is not None:
             traces += _dots_in_space(picture.points, scale, color, mode)
         if picture.worst is not None:
             ring = {"size": 7, "symbol": "circle-open", "color": INK[mode]}
             traces.append(_dots(picture.worst, "scatter3d", ring))
     else:
-        ends = [None, None, _ends(scale)]
-        shape = {"aspectratio": _xyz(_WHOLE * picture.sides)}
-        shape["camera"] = {"eye": _xyz(_EYE * camera.axes[2])}
+        ends[2] = _ends(scale)
         if picture.field is not None:
             traces.append(_surface(picture.field, scale, color))
     scene = _scene(picture.axis_names, ends, mode)
@@ -182,7 +206,12 @@ def space(picture: LandscapePicture) -> go.Figure:
     ]
     layout = frame(picture)
     return figure(
-        traces, layout | {"scene": scene | shape, "uirevision": f"{picture.axes} {camera}"}
+        traces,
+        layout
+        | {
+            "scene": scene | _boxed(picture.sides, camera),
+            "uirevision": f"{picture.axes} {camera}",
+        },
     )
 
 
@@ -227,7 +256,7 @@ def _surface(field: Field, scale: ColorScale, color: Options) -> Options:
         "surfacecolor": error,
         "hovertemplate": "%{z:.1f} points<extra></extra>",
         "connectgaps": False,
-        "lighting": {"ambient": 0.75, "diffuse": 0.5, "specular": 0.05},
+        "lighting": {"ambient": 1, "diffuse": 0, "specular": 0, "fresnel": 0},  # else it fades
         **color,
     }
 
