@@ -133,7 +133,7 @@ def _of_rows(
     part = part_of(progress, 0.0, 0.9)
     findings = examine(view, options.settings, part, for_figures=True)
     for sentence in dict.fromkeys(findings.missing.values()):
-        note(f"left out: {sentence}")
+        note(sentence)
     landscape = landscape_chart(findings)
     charts = report_charts(findings, landscape) | page_charts(findings, landscape)
     return charts, figure_rows(findings, charts)

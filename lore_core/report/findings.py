@@ -217,7 +217,7 @@ def _vector(findings: Findings, progress: Progress | None) -> str | None:
     if not (view.is_local and view.dataset.complete) or findings.settings.n_draws == 0:
         return None
     if findings.for_figures and len(view.evaluation) > _MAX_ROWS_OF_VECTOR:
-        return "Which class is most wrong: simulating it on so many rows would take long."
+        return "Which class is most wrong is left out: simulating that on so many rows takes long."
     if view.dataset.weights is not None:
         findings.vector_sentence = VECTOR_COUNTS_ALIKE
         return None
@@ -258,9 +258,11 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             view, chosen, options, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
+        result = findings.comparison
+        shown = methods.drawn_first(result) if findings.for_figures else list(result.datasets)
         findings.method_curves = {
-            label: where.curve_of(findings.view, confidence=item.confidence)
-            for label, item in findings.comparison.datasets.items()
+            label: where.curve_of(findings.view, confidence=result.datasets[label].confidence)
+            for label in shown
         }
     return None
 

@@ -27,8 +27,6 @@ from pages.shared.scheduler import run_when_idle
 from pages.shared.tasks import await_result, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
-#: Methods drawn unasked.
-_MOST_DRAWN = 6
 #: Nothing that takes longer than so many seconds is done before anybody asks for it.
 _MAX_SECONDS = 5.0
 
@@ -130,14 +128,6 @@ def compared(view: View, measured_on: Embedding | None, container: DeltaGenerato
     # (In a place of its own: controls that move when it goes would forget that links name them.)
     request = compute.fits(view, tuple(methods), grouping(view.dataset), measured_on)
     return await_result(request, st.empty())
-
-
-def drawn_first(result: Comparison) -> list[str]:
-    """Return the methods drawn unasked: the first, plain LoRe and the best others, six at most."""
-    methods = list(result.datasets)
-    ranked = [name for name in ("LoRe", *result.ranking) if name in methods[1:]]
-    chosen = {methods[0], *list(dict.fromkeys(ranked))[: _MOST_DRAWN - 1]}
-    return [name for name in methods if name in chosen]
 
 
 def pair_of_maps(
