@@ -70,7 +70,7 @@ def open_view(
     target = _target(dataset, given.target, all_classes=all_classes)
     maps: dict[str, lore.Embedding] = {}
     if dataset.features is not None and given.maps != ("none",):
-        for typed in given.maps or ("pca-2",):
+        for typed in given.maps or ("pca",):
             name = map_name(typed, dataset.features.shape[1])
             made = lore.embedding.make_map(
                 dataset, name, random_state=given.seed, progress=progress
