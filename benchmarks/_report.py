@@ -124,7 +124,7 @@ def picture(rows: Sequence[Row], methods: Sequence[str], path: Path) -> None:
         panels.append(PanelPicture(panels=(Panel(*axes, lines),), legend=True, table=None, **about))
     drawings = [panel.drawing(**_PANEL) for panel in panels]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(beside(drawings, len(drawings), "Time against the number of rows").svg())
+    path.write_bytes(beside(drawings, 3, "Time against the number of rows").svg())
 
 
 def _points(rows: Sequence[Row], d: int, method: str) -> tuple[np.ndarray, np.ndarray]:

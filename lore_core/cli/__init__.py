@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ COMMANDS = {
     "fairness": "fairness",
     "decisions": "fairness",
     "report": "report",
-    "figures": "report",
+    "figures": "figures",
     "recalibrate": "recalibrate",
     "demo": "app",
     "watch": "watch",
@@ -128,9 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say_warning
-            code = lore.main(
-                None if arguments is None else list(arguments), "lore", standalone_mode=False
-            )
+            typed = sys.argv[1:] if arguments is None else list(arguments)
+            code = lore.main(typed, "lore", standalone_mode=False, obj=typed)
     except click.Abort as stop:
         if isinstance(stop.__cause__, EOFError):  # click takes any for the end of standard input
             raise stop.__cause__ from None

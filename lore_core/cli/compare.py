@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +18,7 @@ from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
+    from lore_core.comparison import RunsComparison
     from lore_core.comparison.runs import Benchmark
 
 _MAP = "pca-20"  #: Of a directory
@@ -89,9 +89,9 @@ def compare(
         )
     directory = as_path(given.data[0])
     if len(given.data) == 1 and given.data != ("demo",) and directory.is_dir():
-        local = given.maps != ("none",)
-        methods = methods_of(given, names, local=local, gamma=RUNS_GAMMA, all_methods=all_methods)
-        return _runs(given, directory, methods, group, min_group_size or 1, progress)
+        how: dict[str, Any] = {"group": group, "min_group_size": min_group_size}
+        found = measure_runs(given, names, **how, all_methods=all_methods, progress=progress)
+        return _runs(found, group)
     view = source.open_view(given, progress)
     local, weighted = view.is_local, view.dataset.weights is not None
     methods = methods_of(given, names, local=local, all_methods=all_methods, weighted=weighted)
@@ -207,7 +207,7 @@ def compare_one(
     return views.methods.comparison_of(view, methods, options, grouping=grouping, progress=progress)
 
 
-def _settings(given: ViewOptions, gamma: float) -> dict[str, Any]:
+def run_settings(given: ViewOptions, gamma: float) -> dict[str, Any]:
     """Return how runs are compared; ``gamma``: where none was given."""
     return {
         "feature_map": None if given.maps == ("none",) else list(given.maps or (_MAP,)),
@@ -218,24 +218,31 @@ def _settings(given: ViewOptions, gamma: float) -> dict[str, Any]:
     }
 
 
-def _runs(
+def measure_runs(
     given: ViewOptions,
-    directory: Path,
-    methods: list[lore.Recalibrator],
+    names: tuple[str, ...],
+    *,
     group: str | None,
-    min_group_size: int,
+    min_group_size: int | None,
+    all_methods: bool = False,
     progress: Progress,
-) -> Output:
+) -> RunsComparison:
+    """Compare recalibrators on every run of a directory, as the Runs page does."""
     from lore_core.comparison.runs import compare_runs
 
-    result = compare_runs(
+    directory, local = as_path(given.data[0]), given.maps != ("none",)
+    methods = methods_of(given, names, local=local, gamma=RUNS_GAMMA, all_methods=all_methods)
+    return compare_runs(
         lore.reading.load_runs(directory, isolate=True) if given.isolate else directory,
         methods,
         group_column=group,
-        min_group_size=min_group_size,
+        min_group_size=min_group_size or 1,
         progress=progress,
-        **_settings(given, RUNS_GAMMA),
+        **run_settings(given, RUNS_GAMMA),
     )
+
+
+def _runs(result: RunsComparison, group: str | None) -> Output:
     mean, sd = result.table, result.sd
     goes_with = None if group is None else result.correlation()
     cells = {}
@@ -281,7 +288,7 @@ def bench(given: ViewOptions, *, names: tuple[str, ...], progress: Progress) -> 
     methods = methods_of(given, names, local=local, all_methods=True)
     if len(methods) < 2:
         raise InputError("'--method' must name two methods or more to rank them; got one.")
-    result = benchmark(directory, methods, progress=progress, **_settings(given, GAMMA))
+    result = benchmark(directory, methods, progress=progress, **run_settings(given, GAMMA))
     text = [part for sentence, of in _tables(result) for part in (sentence, text_table(of))]
     return Output(result.to_dict(), result.frame(), text)
 

@@ -87,11 +87,10 @@ def results(
             json_: bool,
             outs: Sequence[str] | str | None,
             mode: Any = "light",
-            width: float = 0,
-            height: float | None = None,
             **options: Any,
         ) -> int:
             paths = _paths(outs, figure=figure)
+            size = {name: options.pop(name) for name in _SIZES if name in options}
             with Progress() as progress:
                 result = command(*args, progress=progress, **options)
             if paths and figure and result.chart is None:
@@ -107,7 +106,7 @@ def results(
                     write_numbers(path, result.table, result.content)
                 elif result.chart is not None:
                     chart = dataclasses.replace(result.chart, mode=mode)
-                    chart.save(path, width_mm=width, height_mm=height)
+                    chart.save(path, **size)
                 if figure and not json_:
                     say(f"Wrote {path}.")
             return result.exit_code
@@ -121,12 +120,28 @@ def results(
     return decorate
 
 
-width_option = click.option(
-    "--width",
-    type=click.FloatRange(30, 500),
-    default=84.0,
-    metavar="MM",
-    help="Of .svg, .pdf and .png (300 dpi); the default is a column of a journal.",
+_SIZES = ("width_mm", "height_mm", "font_pt")
+size_options = (
+    click.option(
+        "--width",
+        "width_mm",
+        type=click.FloatRange(30, 500),
+        default=84.0,
+        metavar="MM",
+        help="Of .svg, .pdf and .png (300 dpi); the default is a column of a journal, a slide has "
+        "254.",
+    ),
+    click.option(
+        "--height", "height_mm", type=click.FloatRange(20, 500), metavar="MM", help="Of these."
+    ),
+    click.option(
+        "--font",
+        "font_pt",
+        type=click.FloatRange(4, 24),
+        default=8.0,
+        metavar="PT",
+        help="Size of their text; on a slide 18.",
+    ),
 )
 _JSON = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
 
@@ -147,8 +162,7 @@ _FIGURE = (
         default="light",
         help="Of the figure.",
     ),
-    width_option,
-    click.option("--height", type=click.FloatRange(20, 500), metavar="MM", help="Of these."),
+    *size_options,
 )
 
 

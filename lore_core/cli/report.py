@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,10 +18,8 @@ from lore_core.cli.options import (
     subgroups_option,
     view_command,
 )
-from lore_core.cli.output import PRINTED, Progress, say, width_option
-from lore_core.data.atomic_files import write_bytes
-from lore_core.data.errors import InputError, as_path
-from lore_core.data.progress import part_of
+from lore_core.cli.output import Progress, say
+from lore_core.data.errors import InputError
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
@@ -72,7 +69,7 @@ class ReportOptions:
         )
 
 
-_OPTIONS = options_as(
+report_options = options_as(
     ReportOptions,
     "options",
     method_option,
@@ -97,7 +94,7 @@ _OPTIONS = options_as(
     "lore report predictions.csv --group site --wrong-cost 20 -o report.zip",
     sums=True,
 )
-@_OPTIONS
+@report_options
 @click.option(
     "--expect-data",
     metavar="SHA256",
@@ -161,71 +158,3 @@ def _as_typed(given: ViewOptions) -> tuple[str, ...]:
     columns = [f"--column={item}" for item in given.columns]
     share = ("--calibration-share", repr(given.calibration_share))
     return (*columns, *share, "--seed", str(given.seed))
-
-
-@view_command(
-    "lore figures demo -o figures",
-    "lore figures model_cal.npz model_test.npz --format pdf --format png --width 174 -o figures",
-    sums=True,
-)
-@_OPTIONS
-@click.option(
-    "--format",
-    "kinds",
-    type=click.Choice(["svg", "pdf", "png", "html", "csv"]),
-    multiple=True,
-    default=["pdf"],
-    help="May be repeated (default: pdf).",
-)
-@width_option
-@click.option("-o", "--out", required=True, metavar="DIR", help="A directory; made if need be.")
-def figures(
-    given: ViewOptions, *, options: ReportOptions, kinds: tuple[str, ...], width: float, out: str
-) -> None:
-    """Write every figure of the report to a directory, for print.
-
-    Rows of figures are two columns wide, their parts labelled (a), (b), (c): overview.pdf
-    (landscape, distribution of the local error, bandwidth curve), bandwidths.pdf and
-    before_and_after.pdf. captions.md and captions.tex hold a caption each, with n, γ, map, bins and
-    seed, and the command.
-    """
-    from lore_core.figures.export import exported, latex, markdown, side_by_side
-    from lore_core.report.charts import figure_rows, landscape_chart, report_charts
-    from lore_core.report.files import figures_command, require_packages
-    from lore_core.report.findings import examine
-    from lore_core.report.sums_report import sums_charts, sums_command
-    from lore_core.view import View
-    from lore_core.view.where import curve_of
-
-    require_packages()
-    with Progress() as progress:
-        view = options.open(given, progress)
-        rows: Mapping[str, Any] = {}
-        if isinstance(view, View):
-            findings = examine(view, options.settings, part_of(progress, 0.0, 0.9))
-            charts = report_charts(findings, landscape_chart(findings))
-            rows = figure_rows(findings, charts)
-            command = figures_command(view, given.data, _as_typed(given), width_mm=width)
-        else:
-            charts, _ = sums_charts(view, curve_of(view, progress))
-            command = f"{sums_command(view, 'figures')} --width {width:g} -o figures"
-        files = {
-            f"{name}.{kind}": exported(chart, kind, width_mm=width)
-            for name, chart in charts.items()
-            for kind in kinds
-        }
-        drawings = {name: side_by_side(row) for name, row in rows.items()}
-    files |= {
-        f"{name}.{kind}": drawing.written(kind)
-        for name, drawing in drawings.items()
-        for kind in sorted({*kinds} & {*PRINTED})
-    }
-    shown = [markdown(chart, f"{name}.{kinds[0]}") for name, chart in charts.items()]
-    files["captions.md"] = "\n\n".join([*shown, f"```sh\n{command}\n```\n"]).encode()
-    set_ = [latex(chart, f"{name}.pdf", width) for name, chart in charts.items()]
-    files["captions.tex"] = "\n\n".join([f"% {command}", *set_, ""]).encode()
-    folder = as_path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        write_bytes(folder / name, content)
-    say(f"Wrote {len(charts) + len(rows)} figures as {', '.join(kinds)} to {folder}.")

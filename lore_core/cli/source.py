@@ -36,6 +36,9 @@ def open_source(
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
+    if not wanted:  # (What sums takes its time to import.)
+        paths = [as_path(item) for item in given.data]
+        exact |= all(path.is_file() and path.suffix != ".parquet" for path in paths)
     files = [] if exact else _parquet_files(given.data, only=wanted)
     evaluated = _evaluated(files) if files else []
     if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):
@@ -67,7 +70,7 @@ def open_view(
     target = _target(dataset, given.target, all_classes=all_classes)
     maps: dict[str, lore.Embedding] = {}
     if dataset.features is not None and given.maps != ("none",):
-        for typed in given.maps or ("pca-2",):
+        for typed in given.maps or ("pca",):
             name = map_name(typed, dataset.features.shape[1])
             made = lore.embedding.make_map(
                 dataset, name, random_state=given.seed, progress=progress

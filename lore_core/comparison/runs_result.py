@@ -26,6 +26,12 @@ class PairedDifference:
     p_value: pd.DataFrame  #: Student's t
 
 
+def range_words(counts: pd.Series) -> str:
+    """Say from where to where counts go."""
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
 @dataclass(frozen=True)
 class RunsComparison:
     """Metrics of every method on the evaluation rows of every run."""
@@ -37,6 +43,13 @@ class RunsComparison:
     def n_runs(self) -> int:
         """The number of runs."""
         return int(self.runs["run"].nunique())
+
+    @property
+    def in_words(self) -> str:
+        """How many runs and evaluation rows these are, in words."""
+        counts = self.rows
+        rows = "" if counts is None else f", {range_words(counts['evaluation_rows'])}"
+        return f"{self.n_runs:,} runs{rows and f'{rows} evaluation rows each'}"
 
     @property
     def methods(self) -> list[str]:

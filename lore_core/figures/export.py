@@ -34,6 +34,7 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\u00a0": "~",
     "\u202f": "\\,",
 }
+_COLUMN = 100.0
 #: Charts of one figure at most: as many as there are letters.
 _MOST_PANELS = 26
 COLUMN_WIDTHS = {
@@ -79,12 +80,16 @@ def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
 
 
 def latex(chart: Chart, file: str, width_mm: float) -> str:
-    """Write the lines that set a chart, from a file, with its caption in LaTeX."""
+    """Write the lines that set a chart, from a file, with its caption in LaTeX.
+
+    Wider than a column of a journal it is set over both.
+    """
+    kind = "figure*" if width_mm > _COLUMN else "figure"
     escaped = "".join(_LATEX.get(letter, letter) for letter in chart.caption)
     return (
-        "\\begin{figure}\n  \\centering\n"
+        f"\\begin{{{kind}}}\n  \\centering\n"
         f"  \\includegraphics[width={width_mm:g}mm]{{{file}}}\n"
-        f"  \\caption{{{escaped}}}\n\\end{{figure}}"
+        f"  \\caption{{{escaped}}}\n\\end{{{kind}}}"
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core import figures
+from lore_core.comparison.methods import Comparison
 from lore_core.data.defaults import STORED_GAMMAS
 from lore_core.data.progress import Progress, tell
 from lore_core.embedding import Embedding
@@ -21,6 +22,7 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, rows_outline
 from lore_core.report.findings import Findings
+from lore_core.view import View
 from lore_core.view.scene import RESOLUTION, Scene
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
@@ -28,6 +30,12 @@ _SCRIPT = "plotly.min.js"
 _MAX_GROUPS = 14
 #: Figures that show the whole, and how far the bandwidths of a row are apart.
 _OVERVIEW, _TIMES = ("landscape", "local_error_distribution", "bandwidth"), 4.0
+_SIDES = ("before", "after")
+#: Parts of a column.
+_PARTS = 12
+#: What else is drawn on the landscape.
+_OUTLINED = "Outlined and numbered: significant subgroups; paler: what is in none of them. "
+_MARKS = "Rings: the rows with the largest local errors. Names: where each class is predicted."
 #: Subgroups that are listed and outlined.
 MAX_SHOWN = 8
 
@@ -79,8 +87,19 @@ def report_charts(
         baseline=next(iter(findings.rewards)),
         ratio=ratio if 1 <= ratio <= 100 else None,
     )
-    basis = f"{findings.view.basis()} Seed {findings.view.seed}."
-    return {name: replace(chart, basis=basis) for name, chart in charts.items()}
+    return with_basis(findings.view, charts)
+
+
+def with_basis(view: View, charts: Mapping[str, figures.Chart]) -> dict[str, figures.Chart]:
+    """Return charts that say in their captions what they rest on, beside what is said there."""
+    basis = [view.dataset.name, view.rows, view.bins_in_words, f"seed {view.seed}"]
+    if view.is_local:
+        basis.insert(2, view.kernel_in_words)
+        basis.append(f"map with seed {view.embedding.random_state}: {view.embedding.description}")
+    return {
+        name: replace(chart, basis=", ".join(of for of in basis if of not in chart.subtitle))
+        for name, chart in charts.items()
+    }
 
 
 def figure_files(
@@ -99,39 +118,6 @@ def figure_files(
     return files
 
 
-def figure_rows(
-    findings: Findings, charts: Mapping[str, figures.Chart]
-) -> dict[str, Mapping[str, figures.Chart] | list[figures.Chart]]:
-    """Choose charts that stand beside each other: an overview, before and after, bandwidths."""
-    rows: dict[str, Mapping[str, figures.Chart] | list[figures.Chart]] = {
-        "overview": [charts[name] for name in _OVERVIEW if name in charts]
-    }
-    view, result, picture = findings.view, findings.comparison, charts.get("landscape")
-    if isinstance(picture, LandscapePicture) and findings.summary.local is not None:
-        on = {
-            f"γ = {gamma:g}": errors_of(view.with_(gamma=gamma))
-            for gamma in (view.gamma / _TIMES, view.gamma, view.gamma * _TIMES)
-        }
-        rows["bandwidths"] = _plain_maps(findings, on, picture)
-        if result is not None:
-            labels = dict.fromkeys([next(iter(result.summaries)), result.ranking[0]])
-            after = {label: result.summaries[label].local for label in labels}
-            known = {label: errors for label, errors in after.items() if errors is not None}
-            rows["before_and_after"] = _plain_maps(findings, known, picture)
-    return {name: row for name, row in rows.items() if len(row) > 1}
-
-
-def _plain_maps(
-    findings: Findings, errors: Mapping[str, LocalErrors], like: LandscapePicture
-) -> dict[str, figures.Chart]:
-    """Draw fields alone, by their names, in the frame and the colours of a picture."""
-    bare = replace(like, points=None, worst=None, regions=(), labels=(), vivid=None)
-    fields = {
-        name: field_of(findings.view, of, on=findings.picture_map) for name, of in errors.items()
-    }
-    return {name: replace(bare, layers=(Layer(name, (of,)),)) for name, of in fields.items()}
-
-
 def report_drawings(
     findings: Findings, charts: Mapping[str, figures.Chart], landscape: LandscapePicture | None
 ) -> dict[str, Drawing]:
@@ -145,11 +131,7 @@ def report_drawings(
         made["landscape"] = landscape.drawing()
     result = findings.comparison
     if result is not None:
-        by = result.ranked_by
-        frames = {"value": result.table, "low": result.low, "high": result.high}
-        known = {name: of.reindex(columns=[by.name])[by.name] for name, of in frames.items()}
-        values = pd.DataFrame(known).loc[result.ranking]
-        made["recalibrators"] = ranking_picture(values, by, rows=rows).drawing()
+        made["recalibrators"] = ranking_chart(findings, result).drawing()
     if findings.group_reports:
         label, report = next(iter(findings.group_reports.items()))
         groups = figures.group_figure({label: report.head(_MAX_GROUPS)}, rows=rows, by_sign=True)
@@ -162,12 +144,22 @@ def report_drawings(
     return made | {name: charts[name].drawing() for name in as_shown}
 
 
+def ranking_chart(findings: Findings, result: Comparison) -> figures.Chart:
+    """Show what the methods are ranked by, the best first."""
+    by = result.ranked_by
+    frames = {"value": result.table, "low": result.low, "high": result.high}
+    known = {name: of.reindex(columns=[by.name])[by.name] for name, of in frames.items()}
+    values = pd.DataFrame(known).loc[result.ranking]
+    return ranking_picture(values, by, rows=findings.view.rows)
+
+
 def landscape_chart(findings: Findings) -> LandscapePicture | None:
     """Return the landscape at the report's bandwidth; None without a map to draw."""
     on, local = findings.picture_map, findings.summary.local
     if on is None or local is None:
         return None
     scene = scene_of(findings, local, on)
+    found = outlines_of(findings.search, scene.points, MAX_SHOWN)
     picture = landscape_figure(
         field_of(findings.view, local, on=on),
         scene.points,
@@ -176,10 +168,12 @@ def landscape_chart(findings: Findings) -> LandscapePicture | None:
         limit=shared_limit(scene.supported),
         rows=f"{findings.view.rows}, {findings.view.kernel_in_words}",
         axes=scene.axes,
-        found=outlines_of(findings.search, scene.points, MAX_SHOWN),
+        found=found,
         labels=scene.classes,
     )
-    return replace(picture, vivid=rows_outline(scene.points, findings.search.inside()))
+    words = f"{picture.how_to_read} {_OUTLINED if found else ''}{_MARKS}"
+    vivid = rows_outline(scene.points, findings.search.inside())
+    return replace(picture, vivid=vivid, how_to_read=words)
 
 
 def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:

@@ -15,9 +15,9 @@ from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
 from lore_core.inference.intervals import N_SIMULATED
 from lore_core.inference.simulation import NullBand, NullErrors
-from lore_core.inference.whole_vector import describe_classes
+from lore_core.inference.whole_vector import VectorChance, describe_classes
 from lore_core.metrics.bandwidth import BandwidthCurve
-from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
+from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE, VectorErrors
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.recalibration import offered_recalibrators, standard_recalibrators
 from lore_core.regions import SavedSubgroup, SubgroupSearch, Verdict, identified
@@ -28,6 +28,8 @@ Comparing = Callable[[list[str], methods.Grouping | None, Progress | None], Comp
 
 #: Groups whose intervals are simulated; a column of more names is more like an identifier.
 _MAX_GROUPS = 100
+#: Rows whose whole vectors are tested for figures alone.
+_MAX_ROWS_OF_VECTOR = 300_000
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Findings:
     settings: ReportSettings  #: Further settings
     comparing: Comparing | None = None  #: Fits and measures; None: comparison_of
     saved: Sequence[SavedSubgroup] = ()  #: Subgroups with the names and notes that users gave
+    for_figures: bool = False  #: Whether only what figures show is computed
     picture_map: Embedding | None = None  #: The 2-D map of the pictures, all rows
     summary: Summary = field(init=False)
     verdict: Verdict = field(init=False)  #: The headline and its evidence
@@ -79,6 +82,7 @@ class Findings:
     search: SubgroupSearch = field(init=False)  #: Where the confidence is worse than on average
     #: Compositions of the regions among the subgroups, by their number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
+    vector: tuple[VectorErrors, VectorChance] | None = None  #: Of the whole vector
     vector_sentence: str = ""  #: On the calibration of the whole vector
     classes: pd.DataFrame | None = None  #: Every class, the largest error first
     variables: pd.DataFrame = field(init=False)
@@ -118,18 +122,21 @@ def examine(
     progress: Progress | None = None,
     comparing: Comparing | None = None,
     saved: Sequence[SavedSubgroup] = (),
+    *,
+    for_figures: bool = False,
 ) -> Findings:
     """Compute every part of a report; ``missing`` says why a part is left out.
 
     ``comparing``: in place of :func:`~lore_core.view.methods.comparison_of`, to the same result.
-    ``saved``: subgroups whose names and notes are taken. Raises InputError if a setting names
+    ``saved``: subgroups whose names and notes are taken. ``for_figures``: compute only what figures
+    show, and of many rows what pages show unasked. Raises InputError if a setting names
     something the data do not have.
     """
     columns = methods.group_columns(view.dataset)
     if settings.group_column is not None and settings.group_column not in columns:
         raise InputError(f"'group_column' must be one of {columns}; got {settings.group_column!r}.")
     grouping = methods.grouping_of(view.dataset, settings.group_column, settings.min_group_size)
-    findings = Findings(view, settings, comparing, saved=saved, grouping=grouping)
+    findings = Findings(view, settings, comparing, saved, for_figures, grouping=grouping)
     _ = view.target_rows  # raises for an unknown class
     if settings.methods == ():
         raise InputError("'methods' must name at least one recalibrator; got none.")
@@ -166,7 +173,7 @@ def _map(findings: Findings, progress: Progress | None) -> str | None:
 
 
 def _summary(findings: Findings, progress: Progress | None) -> None:
-    draws = findings.settings.n_draws
+    draws = 0 if findings.for_figures else findings.settings.n_draws
     findings.summary = methods.summary_of(findings.view, n_draws=draws, progress=progress)
 
 
@@ -192,6 +199,8 @@ def _curve(findings: Findings, progress: Progress | None) -> None:
 def _subgroups(findings: Findings, progress: Progress | None) -> None:
     search = where.subgroups_of(findings.view, progress=progress)
     findings.search = identified(search, findings.view.evaluation, findings.saved)
+    if findings.for_figures:
+        return
     findings.verdict = where.verdict_of(findings.view, findings.search)
     found = (
         None if findings.verdict.level == "good" else methods.remaining_of(findings.view, progress)
@@ -203,17 +212,21 @@ def _subgroups(findings: Findings, progress: Progress | None) -> None:
         findings.gains = methods.gains_of(findings.view)
 
 
-def _vector(findings: Findings, progress: Progress | None) -> None:
+def _vector(findings: Findings, progress: Progress | None) -> str | None:
     view = findings.view
     if not (view.is_local and view.dataset.complete) or findings.settings.n_draws == 0:
-        return
+        return None
+    if findings.for_figures and len(view.evaluation) > _MAX_ROWS_OF_VECTOR:
+        return "Which class is most wrong is left out: simulating that on so many rows takes long."
     if view.dataset.weights is not None:
         findings.vector_sentence = VECTOR_COUNTS_ALIKE
-        return
+        return None
     errors = inference.vector_errors_of(view)
     chance = inference.vector_chance_of(view, errors, progress=progress)
+    findings.vector = errors, chance
     findings.classes = inference.classes_of(view, errors, chance)
     findings.vector_sentence = f"{chance.sentence} {describe_classes(findings.classes)}".strip()
+    return None
 
 
 def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
@@ -245,9 +258,11 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             view, chosen, options, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
+        result = findings.comparison
+        shown = methods.drawn_first(result) if findings.for_figures else list(result.datasets)
         findings.method_curves = {
-            label: where.curve_of(findings.view, confidence=item.confidence)
-            for label, item in findings.comparison.datasets.items()
+            label: where.curve_of(findings.view, confidence=result.datasets[label].confidence)
+            for label in shown
         }
     return None
 
@@ -280,6 +295,8 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     settings, datasets = findings.settings, _datasets(findings)
     ratio = settings.wrong_cost / settings.unsure_cost
     findings.rewards = compare_rewards(datasets)
+    if findings.for_figures:
+        return
     findings.rewards_at_costs = compare_rewards(datasets, [ratio])
     findings.reward_sentence = describe_rewards(
         findings.rewards_at_costs, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost

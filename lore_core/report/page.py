@@ -1,6 +1,6 @@
 """index.html: the findings section by section, in one file; names in the data stay text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,7 +17,6 @@ from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import still_layers
 from lore_core.figures.drawing import Drawing, page_rules, png_url
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.style import method_color
 from lore_core.metrics.catalogue import CATALOGUE, GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.metrics.metric import Metric
@@ -308,7 +307,6 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
         },
         ranking=drawings["recalibrators"],
         curves=drawings.get("bandwidth_by_method"),
-        colors=_method_colors(findings.method_curves),
     )
 
 
@@ -318,10 +316,6 @@ def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, floa
         frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
     )
     return value, low, high
-
-
-def _method_colors(names: Iterable[str]) -> dict[str, str]:
-    return {name: method_color(name, position) for position, name in enumerate(names)}
 
 
 def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
@@ -368,5 +362,4 @@ def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
         ratio=ratio,
         n_rows=len(findings.view.evaluation),
         drawing=drawings["decisions"],
-        colors=_method_colors(findings.rewards_at_costs),
     )

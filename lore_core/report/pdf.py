@@ -34,7 +34,8 @@ _SKIPPED = {"head", "nav", "script", "svg", "a"}
 #: What begins and ends an element in a line, and of formulas what stands between its two parts.
 _INLINE = {"strong": ("<b>", "</b>"), "small": (f"<font size={_SMALL}>", "</font>")}
 _INLINE |= {"mfrac": ("(", ")"), "msub": ("", "</sub>"), "munder": ("", "</sub>")}
-_BETWEEN = {"mfrac": ") / (", "msub": "<sub>", "munder": "<sub>"}
+_INLINE |= {"msup": ("", "</super>")}
+_BETWEEN = {"mfrac": ") / (", "msub": "<sub>", "munder": "<sub>", "msup": "<super>"}
 #: Points of the larger side of an example, and between columns.
 _EXAMPLE, _GAP = 36, 10.0
 
@@ -93,8 +94,6 @@ class _Reader(HTMLParser):
             self._images.append(_image(of["src"]))
         elif tag == "tr":
             self._rows.append([])
-        elif tag == "i" and of.get("class", "").startswith("b-"):
-            self._text += f'<font color="{palette("light")[of["class"][2:]]}"> — </font>'
         elif tag in _BLOCKS:
             self._end_block("p")
             self._class = of.get("class", "")
@@ -107,7 +106,9 @@ class _Reader(HTMLParser):
         """Take text."""
         if not self._skipped:
             spaced = self._formula and data in {"=", "−", "∑", ","}
-            self._text += f" {data} " if spaced else escape(data, quote=False)
+            # (The font has no ∈.)
+            text = f" {data} " if spaced else data.replace("∈", " in ")
+            self._text += escape(text, quote=False)
 
     def handle_endtag(self, tag: str) -> None:
         """End a block, a figure or a table."""

@@ -34,6 +34,9 @@ from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view.inference import chance_errors_of
 from lore_core.view.view import SumsView, View, scored
 
+#: Methods drawn unasked.
+_MOST_DRAWN = 6
+
 
 @dataclass(frozen=True)
 class Grouping:
@@ -165,6 +168,14 @@ def comparison_of(
         show=show,
         **options,
     )
+
+
+def drawn_first(result: Comparison) -> list[str]:
+    """Return the methods drawn unasked: the first, plain LoRe and the best others, six at most."""
+    methods = list(result.datasets)
+    ranked = [name for name in ("LoRe", *result.ranking) if name in methods[1:]]
+    chosen = {methods[0], *list(dict.fromkeys(ranked))[: _MOST_DRAWN - 1]}
+    return [name for name in methods if name in chosen]
 
 
 def intervals_of(

@@ -34,6 +34,9 @@ from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables
 from lore_core.view.methods import gains_of
 from lore_core.view.view import SumsView, View, scored
 
+#: Two columns together: parts of each, rows of a cell that is shown, and least share of such cells.
+GRID_PARTS, GRID_MIN_ROWS, GRID_SHARE = 6, 20, 0.5
+
 
 def reliability_of(view: View | SumsView, within: Mask | None = None) -> ReliabilityTable:
     """Return confidence bins of the evaluation rows; ``within``: mask of those to count."""

@@ -12,7 +12,7 @@ from lore_core.figures import group_figure, reliability_figure
 from lore_core.metrics.catalogue import ECE, MCE, MIN_CELL_ROWS, MIN_GROUP_SIZE, WORST_CELL
 from lore_core.regions import Subgroup
 from lore_core.view import View
-from lore_core.view.methods import group_columns, group_names
+from lore_core.view.methods import drawn_first, group_columns, group_names
 from lore_core.view.where import recalibrated_reliability_of
 from pages.shared import compute
 from pages.shared.cells import count_column, in_hundredths, points_column, with_interval
@@ -20,7 +20,7 @@ from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import in_session, linked, map_control, one_of, show_tabs, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared, drawn_first, pair_controls, pair_of_maps
+from pages.shared.methods import compared, pair_controls, pair_of_maps
 from pages.shared.subgroups import MAX_ROWS_AT_ONCE, title_of
 
 _SUBGROUPS = "significant subgroups"

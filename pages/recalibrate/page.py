@@ -14,13 +14,14 @@ from lore_core.figures import bandwidth_figure
 from lore_core.recalibration import LoRe, SmoothLoRe
 from lore_core.shipping import FileContents, describe
 from lore_core.view import View
+from lore_core.view.methods import drawn_first
 from pages.recalibrate import results
 from pages.shared import compute
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import curve_metric, in_session, metric_map, show_tabs, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared, drawn_first, grouping, grouping_control
+from pages.shared.methods import compared, grouping, grouping_control
 from pages.shared.subgroups import is_searched
 from pages.shared.tasks import await_result, is_ready
 

@@ -17,8 +17,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import Dataset, compare_runs, load_runs, reading
 from lore_core.comparison import RunsComparison, conclude_runs
+from lore_core.comparison.runs_result import range_words
 from lore_core.dashboard.worker_pool import Request
-from lore_core.data.dataset import EVALUATION
+from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.number_text import unbroken
 from lore_core.data.progress import Progress, part_of
 from lore_core.demo import synthetic
@@ -312,7 +313,7 @@ def show(answer: RunsAnswer) -> None:
     )
     conclude(top, conclude_runs(result, metric))
     with picture:
-        rows = f"{answer.source}: {_rows(answer)}"
+        rows = f"{answer.source}: {result.in_words}"
         show_chart(runs_figure(result, metric, rows=rows, lines=lines), "runs_strip")
 
     def how_sure() -> None:
@@ -323,17 +324,6 @@ def show(answer: RunsAnswer) -> None:
     if catalogue.MAX_GROUPWISE in shown:
         shows["Worst group"] = lambda: _worst_group(answer, shown)
     show_tabs("runs_tab", shows | {"How sure is this?": how_sure})
-
-
-def _rows(answer: RunsAnswer) -> str:
-    counts = answer.comparison.rows
-    rows = "" if counts is None else f", {_range(counts['evaluation_rows'])} evaluation rows each"
-    return f"{answer.comparison.n_runs:,} runs{rows}"
-
-
-def _range(counts: pd.Series) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def _what(answer: RunsAnswer) -> str:
@@ -353,9 +343,10 @@ def _what(answer: RunsAnswer) -> str:
         groups = f" Groups by {' × '.join(request.by)}, {size}."
     rows = ""
     if counts is not None:
+        fitted, measured = (range_words(counts[f"{of}_rows"]) for of in (CALIBRATION, EVALUATION))
         rows = (
-            f"Fitted on the {_range(counts['calibration_rows'])} calibration rows of each run, "
-            f"measured on its {_range(counts['evaluation_rows'])} evaluation rows"
+            f"Fitted on the {fitted} calibration rows of each run, "
+            f"measured on its {measured} evaluation rows"
         )
     return f"{rows}, {request.n_bins} equal-width confidence bins.{on}{groups}"
 
@@ -419,4 +410,4 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
             "better at everything."
         )
     with right:
-        show_chart(run_scatter_figure(result, metric, rows=_rows(answer)), "runs_scatter")
+        show_chart(run_scatter_figure(result, metric, rows=result.in_words), "runs_scatter")

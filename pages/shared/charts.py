@@ -92,17 +92,12 @@ def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
 
 @st.dialog("Caption and command", width="large")
 def _captions(chart: Chart, file: str, width_mm: float) -> None:
-    from lore_core.report.files import figures_command  # (It takes its time.)
+    from lore_core.report.charts import with_basis  # (It takes its time.)
+    from lore_core.report.files import figures_command
 
     view, page, command = shown_view(), current_page(), ""
     if view is not None:
-        basis = [view.dataset.name, view.rows, view.bins_in_words, f"seed {view.seed}"]
-        if view.is_local:
-            on = view.embedding
-            basis[2:2] = [view.kernel_in_words]
-            basis.append(f"map with seed {on.random_state}: {on.description}")
-        new = [words for words in basis if words not in chart.subtitle]
-        chart = replace(chart, basis=", ".join(new))
+        (chart,) = with_basis(view, {"": chart}).values()
         command = figures_command(view, *origin(), width_mm=width_mm)
     elif page in _COMMANDS and (folder := st.session_state.get(f"{page}_path")):
         command = f"lore {_COMMANDS[page]} {shlex.quote(folder)}"

@@ -12,7 +12,7 @@ from lore_core.dashboard.background_tasks import estimate_gains
 from lore_core.dashboard.worker_pool import POOL, Request
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.figures import landscape_figure, shared_limit
+from lore_core.figures.pictures.landscape import maps_of_methods
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.recalibration import offered_recalibrators
 from lore_core.recalibration.registry import which_for_which_case
@@ -27,8 +27,6 @@ from pages.shared.scheduler import run_when_idle
 from pages.shared.tasks import await_result, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
-#: Methods drawn unasked.
-_MOST_DRAWN = 6
 #: Nothing that takes longer than so many seconds is done before anybody asks for it.
 _MAX_SECONDS = 5.0
 
@@ -144,14 +142,6 @@ def compared(
     return await_result(request, st.empty(), show_part)
 
 
-def drawn_first(result: Comparison) -> list[str]:
-    """Return the methods drawn unasked: the first, plain LoRe and the best others, six at most."""
-    methods = list(result.datasets)
-    ranked = [name for name in ("LoRe", *result.ranking) if name in methods[1:]]
-    chosen = {methods[0], *list(dict.fromkeys(ranked))[: _MOST_DRAWN - 1]}
-    return [name for name in methods if name in chosen]
-
-
 def pair_of_maps(
     view: View,
     result: Comparison,
@@ -164,19 +154,14 @@ def pair_of_maps(
     **look: Any,
 ) -> tuple[list[Field], list[LandscapePicture]]:
     """Draw rows ``inside``, named by ``key``, under two methods on one colour scale."""
-    points, local = view.points(on=on[1]), [result.summaries[method].local for method in pair]
+    local = [result.summaries[method].local for method in pair]
     known = [item for item in local if item is not None]
-    limit = shared_limit(*(item.signed[inside & item.supported()] for item in known))
     fields = [
         compute.row_field(view, (method, key), on[1], item, inside)
         for method, item in zip(pair, known, strict=True)
     ]
-    look |= {"limit": limit, "rows": rows, "axes": on[0]}
-    n_total = int(inside.sum())
-    return fields, [
-        landscape_figure(field, points, n_total=n_total, title=title, **look)
-        for field, title in zip(fields, titles, strict=True)
-    ]
+    look |= {"rows": rows, "axes": on[0], "titles": titles}
+    return fields, maps_of_methods(view.points(on=on[1]), known, fields, inside, **look)
 
 
 def prefetch() -> None:

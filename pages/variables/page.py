@@ -10,6 +10,7 @@ from lore_core.metrics.glossary import COCHRAN, GLOSSARY, HOLM
 from lore_core.regions import describe_variable
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, columns
 from lore_core.view import View
+from lore_core.view.where import GRID_MIN_ROWS, GRID_PARTS, GRID_SHARE
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
@@ -17,10 +18,6 @@ from pages.shared.controls import linked, say_vector_is_elsewhere, target_contro
 from pages.shared.header import plain, question
 from pages.shared.session import current
 
-#: Combinations of two variables with fewer rows stay empty.
-_MIN_CELL = 20
-#: The grid has fewer parts than a variable alone: its cells share the rows.
-_GRID_PARTS = 6
 _NONE = "none"
 
 
@@ -88,7 +85,7 @@ with settings.popover("Settings", icon=":material/tune:", type="tertiary", width
     )
 say_vector_is_elsewhere()
 view = View(dataset, target)
-ranking, cut = compute.ranking(view, parts), min(parts, _GRID_PARTS)
+ranking, cut = compute.ranking(view, parts), min(parts, GRID_PARTS)
 ranked = list(ranking["variable"])
 known = [PREDICTED, TRUE, *(column for column, _, _ in columns(dataset.evaluation))]
 names = [*ranked, *(column for column in known if column not in ranked)]
@@ -103,12 +100,12 @@ name = left.selectbox(
 others = [other for other in names if other != name]
 
 
-def _has_rows(other: str) -> bool:
-    """Whether half of the combinations with another column, or more, have enough rows."""
-    return bool(compute.on_grid(view, name, other, cut, _MIN_CELL)["shown"].mean() >= 0.5)
+def _grid_with(other: str) -> pd.DataFrame:
+    return compute.on_grid(view, name, other, cut, GRID_MIN_ROWS)
 
 
-partner = next((other for other in ranked if other != name and _has_rows(other)), None)
+others_ranked = (other for other in ranked if other != name)
+partner = next((of for of in others_ranked if _grid_with(of)["shown"].mean() >= GRID_SHARE), None)
 second = right.selectbox(
     "Together with",
     [_NONE, *others],
@@ -145,13 +142,13 @@ with side:
     else:
         _show_ranking(ranking)
 if second != _NONE:
-    grid = compute.on_grid(view, name, second, cut, _MIN_CELL)
+    grid = _grid_with(second)
     show_chart(
         variable_grid_figure(
             grid,
             names=(name, second),
             limit=shared_limit(grid.loc[grid["shown"], "gap"].to_numpy()),
-            min_rows=_MIN_CELL,
+            min_rows=GRID_MIN_ROWS,
             rows=view.rows,
         ),
         "grid",

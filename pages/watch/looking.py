@@ -1,32 +1,25 @@
 """Batches: where they come from, what is found of them, kept for all readers, and one of them."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from lore_core import demo, reading
 from lore_core.comparison import RowBatches
 from lore_core.dashboard.worker_pool import Request
-from lore_core.data.number_text import (
-    batches_words,
-    interval_words,
-    p_sentence,
-    p_words,
-    signed_points,
-)
+from lore_core.data.number_text import interval_words, p_sentence, p_words, signed_points
 from lore_core.data.progress import Progress
-from lore_core.figures import change_figure, shared_limit, sums_landscape_figure
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.mergeable import Batches, Change, SummedBatches, Watched
+from lore_core.mergeable import Batches, SummedBatches, Watched
 from lore_core.mergeable.partitions.batches import N_PLACES, place_words
 from lore_core.mergeable.partitions.run import PLAN
 from lore_core.reading.formats import SUFFIXES
-from lore_core.regions import Outline, SumsLandscape
+from lore_core.regions import SumsLandscape
+from lore_core.report.several_sets import before_and_after, change_picture
 from pages.shared import files
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import choose_source
@@ -161,19 +154,16 @@ def show_change(look: Look, of: Watched) -> None:
         st.caption("Without a map in the plane there is no landscape of the change.")
         return
     key = ("change", look.state(look.names), of.name, look.gamma)
-    change, is_certain = remembered(key, lambda: now.change_since(before))
+    change = remembered(key, lambda: now.change_since(before))
     axes = look.batches.plan.embedding.name.title
-    rows = f"{of.name} minus {batches_words(len(_before(look, of)))} before it, γ = {look.gamma:g}"
-    found = _boxes(of.change)
-    vivid = Outline(change.x, change.y, is_certain.astype(np.float64))
-    picture = change_figure(now, change, axes=axes, rows=rows, found=found)
-    picture, on = replace(picture, vivid=vivid), f"{look.name} {axes}"
+    picture = change_picture(now, change, of, len(_before(look, of)), axes=axes)
+    on = f"{look.name} {axes}"
     live = LiveLandscape(
-        picture=picture, field=change, n_shown=now.sums.n_rows, map_key=on, gamma=look.gamma
+        picture=picture, field=change[0], n_shown=now.sums.n_rows, map_key=on, gamma=look.gamma
     )
-    st.markdown(f"**{plain(picture.title)}: {plain(rows)}**")
+    st.markdown(f"**{plain(picture.title)}: {plain(picture.layers[0].name)}**")
     live_landscape(live, "watch_change")
-    more = " 1: the region that changed most." if found else ""
+    more = " 1: the region that changed most." if picture.regions else ""
     words, as_seen = f"{picture.how_to_read}{more}", map_as_seen(picture, on)
     chart_line(picture, "watch_change", narrow=True, caption=words, as_seen=as_seen)
 
@@ -219,22 +209,13 @@ def show_before_and_after(look: Look, of: Watched) -> None:
     if earlier.field is None or own.field is None:
         st.caption("Without a map in the plane there is no landscape to draw.")
         return
-    limit = shared_limit(
-        *(item.values.mean_signed.value[item.supported] for item in (earlier, own))
-    )
-    drawn = partial(
-        sums_landscape_figure,
-        axes=look.batches.plan.embedding.name.title,
-        limit=limit,
-        found=_boxes(of.change),
-        height=480,
-    )
-    first = drawn(earlier, title=f"{batches_words(len(before))} before it")
-    left, right = st.columns(2)
-    with left:
-        show_chart(first, "watch_before", narrow=True)
-    with right:
-        show_chart(drawn(own, title=of.name, frame=first.extent), "watch_batch_map", narrow=True)
+    axes = look.batches.plan.embedding.name.title
+    pair = before_and_after(earlier, own, of, len(before), axes=axes)
+    for column, key, chart in zip(
+        st.columns(2), ("watch_before", "watch_batch_map"), pair, strict=True
+    ):
+        with column:
+            show_chart(chart, key, narrow=True)
     st.caption("Two maps differ by noise as well, more so where rows are few.")
 
 
@@ -247,17 +228,3 @@ def _landscape_of(look: Look, names: list[str]) -> SumsLandscape:
         return SumsLandscape.of(look.batches.joined(names), gamma=look.gamma)
 
     return remembered(("landscape", look.state(names), look.gamma), make)
-
-
-def _boxes(change: Change | None) -> list[tuple[str, Outline]]:
-    """Outline the place that changed most, where it is a part of a map in the plane."""
-    if change is None or change.places.empty or not np.isfinite(change.places["from_1"].iloc[0]):
-        return []
-    most = change.places.iloc[0]
-    inside = np.zeros((12, 12))
-    inside[1:-1, 1:-1] = 1.0
-    x, y = (
-        low + (high - low) * (np.arange(12) - 0.5) / 10
-        for low, high in ((most[f"from_{m}"], most[f"to_{m}"]) for m in (1, 2))
-    )
-    return [("1", Outline(x, y, inside))]

@@ -36,6 +36,19 @@ def test_its_fonts_are_embedded_and_its_figures_are_there(reader, files):
     assert files["index.html"].count(b"<figcaption>") > 5
 
 
+def test_runs_have_figures_of_their_own(make_dataset, tmp_path):
+    for seed in (1, 2):
+        rows = make_dataset(200, images=False, seed=seed)
+        for half in ("calibration", "evaluation"):
+            name = f"run{seed}_{'cal' if half == 'calibration' else 'test'}.npz"
+            lore.save_npz(getattr(rows, half), tmp_path / name)
+    look = ["--map", "none", "--method", "No recalibration", "--method", "Temperature scaling"]
+    out = str(tmp_path / "out")
+    assert main(["figures", str(tmp_path), *look, "--group", "site", "-o", out]) == 0
+    assert (tmp_path / "out" / "runs.pdf").exists()
+    assert "2 runs, 100 evaluation rows each" in (tmp_path / "out" / "captions.tex").read_text()
+
+
 def test_every_figure_goes_to_a_directory(make_dataset, tmp_path, capsys):
     path, out = tmp_path / "rows.npz", tmp_path / "out"
     lore.save_npz(make_dataset(), path)
@@ -44,10 +57,12 @@ def test_every_figure_goes_to_a_directory(make_dataset, tmp_path, capsys):
     assert main(["figures", str(path), *look, "-o", str(out)]) == 0
     written = {item.name for item in out.iterdir()}
     assert {"landscape.pdf", "bandwidth.csv", "overview.pdf", "bandwidths.pdf"} <= written
+    of_pages = {"variable", "bandwidth_recommended", "class_map", "landscape_height"}
+    assert {f"{name}.{kind}" for name in of_pages for kind in ("pdf", "csv")} <= written
     width = PdfReader(out / "landscape.pdf").pages[0]["/MediaBox"][2]
     assert width == pytest.approx(120 / 25.4 * 72, abs=0.01)
     text = (out / "captions.md").read_text()
-    for part in ("γ = 0.4 on PCA 2-D", "5 equal-width bins", "Seed 0", "200 evaluation rows"):
+    for part in ("γ = 0.4 on PCA 2-D", "5 equal-width bins", "seed 0", "200 evaluation rows"):
         assert part in text
     command = re.search(r"```sh\nlore (.*)\n```", text)[1]
     assert "--gamma 0.4" in command

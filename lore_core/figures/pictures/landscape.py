@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import ndimage
 
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
 from lore_core.data.validation import InputError
 from lore_core.figures.pictures.landscape_picture import (
@@ -27,6 +27,7 @@ from lore_core.figures.pictures.landscape_picture import (
 )
 from lore_core.figures.pictures.picture import Hover, Record, shared_limit, truncate
 from lore_core.figures.style import MAX_CATEGORIES
+from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, Outline, SumsLandscape
 from lore_core.regions.selection import Selection
 
@@ -102,13 +103,14 @@ def landscape_figure(
     outside = ~np.logical_and(*inside)
     n_outside = int(outside.sum() if counts is None else counts[outside].sum())
     drawn = 0 if points is None else len(points)
-    text = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
+    of_all = "" if rows.startswith(f"{n_total:,} ") else f"{n_total:,} rows"
+    text = f"{drawn:,} of {n_total:,} rows drawn" if drawn else of_all
     text += f", {n_outside:,} outside the frame" if n_outside else ""
     regions = tuple(outlined_region(name, outline) for name, outline in found)
     what = TITLES[value] if colors is None else colors.title
     return LandscapePicture(
         title=title or what,
-        subtitle=f"{rows}; {text}",
+        subtitle=f"{rows}; {text.removeprefix(', ')}".removesuffix("; "),
         how_to_read=_how_to_read(value, field, pixel) if colors is None else _BY_COLUMN,
         alt=f"{what} on the {axes} map; {rows}",
         name="landscape",
@@ -125,6 +127,27 @@ def landscape_figure(
         labels=_labels(labels, regions, widest),
         lasso=region or Selection(),
     )
+
+
+def maps_of_methods(
+    coordinates: Floats,
+    errors: Sequence[LocalErrors],
+    fields: Sequence[Field],
+    inside: Mask,
+    *,
+    titles: Sequence[str],
+    **look: Any,
+) -> list[LandscapePicture]:
+    """Draw the fields of rows ``inside`` under methods on one colour scale.
+
+    ``errors``: of all rows, by method. ``look``: of :func:`landscape_figure`.
+    """
+    limit = shared_limit(*(of.signed[inside & of.supported()] for of in errors))
+    look |= {"limit": limit, "n_total": int(inside.sum())}
+    return [
+        landscape_figure(field, coordinates, title=title, **look)
+        for field, title in zip(fields, titles, strict=True)
+    ]
 
 
 def sums_landscape_figure(
@@ -164,12 +187,14 @@ def change_figure(
     axes: str,
     rows: str,
     found: Sequence[tuple[str, Outline]] = (),
+    vivid: Outline | None = None,
     height: int = 480,
 ) -> LandscapePicture:
     """Raster of local errors minus earlier ones, on a scale of its own.
 
     ``now``, ``change``: see :meth:`~lore_core.regions.SumsLandscape.change_since`. ``axes``,
     ``rows``: name of the map, and what is compared. ``found``: as in :func:`landscape_figure`.
+    ``vivid``: what is not pale.
     """
     limit = shared_limit(change.signed)
     picture = landscape_figure(
@@ -189,6 +214,7 @@ def change_figure(
         scale=ErrorScale("signed", limit, is_change=True),
         alt=f"Change of the local error on the {axes} map; {rows}",
         name="change",
+        vivid=vivid,
         how_to_read=(
             "Red: more overconfident than before; blue: less. Pale: the 95 % interval of the "
             "change there holds 0."
