@@ -15,7 +15,7 @@ from lore_core.metrics.metric import CurveKey
 #: GitHub and most readers show a page some 850 pixels wide.
 WIDTH = 860
 #: Above this many bytes a raster is kinder to the reader than its vector file.
-LARGEST_SVG = 300_000
+LARGEST_SVG = 150_000
 
 #: What the curves of one map show, by the names that have a colour of their own.
 _DRAWN = {"tsne": {pub.LORE_TSNE: "LoRe"}, "pca": {pub.LORE_PCA: "LoRe"}}
@@ -43,7 +43,7 @@ class Gallery:
         size = {"width_mm": width / UNITS_PER_INCH * MM_PER_INCH, "font_pt": 9.0}
         content, ending = exported(chart, "svg", **size), "svg"
         if len(content) > LARGEST_SVG:
-            content, ending = exported(chart, "png", **size), "png"
+            content, ending = exported(chart, "png", **size, dpi=200), "png"
         for old in self.folder.glob(f"{name}.*"):
             old.unlink()
         (self.folder / f"{name}.{ending}").write_bytes(content)

@@ -67,15 +67,15 @@ def figures(
             for name, chart in charts.items()
             for kind in kinds
         }
-        rows = rows if {*kinds} & {*PRINTED} else {}
-        width, font = size["width_mm"], size["font_pt"]
+        width, printed = size["width_mm"], [kind for kind in kinds if kind in PRINTED]
         row_width = max(width, _ROW_WIDTH)
-        for name, row in rows.items():
-            drawing = side_by_side(row, width_mm=row_width, font_pt=font)
-            files |= {f"{name}.{kind}": drawing.written(kind) for kind in {*kinds} & {*PRINTED}}
+        for name, row in rows.items() if printed else ():
+            drawing = side_by_side(row, width_mm=row_width, font_pt=size["font_pt"])
+            files |= {f"{name}.{kind}": drawing.written(kind) for kind in printed}
     command = shlex.join(["lore", *click.get_current_context().obj])
-    wide = {name: row_caption(row) for name, row in rows.items()}
-    text = [markdown(chart, f"{name}.{kinds[0]}") for name, chart in (charts | wide).items()]
+    wide = {name: row_caption(row) for name, row in rows.items() if printed}
+    text = [markdown(chart, f"{name}.{kinds[0]}") for name, chart in charts.items()]
+    text += [markdown(chart, f"{name}.{printed[0]}") for name, chart in wide.items()]
     files["captions.md"] = "\n\n".join([*text, f"```sh\n{command}\n```\n"]).encode()
     text = [latex(chart, f"{name}.pdf", width) for name, chart in charts.items()]
     text += [latex(chart, f"{name}.pdf", row_width) for name, chart in wide.items()]
@@ -104,7 +104,7 @@ def _collect(
             return batch_charts(batches, watched, gamma=gamma, seed=given.seed)
         halves = [half_of(path.name) for path in place.iterdir()]
         if len({half.run for half in halves if half.split}) > 1:
-            how = {"group": options.group, "min_group_size": options.min_group_size}
+            how: dict[str, Any] = {"group": options.group, "min_group_size": options.min_group_size}
             result = measure_runs(given, options.names, **how, progress=progress)
             if options.group is None:
                 note("without '--group' the worst group of each run is not measured.")

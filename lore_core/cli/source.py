@@ -36,9 +36,6 @@ def open_source(
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
-    if not wanted:  # (What sums takes its time to import.)
-        paths = [as_path(item) for item in given.data]
-        exact |= all(path.is_file() and path.suffix != ".parquet" for path in paths)
     files = [] if exact else _parquet_files(given.data, only=wanted)
     evaluated = _evaluated(files) if files else []
     if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):

@@ -51,7 +51,8 @@ def _of_map(findings: Findings, landscape: LandscapePicture | None) -> dict[str,
         return {}
     scene, field = scene_of(findings, local, on), landscape.layers[0].fields[0]
     look: dict[str, Any] = {"rows": scene.in_words, "limit": landscape.scale.limit}
-    charts = {"landscape_height": figures.surface_figure(field, axes=scene.axes, **look)}
+    height = figures.surface_figure(field, axes=scene.axes, **look)
+    charts: dict[str, Chart] = {"landscape_height": height}
     if view.embedding.n_components == 3:
         space = scene_of(findings, local, view.embedding)
         look |= {"axes": space.axes, "n_total": space.n_rows, "labels": space.classes}

@@ -1,6 +1,7 @@
 """Figures of several sets of rows: runs of one experiment, and batches over time."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,12 @@ def before_and_after(
 ) -> tuple[LandscapePicture, LandscapePicture]:
     """Draw the landscapes of a batch and of all before it, in one frame and scale."""
     signed = [item.values.mean_signed.value[item.supported] for item in (earlier, now)]
-    look = {"axes": axes, "limit": shared_limit(*signed), "found": _boxes(of.change), "height": 480}
+    look: dict[str, Any] = {
+        "axes": axes,
+        "limit": shared_limit(*signed),
+        "found": _boxes(of.change),
+        "height": 480,
+    }
     first = sums_landscape_figure(earlier, title=f"{batches_words(n_before)} before it", **look)
     return first, sums_landscape_figure(now, title=of.name, frame=first.extent, **look)
 
