@@ -18,6 +18,7 @@ from lore_core.dashboard.large_arrays import (
 )
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
+from lore_core.kernel_sums.compile_once import load_kernels
 from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 
 #: A worker's ``nice`` against pages, and that of long tasks, which give way to the others, too.
@@ -56,6 +57,7 @@ def main(*, is_long: bool) -> None:
         os.nice(_LONG_NICENESS if is_long else _NICENESS)
     if not is_long:
         one_thread_a_product()
+        load_kernels()  # as the server does: numpy's sums differ in the last bit
     # (Libraries print; what they say must not stand among the pickles.)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
