@@ -80,9 +80,10 @@ class Comparison:
         return self.known[key].copy()
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
-        if any(item.row_values is None for item in self.summaries.values()):
+        known = {label: item.row_values for label, item in self.summaries.items()}
+        values = {label: of[metric.name] for label, of in known.items() if of is not None}
+        if len(values) < len(known):
             raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
-        values = {label: item.row_values[metric.name] for label, item in self.summaries.items()}
         others = [label for label in values if label != against]
         apart = np.empty((len(others), len(values[against])))
         for row, label in zip(apart, others, strict=True):
@@ -255,26 +256,27 @@ def compare(
     for method, found in _side_by_side(fitted_and_measured, methods, progress):
         measured[method.label] = found
         if show is not None and labels[0] in measured:
-            so_far = [label for label in labels if label in measured]
-            alone = {label: measured[label][2].without_rows() for label in so_far}
-            show(_of_summaries(alone, {label: measured[label][3] for label in so_far}))
+            made = _put_together(labels, measured)
+            alone = {
+                label: dataclasses.replace(item, local=None, row_values=None)
+                for label, item in made.summaries.items()
+            }
+            show(dataclasses.replace(made, recalibrators={}, datasets={}, summaries=alone))
     tell(progress, 1.0, "done")
-    done, datasets, summaries, names = (
-        dict(zip(labels, column, strict=True))
-        for column in zip(*(measured[label] for label in labels), strict=True)
-    )
-    return _of_summaries(summaries, names, done, datasets)
+    return _put_together(labels, measured)
 
 
-def _of_summaries(
-    summaries: dict[str, Summary],
-    names: dict[str, str],
-    recalibrators: dict[str, Recalibrator] | None = None,
-    datasets: dict[str, Dataset] | None = None,
+def _put_together(
+    labels: Sequence[str], measured: Mapping[str, tuple[Recalibrator, Dataset, Summary, str]]
 ) -> Comparison:
+    known = [label for label in labels if label in measured]
+    recalibrators, datasets, summaries, names = (
+        dict(zip(known, column, strict=True))
+        for column in zip(*(measured[label] for label in known), strict=True)
+    )
     table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
     low, high = _bound(summaries, "low"), _bound(summaries, "high")
-    return Comparison(table, low, high, recalibrators or {}, datasets or {}, summaries, names)
+    return Comparison(table, low, high, recalibrators, datasets, summaries, names)
 
 
 def _side_by_side(

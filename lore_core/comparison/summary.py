@@ -58,10 +58,6 @@ class Summary:
         local = None if self.local is None else self.local.map_arrays(map_array)
         return dataclasses.replace(self, local=local, row_values=rows)
 
-    def without_rows(self) -> Summary:
-        """Return the same without any values of rows."""
-        return dataclasses.replace(self, local=None, row_values=None)
-
     def without_row_values(self) -> Summary:
         """Return the same without ``row_values``: of many rows they are most of it."""
         return dataclasses.replace(self, row_values=None)

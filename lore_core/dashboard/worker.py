@@ -9,13 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lore_core.dashboard.large_arrays import (
-    ArrayFile,
-    pickle_mapped,
-    release_pages,
-    trim_memory,
-    unpickle_mapped,
-)
+from lore_core.dashboard import large_arrays
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.kernel_sums.compile_once import load_kernels
@@ -26,7 +20,7 @@ _NICENESS, _LONG_NICENESS = 3, 8
 #: Seconds after which what was looked at of mapped arrays need not be in memory any more.
 _RELEASE_SECONDS = 0.2
 #: Where large arrays of the task at work lie, if there is a file for them.
-_files: list[ArrayFile] = []
+_files: list[large_arrays.ArrayFile] = []
 #: Sends a message to the server.
 _senders: list[Callable[[Any], None]] = []
 
@@ -74,7 +68,7 @@ def main(*, is_long: bool) -> None:
         while True:
             content, path, threads = messages.get()
             send(_answer(content, path, threads, lambda share, text: send((share, text))))
-            trim_memory()
+            large_arrays.trim_memory()
     except BrokenPipeError:
         os._exit(1)  # the server has ended
 
@@ -93,22 +87,22 @@ def _release() -> None:
     while True:
         time.sleep(_RELEASE_SECONDS)
         if _files:
-            release_pages()
+            large_arrays.release_pages()
 
 
 def _answer(
     content: bytes, path: str | None, threads: int, progress: Progress
 ) -> bytes | Exception:
     """Return what came of a task, or why nothing did."""
-    file = None if path is None else ArrayFile(path)
-    function, arguments = unpickle_mapped(content, file)
+    file = None if path is None else large_arrays.ArrayFile(path)
+    function, arguments = large_arrays.unpickle_mapped(content, file)
     del content  # (where there are no files, it is as large as the data)
     _files[:] = [] if file is None else [file]
     shared = shared_of(arguments)
     try:
         with fewer_threads(threads):
             result = function(**arguments, progress=progress)
-        return pickle_mapped(result, file, shared)
+        return large_arrays.pickle_mapped(result, file, shared)
     except InputError as error:
         return InputError(str(error))
     except MemoryError as error:

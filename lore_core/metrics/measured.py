@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -33,13 +33,6 @@ from lore_core.metrics.without_bins import smooth_calibration_error
 
 #: Halves have a seed of their own, so that all methods share them.
 _SEED = 0
-
-
-@lru_cache(maxsize=1)
-def _half_of(n: int) -> Mask:
-    inside = np.zeros(n, dtype=bool)
-    inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
-    return inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,10 +188,13 @@ class Measured:
         """Confidence bin of every row, shape (n,)."""
         return self.reliability.bins.assign(self.confidence)
 
-    @property
+    @cached_property
     def held_out(self) -> Mask:
         """The half of the rows that is measured, shape (n,); the other gives directions."""
-        return _half_of(len(self.confidence))
+        n = len(self.confidence)
+        inside = np.zeros(n, dtype=bool)
+        inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
+        return inside
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""

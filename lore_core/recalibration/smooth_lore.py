@@ -252,11 +252,11 @@ class SmoothLoRe(Recalibrator):
     def apply(state: State, rows: Rows) -> Rows:
         """Average the candidates at each row, and put the average on the line and its level."""
         if len(rows) > _MOST_ROWS:
-            made = np.empty_like(rows.probabilities)
+            vectors = np.empty_like(rows.probabilities)
             for start in range(0, len(rows), _MOST_ROWS):
-                part = slice(start, start + _MOST_ROWS)
-                made[part] = SmoothLoRe.apply(state, rows.take(part)).probabilities
-            return dataclasses.replace(rows, probabilities=made)
+                some = slice(start, start + _MOST_ROWS)
+                vectors[some] = SmoothLoRe.apply(state, rows.take(some)).probabilities
+            return dataclasses.replace(rows, probabilities=vectors)
         changed = state["first"].applied_to(rows)
         others = (item.applied_to(changed).confidence for item in state["more"])
         starts = tuning.confidence_within(np.column_stack([changed.confidence, *others]))

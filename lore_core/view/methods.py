@@ -14,7 +14,7 @@ from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
-from lore_core.data.arrays import Floats, MapArray
+from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
@@ -139,15 +139,12 @@ def comparison_of(
     *,
     grouping: Grouping | None = None,
     measured_on: Embedding | None = None,
-    progress: Progress | None = None,
-    map_array: MapArray | None = None,
-    earlier: Comparison | None = None,
-    show: Callable[[Comparison], object] | None = None,
+    **how: Any,
 ) -> Comparison:
     """Fit methods on calibration rows; measure them on evaluation rows, mapped like new rows.
 
-    ``options``: of :func:`interval_options`. ``measured_on``: map of the local errors. ``earlier``:
-    of the same rows and maps; see :func:`~lore_core.comparison.methods.compare`.
+    ``options``: of :func:`interval_options`. ``measured_on``: map of the local errors. ``how``:
+    ``progress, map_array, earlier, show`` of :func:`~lore_core.comparison.methods.compare`.
     """
     frame = view.evaluation.groups
     calibration = require_calibration(view.dataset)
@@ -162,11 +159,8 @@ def comparison_of(
         groups=None if grouping is None or frame is None else frame[grouping.column],
         min_group_size=1 if grouping is None else grouping.min_group_size,
         random_state=view.seed,
-        progress=progress,
-        map_array=map_array,
-        earlier=earlier,
-        show=show,
         **options,
+        **how,
     )
 
 

@@ -188,6 +188,13 @@ def test_next_to_no_rows(n):
         SmoothLoRe().fit(data.rows([0]), z[:1])
 
 
+def test_many_rows_are_corrected_part_by_part(rows, fitted, monkeypatch):
+    whole = fitted.recalibrate(*rows)
+    monkeypatch.setattr("lore_core.recalibration.smooth_lore._MOST_ROWS", 40)
+    parts = fitted.recalibrate(*rows)
+    np.testing.assert_allclose(parts.probabilities, whole.probabilities, rtol=0, atol=1e-12)
+
+
 def test_of_many_rows_a_part_chooses_the_weights(rows):
     data, z = rows
     some = SmoothLoRe(max_rows=30).fit(data, z)
