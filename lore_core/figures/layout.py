@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import decimal
-from lore_core.figures.drawing import Area, Disc, Drawing, Pixels, Stroke, Words, text_width
+from lore_core.figures.drawing import Anchor, Area, Disc, Drawing, Pixels, Stroke, Words, text_width
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -188,10 +188,10 @@ def color_bar(
     free_to = width - drawing.text_width(texts[-1]) - size
     for k, ((at, _), text) in enumerate(zip(ticks, texts, strict=True)):
         x, wide = _EDGE + (at - low) / (limit - low) * across, drawing.text_width(text)
-        left = x if k == 0 else x - wide if k == last else x - wide / 2
-        if k in (0, last) or (left > taken and left + wide < free_to):
-            drawing.add(Words(text, left, 1.95 * size))
-            taken = left + wide + size
+        if k in (0, last) or (x - wide / 2 > taken and x + wide / 2 < free_to):
+            anchor: Anchor = "start" if k == 0 else "end" if k == last else "middle"
+            drawing.add(Words(text, x, 1.95 * size, anchor))
+            taken = x + (wide if k == 0 else wide / 2) + size
     drawing.add(Words(title, width / 2, 3.15 * size, "middle"))
     return drawing
 

@@ -235,10 +235,11 @@ class _View:
         add(Stroke([flat[list(pair)] for pair in pairs], "quiet", self.thin, alpha=0.45))
         if picture.view == "height" and picture.field is not None:
             self._surface(picture.field)
-        # Names stand below the edges at the bottom, and beside one.
+        # Names stand below the edges at the bottom, and beside one; that of a height at its scale.
+        names = picture.axis_names[: 2 if picture.view == "height" else 3]
         x, y, _ = np.where(np.sign(self.axes[2]) == 0, 1, np.sign(self.axes[2])) * half
         at = np.array([[0, y, -half[2]], [x, 0, -half[2]], [x, -y, 0]])
-        for name, (across, down) in zip(picture.axis_names, self._seen(at * 1.12)[0], strict=True):
+        for name, (across, down) in zip(names, self._seen(at * 1.12)[0], strict=False):
             room = self.drawing.text_width(name) / 2 + 1
             place = float(np.clip(across, room, self.drawing.width - room)), float(down)
             add(Words(name, *place, "middle", "quiet", on="paper"))
