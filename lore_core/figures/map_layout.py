@@ -295,7 +295,7 @@ def colored(values: NDArray[np.floating], scale: ColorScale) -> NDArray[np.uint8
     table = np.zeros((_N_SHADES + 1, 4), np.uint8)
     table[:-1] = np.insert(shades(scale.colors("light"), _N_SHADES), 3, 255, axis=1)
     place = np.nan_to_num(np.rint(share.clip(0, 1) * (_N_SHADES - 1)), nan=_N_SHADES)
-    return np.take(table, place.astype(np.int16), axis=0)
+    return np.asarray(table.take(place.astype(np.int16), axis=0))
 
 
 def _foot(scale: ColorScale, width: float, size: float) -> Drawing:
