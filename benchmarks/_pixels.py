@@ -185,7 +185,7 @@ def main() -> None:
         for name, chart in charts.items():
             areas, axes = on_page(page, chart)
             if not areas:
-                print(f"{name:34} in space: Plotly draws it in perspective")
+                print(f"{name:34} in space: it has no area of data")
                 continue
             sizes = [area.shape[:2] for area in areas]
             compare(name, areas, on_paper(replace(chart, seen=Seen(axes)), sizes), folder)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import decimal
-from lore_core.figures.drawing import Area, Disc, Drawing, Pixels, Stroke, Words, text_width
+from lore_core.figures.drawing import Anchor, Area, Disc, Drawing, Pixels, Stroke, Words, text_width
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -63,14 +63,14 @@ def panel_drawing(
     )
     top, between = 0.7 * line, 1.1 * line
     heights = _heights(panels, width, line)
-    free = 0.0 if height is None else height - top - 2.5 * line - foot.height
+    rest = top + between * (len(panels) - 1) + 2.5 * line + foot.height
     if height is not None:
-        heights *= max(free - between * (len(panels) - 1), 2 * line) / heights.sum()
-    whole = top + float(heights.sum()) + between * (len(panels) - 1) + 2.5 * line + foot.height
+        heights *= max(height - rest, 2 * line) / heights.sum()
+    whole = rest + float(heights.sum())
     drawing = Drawing(width, whole, picture.alt, type_size=type_size)
     for panel, tall in zip(panels, heights.tolist(), strict=True):
         frame = _Frame(drawing, panel, across, (top, top + tall))
-        drawing.frames.append((across[0], top, across[1], top + tall))
+        drawing.frames.append(frame.box)
         frame.draw_axes(panel, is_lowest=panel is panels[-1])
         for mark in panel.marks:
             frame.draw(mark)
@@ -188,10 +188,10 @@ def color_bar(
     free_to = width - drawing.text_width(texts[-1]) - size
     for k, ((at, _), text) in enumerate(zip(ticks, texts, strict=True)):
         x, wide = _EDGE + (at - low) / (limit - low) * across, drawing.text_width(text)
-        left = x if k == 0 else x - wide if k == last else x - wide / 2
-        if k in (0, last) or (left > taken and left + wide < free_to):
-            drawing.add(Words(text, left, 1.95 * size))
-            taken = left + wide + size
+        if k in (0, last) or (x - wide / 2 > taken and x + wide / 2 < free_to):
+            anchor: Anchor = "start" if k == 0 else "end" if k == last else "middle"
+            drawing.add(Words(text, x, 1.95 * size, anchor))
+            taken = x + (wide if k == 0 else wide / 2) + size
     drawing.add(Words(title, width / 2, 3.15 * size, "middle"))
     return drawing
 
@@ -343,7 +343,7 @@ class _Frame:
 
     def _draw_line(self, mark: Line) -> None:
         points, color = self.place(mark.x, mark.y), mark.tint.meaning
-        known = np.isfinite(points).all(axis=1)
+        known = np.asarray(np.isfinite(points).all(axis=1))
         if mark.dots:
             dots = points[self._inside(points)].tolist()
             self.drawing.add(*(Disc(x, y, 2.5 * self.thin, color) for x, y in dots))
@@ -367,17 +367,18 @@ class _Frame:
 
     def _draw_bars(self, mark: Bars) -> None:
         half = np.asarray(mark.width) / 2
-        corners = np.array([mark.center - half, mark.center + half]), _from_zero(mark.length)
+        length = np.array([0 * mark.length, mark.length])
+        corners = np.array([mark.center - half, mark.center + half]), length
         (x0, y1), (x1, y0) = np.moveaxis(self.place(*corners[:: -1 if mark.sideways else 1]), 2, 1)
-        corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]).transpose(2, 0, 1)
-        for points, tint in zip(corners, mark.tints, strict=True):
+        boxes = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]).transpose(2, 0, 1)
+        for points, tint in zip(boxes, mark.tints, strict=True):
             self.drawing.add_inside(self.box, Area(points, tint.meaning, tint.alpha))
         if mark.low is None or mark.high is None:
             return
         ends = np.array([mark.center, mark.center]), np.array([mark.low, mark.high])
         pieces = np.swapaxes(self.place(*ends[:: -1 if mark.sideways else 1]), 0, 1)
         pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
-        self._stroke(pieces, "quiet", mark.whisker * self.thin)
+        self._stroke(list(pieces), "quiet", mark.whisker * self.thin)
 
     def _draw_dots(self, mark: Dots) -> None:
         n, add, radius = len(mark.x), self.drawing.add, mark.size / 2 * self.thin
@@ -436,9 +437,8 @@ def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
         case Bars():
             half = np.asarray(mark.width) / 2
             place = np.concatenate([mark.center - half, mark.center + half])
-            length = _from_zero(mark.length).ravel()
-            if mark.low is not None and mark.high is not None:
-                length = np.concatenate([length, mark.low, mark.high])
+            ends = [of for of in (mark.length, mark.low, mark.high) if of is not None]
+            length = np.concatenate([np.zeros(1), *ends])
             return (length, place) if mark.sideways else (place, length)
         case Cells():
             n_rows, n_columns = mark.value.shape
@@ -448,10 +448,6 @@ def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
             return (nothing, own) if mark.level else (own, nothing)
         case _:  # what a reader has chosen does not widen the picture
             return np.array([]), np.array([])
-
-
-def _from_zero(length: Numbers) -> Floats:
-    return np.array([np.zeros(len(length)), length])
 
 
 def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:

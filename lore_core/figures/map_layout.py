@@ -146,7 +146,7 @@ class _View:
             _between(part, field.x, field.y, window, size)
             for part in (np.nan_to_num(values), np.isfinite(values))
         )
-        drawn = colored_shown(total / np.maximum(known, 0.5), picture.scale)
+        drawn = colored(total / np.maximum(known, 0.5), picture.scale)
         alpha = np.full_like(known, 255 * picture.strength)
         if (vivid := picture.vivid) is not None:
             inside = _between(vivid.inside, vivid.x, vivid.y, window, size)
@@ -235,10 +235,11 @@ class _View:
         add(Stroke([flat[list(pair)] for pair in pairs], "quiet", self.thin, alpha=0.45))
         if picture.view == "height" and picture.field is not None:
             self._surface(picture.field)
-        # Names stand below the edges at the bottom, and beside one.
+        # Names stand below the edges at the bottom, and beside one; that of a height at its scale.
+        names = picture.axis_names[: 2 if picture.view == "height" else 3]
         x, y, _ = np.where(np.sign(self.axes[2]) == 0, 1, np.sign(self.axes[2])) * half
         at = np.array([[0, y, -half[2]], [x, 0, -half[2]], [x, -y, 0]])
-        for name, (across, down) in zip(picture.axis_names, self._seen(at * 1.12)[0], strict=True):
+        for name, (across, down) in zip(names, self._seen(at * 1.12)[0], strict=False):
             room = self.drawing.text_width(name) / 2 + 1
             place = float(np.clip(across, room, self.drawing.width - room)), float(down)
             add(Words(name, *place, "middle", "quiet", on="paper"))
@@ -254,7 +255,7 @@ class _View:
         corners = [(low, low), (low, high), (high, high), (high, low)]
         quads = np.stack([flat[corner] for corner in corners], axis=2) - _MARGIN
         mean, near = (np.mean([of[corner] for corner in corners], axis=0) for of in (height, depth))
-        colors, draw = colored_shown(mean, scale), ImageDraw.Draw(image)
+        colors, draw = colored(mean, scale), ImageDraw.Draw(image)
         rows, columns = np.nonzero(np.isfinite(mean))
         for k in np.argsort(near[rows, columns], kind="stable").tolist():
             at = rows[k], columns[k]
@@ -282,24 +283,19 @@ def _between(
 
 def _row_colors(rows: MapRows, scale: ColorScale) -> NDArray[np.uint8]:
     """Return the colours of rows, grey and faint where too few are near."""
-    colors = colored(np.where(rows.known, rows.colored, np.nan), scale)
+    colors = colored(scale.of(np.where(rows.known, rows.colored, np.nan)), scale)
     colors[~rows.known, :3] = channels(NEUTRAL["light"])
     colors[:, 3] = np.rint(255 * rows.strength * np.where(rows.known, 1.0, _UNKNOWN))
     return colors
 
 
-def colored(values: Floats, scale: ColorScale) -> NDArray[np.uint8]:
-    """Return the colours of errors or places, shape (…, 4): clear where nothing is known."""
-    return colored_shown(scale.of(values), scale)
-
-
-def colored_shown(values: NDArray[np.floating], scale: ColorScale) -> NDArray[np.uint8]:
-    """Return the colours of numbers of a scale, as :func:`colored` does those of errors."""
+def colored(values: NDArray[np.floating], scale: ColorScale) -> NDArray[np.uint8]:
+    """Return the colours of numbers of a scale, shape (…, 4): clear where nothing is known."""
     share = (values - scale.low) / (scale.limit - scale.low)
     table = np.zeros((_N_SHADES + 1, 4), np.uint8)
     table[:-1] = np.insert(shades(scale.colors("light"), _N_SHADES), 3, 255, axis=1)
     place = np.nan_to_num(np.rint(share.clip(0, 1) * (_N_SHADES - 1)), nan=_N_SHADES)
-    return table.take(place.astype(np.int16), axis=0)
+    return np.asarray(table.take(place.astype(np.int16), axis=0))
 
 
 def _foot(scale: ColorScale, width: float, size: float) -> Drawing:

@@ -349,4 +349,4 @@ def segments(x: Floats, y: Floats, values: Floats) -> Floats:
     onward, following = np.roll(value, -1, axis=1), np.roll(at, -1, axis=1)
     crossed = (value > 0) != (onward > 0)
     share = value / np.where(crossed, value - onward, 1.0)
-    return (at + share[..., None] * (following - at))[crossed].reshape(-1, 4)
+    return np.asarray((at + share[..., None] * (following - at))[crossed]).reshape(-1, 4)

@@ -50,11 +50,13 @@ def landscape(picture: LandscapePicture) -> go.Figure:
             traces.append(_dots(rows, "scattergl", dot, name=name))
     if picture.worst is not None:
         # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
-        ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": ink}}
-        traces.append(_dots(picture.worst, "scatter", ring, name="worst rows"))
-    traces += [_ring(dots.at, 7, dots.color, 1.6) for dots in picture.dots]
+        traces.append(_dots(picture.worst, "scatter", _ring(9, ink, 1.4), name="worst rows"))
+    rings = [(dots.at, _ring(7, dots.color, 1.6)) for dots in picture.dots]
     if picture.picked:
-        traces.append(_ring(np.array([picture.picked]), 18, ACCENT[mode], 3))
+        rings.append((np.array([picture.picked]), _ring(18, ACCENT[mode], 3)))
+    for at, ring in rings:
+        marks = {"type": "scatter", "mode": "markers", "hoverinfo": "skip", "marker": ring}
+        traces.append(marks | dict(zip("xy", at.astype(np.float32).T, strict=True)))
     layout = frame(picture)
     font, ends = {"size": 11, "color": NEUTRAL[mode]}, picture.extent or (None, None)
     for axis, name, span in zip(("xaxis", "yaxis"), picture.axis_names, ends, strict=True):
@@ -88,10 +90,8 @@ def _veil(vivid: Outline, mode: Mode) -> Options:
     }
 
 
-def _ring(at: Floats, size: float, color: str, width: float) -> Options:
-    marker = {"size": size, "color": "rgba(0,0,0,0)", "line": {"width": width, "color": color}}
-    places = dict(zip("xy", at.astype(np.float32).T, strict=True))
-    return {"type": "scatter", **places, "mode": "markers", "hoverinfo": "skip", "marker": marker}
+def _ring(size: float, color: str, width: float) -> Options:
+    return {"size": size, "color": "rgba(0,0,0,0)", "line": {"width": width, "color": color}}
 
 
 def _drawn_part(sign: int, region: Region, ink: str) -> Options:
