@@ -6,6 +6,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def app(
     from lore_core.dashboard import server
     from lore_core.dashboard.access import LOCAL_HOSTS
     from lore_core.dashboard.disk_cache import cache_folder
-    from lore_core.kernel_sums.compile_once import compile_in_background
+    from lore_core.kernel_sums.compile_once import compile_kernels
 
     require("The dashboard", "streamlit", "plotly")
     origins = [server.public_origin(name) for name in host_names]
@@ -124,7 +125,8 @@ def app(
     chosen = server.choose_port(port)
     if port is None and chosen != server.DEFAULT_PORT:
         say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
-    compile_in_background(say)
+    # (Pages go other ways until it has ended.)
+    threading.Thread(target=compile_kernels, args=(say,), daemon=True).start()
     is_own = not host_names and listen in LOCAL_HOSTS
     settings = server.ServerSettings(
         chosen,

@@ -52,6 +52,7 @@ def open_view(
     """Read data and make maps; ``all_classes``: allow that target. InputError if invalid."""
     from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
 
+    one_thread_a_product()  # already while the demo is trained
     dataset = load_data(given.data, given.columns, isolate=given.isolate)
     # Linear algebra takes one thread from now on, and kernels ``jobs`` for this command.
     one_thread_a_product()

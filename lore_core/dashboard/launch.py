@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -24,7 +26,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.dataset_files import save_npz
 from lore_core.data.defaults import GAMMA, N_BINS, STORED_GAMMAS
 from lore_core.data.errors import InputError, require
-from lore_core.kernel_sums.compile_once import compile_in_background
+from lore_core.kernel_sums.compile_once import compile_kernels
 
 if TYPE_CHECKING:
     from lore_core.dashboard.widget import LandscapeWidget
@@ -96,7 +98,8 @@ class Dashboard:
         stem = re.sub(r"[^\w.-]+", "_", dataset.name).strip("._")[:80] or "data"
         path, self._log_path = self._folder / f"{stem}.npz", self._folder / "server.log"
         save_npz(dataset, path)
-        compile_in_background(lambda text: print(text, file=sys.stderr))  # noqa: T201
+        notify = partial(print, file=sys.stderr)
+        threading.Thread(target=compile_kernels, args=(notify,), daemon=True).start()
         settings = server.ServerSettings(port, [path], selection=self._selection)
         script, arguments = settings.command(server.find_app())
         with self._log_path.open("wb") as output:

@@ -53,24 +53,19 @@ def digits(random_state: int = 0) -> Dataset:
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     if random_state:
         return _make(random_state)
-    folder, name = user_cache(), _file_name()
+    # Training takes longer than all that follows: the result is a file in the user's cache.
+    used = " ".join(map(version, ("numpy", "scipy", "scikit-learn", "pandas")))
+    state = hashlib.sha256(Path(__file__).read_bytes() + used.encode())
+    path = user_cache() / f"digits-{state.hexdigest()[:12]}"
     with contextlib.suppress(InputError, OSError):
-        return _FILE.read(folder / name)["dataset"]  # type: ignore[no-any-return]
-    made = _make(random_state)
+        return _FILE.read(path)["dataset"]  # type: ignore[no-any-return]
+    made = _make(0)
     with contextlib.suppress(InputError, OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        for other in folder.glob("digits-*"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for other in path.parent.glob("digits-*"):
             other.unlink()
-        _FILE.write(folder / name, {"dataset": made})
+        _FILE.write(path, {"dataset": made})
     return made
-
-
-def _file_name() -> str:
-    """Return the name of the file of the demo, of a hash of what it depends on."""
-    state = hashlib.sha256(Path(__file__).read_bytes())
-    for package in ("numpy", "scipy", "scikit-learn", "pandas"):
-        state.update(version(package).encode())
-    return f"digits-{state.hexdigest()[:12]}"
 
 
 def _make(random_state: int) -> Dataset:

@@ -229,14 +229,11 @@ def _compile_in_processes() -> None:
     """Compile the kernels at a low priority; what is used before goes other ways meanwhile."""
     script = "import os; hasattr(os, 'nice') and os.nice(5); "
     script += "from lore_core.kernel_sums import warmup; warmup(({}))"
-    # (In the second is less to do, but it needs what the first has compiled for the plane.)
-    group = 0 if os.name == "posix" else None
+    # (A server that ends finds them by their groups.)
+    how: Any = {"stderr": subprocess.DEVNULL, "process_group": 0 if os.name == "posix" else None}
+    # The second has less to compile, but needs what the first compiles for the plane.
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", script.format(dimensions)],
-            stderr=subprocess.DEVNULL,
-            process_group=group,  # by which a server that ends finds it
-        )
+        subprocess.Popen([sys.executable, "-c", script.format(dimensions)], **how)
         for dimensions in ("2, 1", "4, 3")
     ]
     try:

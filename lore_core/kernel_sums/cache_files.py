@@ -64,9 +64,9 @@ def _can_be_written(folder: Path) -> bool:
     return True
 
 
-def is_complete(folder: Path) -> bool:
+def is_complete(folder: Path | None) -> bool:
     """Return whether all kernels are there as they were written."""
-    names = read_sealed(folder / COMPLETE)
+    names = None if folder is None else read_sealed(folder / COMPLETE)
     return names is not None and None not in [
         read_sealed(folder / name) for name in names.decode().split()
     ]

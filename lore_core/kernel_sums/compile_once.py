@@ -1,11 +1,9 @@
 """Compile the kernels once, with a notice, instead of in the middle of a slider move."""
 
 import atexit
-import importlib
 import os
 import shutil
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 
@@ -24,7 +22,7 @@ def compile_kernels(notify: Callable[[str], None]) -> bool:
     ``notify`` gets one sentence before and one after.
     """
     folder = kernel_folder()
-    if folder is not None and is_complete(folder):
+    if is_complete(folder):
         return False
     notify(f"Compiling the kernels {'anew' if folder is None else 'once'} (about 30 s) …")
     if folder is None:
@@ -50,15 +48,3 @@ def compile_kernels(notify: Callable[[str], None]) -> bool:
             "be written. Name a folder that can be in NUMBA_CACHE_DIR."
         )
     return True
-
-
-def compile_in_background(notify: Callable[[str], None]) -> None:
-    """Compile the kernels, as :func:`compile_kernels`, while this process does other things."""
-    threading.Thread(target=compile_kernels, args=(notify,), daemon=True).start()
-
-
-def load_kernels() -> None:
-    """Load the kernels if they are compiled."""
-    folder = kernel_folder()
-    if folder is not None and is_complete(folder):
-        importlib.import_module("lore_core.kernel_sums.compiled")

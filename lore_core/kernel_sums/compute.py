@@ -50,8 +50,7 @@ def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
     cost = sum(_plain_costs)
     if cost < _LOADING_COST:
         return True
-    folder = kernel_folder()
-    return cost < _COMPILING_COST and (folder is None or not is_complete(folder))
+    return cost < _COMPILING_COST and not is_complete(kernel_folder())
 
 
 def compute_sums(

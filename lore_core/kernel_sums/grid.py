@@ -107,9 +107,3 @@ def sub_grids(grid: Grid, n_sums: int) -> list[Grid]:
 def count_sums(grid: Grid) -> int:
     """Return how many sums a grid has."""
     return int(grid[2][-1] - grid[2][0])
-
-
-def posed_grid(grid: Grid) -> Grid:
-    """Return the grid where each of its sums has a weight column of its own."""
-    rate, squared, start, _ = grid
-    return rate, squared, start - start[0], np.arange(count_sums(grid))

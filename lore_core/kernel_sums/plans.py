@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.blocked import block
 from lore_core.kernel_sums.fixed_point import as_fixed_point
-from lore_core.kernel_sums.grid import Grid, Pass, count_sums, posed_grid, sub_grids
+from lore_core.kernel_sums.grid import Grid, Pass, count_sums, sub_grids
 from lore_core.kernel_sums.pairs import join_order, tree_bounds
 from lore_core.kernel_sums.prepare import Layout, Problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step
@@ -154,7 +154,9 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
                 Step(m * (c - a), space_split, a, c, 0, split, rows, part, order, code[a:c], plane)
                 for a, _, c, split, order in joins
             ]
-            yield from _plane_phases(plane, posed_grid(part), segments, exclude_self)
+            # Each of the sums has a weight column of its own.
+            posed_grid = (*part[:2], part[2] - part[2][0], np.arange(m))
+            yield from _plane_phases(plane, posed_grid, segments, exclude_self)
             yield [
                 Step(m * (c - a), space_collect, a, c, 0, split, rows, part, plane)
                 for a, _, c, split, _ in joins

@@ -134,3 +134,16 @@ def test_the_planted_topic_is_found_by_its_words():
     for subgroup in subgroups:
         assert about[subgroup.rows].mean() > 0.5, [str(part) for part in subgroup.conditions]
         assert subgroup.conditions[0].column == "sentence"
+
+
+def test_the_trained_demo_is_read_from_disk_and_made_again_if_damaged(tmp_path, monkeypatch):
+    for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    made = digits()
+    (path,) = tmp_path.rglob("digits-*")
+    written = path.stat().st_mtime_ns
+    assert digits().digest == made.digest
+    assert path.stat().st_mtime_ns == written
+    path.write_bytes(path.read_bytes()[:-9])
+    assert digits().digest == made.digest
+    assert path.stat().st_mtime_ns > written

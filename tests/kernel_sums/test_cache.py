@@ -247,3 +247,21 @@ def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypat
         DAMAGES[damage](folder / "complete")
         assert compile_kernels(said.append)
         assert not compile_kernels(said.append)
+
+
+FEW_ROWS = """
+import sys
+import numpy as np
+from lore_core.kernel_sums import laplacian_means
+points = np.random.default_rng(0).normal(size=(500, 2))
+def means():
+    return laplacian_means(points, None, points, bandwidth=[0.01, 1.0]).mean
+before = means()
+assert "numba" not in sys.modules
+import lore_core.kernel_sums.compiled
+np.testing.assert_allclose(before, means(), rtol=1e-11, atol=1e-13)
+"""
+
+
+def test_a_few_rows_neither_load_nor_compile_kernels():
+    subprocess.run([sys.executable, "-c", FEW_ROWS], check=True, timeout=300)

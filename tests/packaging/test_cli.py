@@ -22,7 +22,7 @@ def served(monkeypatch, tmp_path):
         calls.append((settings, token, open_browser))
 
     monkeypatch.setattr(server, "serve", serve)
-    monkeypatch.setattr(compile_once, "compile_in_background", lambda notify: None)
+    monkeypatch.setattr(compile_once, "compile_kernels", lambda *args, **kwargs: False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(access.TOKEN, raising=False)
     return calls
