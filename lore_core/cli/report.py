@@ -126,7 +126,6 @@ def report(
     sums over cells of the map say: metrics, curve and landscape, with guaranteed
     bounds; no subgroups, columns, groups, recalibrators and decisions.
     """
-    from lore_core.data.dataset_files import content_digest
     from lore_core.regions import load_subgroups
     from lore_core.report.archive import check_output_path, write_bundle
     from lore_core.report.files import report_files, require_packages
@@ -140,7 +139,7 @@ def report(
         view = options.open(given, progress)
         if expect_data is not None and not isinstance(view, View):
             raise InputError("'--expect-data' needs rows that fit into memory.")
-        if isinstance(view, View) and expect_data not in (None, content_digest(view.dataset)):
+        if isinstance(view, View) and expect_data not in (None, view.dataset.content_digest):
             raise InputError(
                 "'--expect-data' must be the digest of DATA; got another one: these are not the "
                 "data the report was made from, or they were read or split in another way."

@@ -347,10 +347,15 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """Sha256 over every array and name: two datasets share it only if they are the same."""
+        return hashlib.sha256(f"{self.content_digest} {self.name}".encode()).hexdigest()
+
+    @cached_property
+    def content_digest(self) -> str:
+        """The same whatever the data are called."""
         state = hashlib.sha256()
-        for item in dataclasses.fields(self):
-            value = getattr(self, item.name)
-            state.update(item.name.encode())
+        for part in dataclasses.fields(self):
+            value = None if part.name == "name" else getattr(self, part.name)
+            state.update(part.name.encode())
             if isinstance(value, np.ndarray):
                 state.update(f"{value.dtype}{value.shape}".encode())
                 state.update(np.ascontiguousarray(value).view(np.uint8).data)

@@ -1,9 +1,8 @@
-"""Datasets in files: in archives, texts as codes; as ``.npz``; and a digest of their content."""
+"""Datasets in files: in archives, texts as codes; as ``.npz``."""
 
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 import zipfile
 from pathlib import Path
@@ -123,35 +122,6 @@ def _moment_form(kind: Any) -> Form:
 
 
 FORMS = (Form("Dataset", Dataset, _parts, _build), *map(_moment_form, _MOMENTS))
-
-
-def content_digest(dataset: Dataset) -> str:
-    """Return the sha256 of all a report can depend on, for any file name, on any machine."""
-    state = hashlib.sha256()
-    arrays: dict[str, Any] = {
-        "probabilities": dataset.probabilities,
-        "labels": dataset.labels,
-        "predictions": dataset.predictions,
-        "features": dataset.features,
-        "images": dataset.images,
-        "evaluation": dataset.in_split("evaluation"),
-    }
-    for name, array in arrays.items():
-        state.update(name.encode())
-        if array is not None:
-            # (Byte order differs between machines.)
-            contiguous = np.ascontiguousarray(array)
-            contiguous = contiguous.astype(contiguous.dtype.newbyteorder("<"), copy=False)
-            state.update(f"{contiguous.dtype.str}{contiguous.shape}".encode())
-            state.update(contiguous.tobytes())
-    for frame in (dataset.groups, dataset.metadata):
-        state.update(b"frame")
-        if frame is not None:
-            state.update("\x1f".join(map(str, frame.columns)).encode())
-            hashed = pd.util.hash_pandas_object(frame.astype(str), index=False)
-            state.update(hashed.to_numpy().astype("<u8").tobytes())
-    state.update("\x1f".join(dataset.class_names).encode())
-    return state.hexdigest()
 
 
 def save_npz(dataset: Dataset, path: str | Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from lore_core import __version__
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.dataset_files import content_digest
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.errors import require
 from lore_core.data.export_text import as_json
@@ -290,7 +289,7 @@ def report_files(
     contents["subgroups.json"] = "the subgroups, for lore subgroups --file and the dashboard"
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
-    digest = content_digest(view.dataset)
+    digest = view.dataset.content_digest
     script, options = rerun_command(view, settings, source=source or Source(), digest=digest)
     config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.data.dataset_files import content_digest
 from lore_core.report import ReportSettings, report_files
 
 
@@ -66,21 +65,21 @@ def test_config_says_with_what(files, dataset, settings, make_dataset):
     assert config["settings"]["gamma"] == 0.4
     assert config["settings"]["methods"] == list(settings.methods)
     assert config["settings"]["n_draws"] == 20
-    assert config["data"]["sha256"] == content_digest(dataset)
+    assert config["data"]["sha256"] == dataset.content_digest
     assert config["data"]["evaluation_rows"] == len(dataset.evaluation)
     assert config["seeds"] == {"simulations": 0, "feature map": 0}
     assert config["versions"]["numpy"] == np.__version__
     assert config["left_out"] == {}
     # (Every copy of a dataset rescales its probabilities, and with them their last bit.)
-    digest = content_digest(dataclasses.replace(dataset, name="one"))
-    assert content_digest(dataclasses.replace(dataset, name="another")) == digest
+    digest = dataclasses.replace(dataset, name="one").content_digest
+    assert dataclasses.replace(dataset, name="another").content_digest == digest
     labels = dataset.labels.copy()
     labels[7] = (labels[7] + 1) % 3
     predictions = dataset.predictions
     changed = dataclasses.replace(dataset, labels=labels, predictions=predictions)
-    assert content_digest(changed) != digest
-    assert content_digest(make_dataset(calibration=0.4)) != digest
-    assert content_digest(make_dataset(images=False)) != digest
+    assert changed.content_digest != digest
+    assert make_dataset(calibration=0.4).content_digest != digest
+    assert make_dataset(images=False).content_digest != digest
 
 
 def test_interactive_figures_need_no_network(files):
