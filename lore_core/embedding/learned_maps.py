@@ -15,8 +15,6 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.embedding.result import Place
 
-TSNE_OPTIONS: dict[str, Any] = {"perplexity": 30.0, "n_iter": 500, "exaggeration": 1.0}
-
 #: Fixed, not "all cores": the neighbour search depends on the number of threads.
 N_THREADS = 2
 #: Up to this many rows Barnes–Hut trees are faster than interpolation: 1 s against 5 s at 500.
@@ -70,9 +68,8 @@ def fit_tsne(
     *,
     random_state: int = 0,
     progress: Progress | None = None,
-    perplexity: float = TSNE_OPTIONS["perplexity"],
-    n_iter: int = TSNE_OPTIONS["n_iter"],
-    exaggeration: float = TSNE_OPTIONS["exaggeration"],
+    perplexity: float = 30.0,
+    n_iter: int = 500,
 ) -> tuple[Floats, Place, str]:
     """Fit a t-SNE map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
 
@@ -89,7 +86,6 @@ def fit_tsne(
     n = len(features)
     perplexity = min(check_positive(perplexity, "perplexity"), (n - 1) / 3)
     n_iter = check_integer(n_iter, "n_iter")
-    exaggeration = check_positive(exaggeration, "exaggeration")
     require("A t-SNE map", "openTSNE")
 
     def report(iteration: int) -> None:
@@ -110,7 +106,7 @@ def fit_tsne(
         random_state=random_state,
     ).prepare_initial(features)
     report(0)
-    phases = ((0, EARLY_ITERATIONS, _EARLY_EXAGGERATION), (EARLY_ITERATIONS, n_iter, exaggeration))
+    phases = ((0, EARLY_ITERATIONS, _EARLY_EXAGGERATION), (EARLY_ITERATIONS, n_iter, 1.0))
     for before, iterations, factor in phases:
         model.optimize(
             n_iter=iterations,
@@ -127,8 +123,6 @@ def fit_tsne(
     fitted = np.array(model, dtype=np.float64)
     return fitted, partial(_place_by_tsne, model), f"perplexity {perplexity:.4g}"
 
-
-UMAP_OPTIONS: dict[str, Any] = {"n_neighbors": 15, "min_dist": 0.1, "n_epochs": None}
 
 # Two Python threads in UMAP's compiled loops abort the process where numba has only its "workqueue"
 # layer, so one thread enters at a time.
@@ -150,9 +144,9 @@ def fit_umap(
     *,
     random_state: int = 0,
     progress: Progress | None = None,
-    n_neighbors: int = UMAP_OPTIONS["n_neighbors"],
-    min_dist: float = UMAP_OPTIONS["min_dist"],
-    n_epochs: int | None = UMAP_OPTIONS["n_epochs"],
+    n_neighbors: int = 15,
+    min_dist: float = 0.1,
+    n_epochs: int | None = None,
 ) -> tuple[Floats, Place, str]:
     """Fit a UMAP map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
 
