@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,6 +22,12 @@ _DEFAULT_SCALE: dict[str, result.Scale] = {
     "tsne": "unit",
     "umap": "unit",
 }
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "pca": (),
+    "identity": (),
+    "tsne": ("perplexity", "n_iter", "max_fit_rows"),
+    "umap": ("n_neighbors", "min_dist", "n_epochs", "max_fit_rows"),
+}
 #: Where there are more features, neighbours are searched among this many principal components: by
 #: t-SNE, and for the place of a new row.
 MAX_NEIGHBOUR_DIMENSIONS = 50
@@ -30,6 +35,7 @@ MAX_NEIGHBOUR_DIMENSIONS = 50
 _MIN_ROWS = 10
 #: Above this, t-SNE and UMAP are fitted on a random part of the rows.
 MAX_FIT_ROWS = 20_000
+_PLACED_AT_ONCE = 5_000
 
 
 def embed(
@@ -62,7 +68,7 @@ def embed(
         Called with the fraction done and a short message; stops the work by raising
         :class:`lore_core.data.progress.Cancelled`.
     **options
-        t-SNE: ``perplexity`` (30), ``n_iter`` (500), ``exaggeration`` (1).
+        t-SNE: ``perplexity`` (30), ``n_iter`` (500).
         UMAP: ``n_neighbors`` (15), ``min_dist`` (0.1), ``n_epochs``.
         Both: ``max_fit_rows`` (20,000): of more rows a random part of that many is fitted, and the
         others are placed on it, each by its neighbours; ``None`` fits on all rows.
@@ -88,19 +94,20 @@ def embed(
     chosen_scale = _DEFAULT_SCALE[method] if scale is None else cast(result.Scale, scale)
     if chosen_scale not in result.SCALES:
         raise InputError(f"'scale' must be 'unit', 'isotropic' or 'none'; got {scale!r}.")
+    for name in options.keys() - _OPTIONS[method]:
+        known = ", ".join(map(repr, _OPTIONS[method])) or "none"
+        raise InputError(f"options of method '{method}' must be among: {known}; got '{name}'.")
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     if method in ("tsne", "umap"):
         made, coordinates, fitted = _fit_neighbour_map(
             table, method, n_components, random_state, progress, options
         )
     else:
-        _check_options(method, options, ())
+        made = result.IdentityMap()
         if method == "pca":
             tell(progress, 0.0, "finding the principal components")
             n_components = check_integer(n_components, "n_components")
             made = result.fit_pca(table, n_components, random_state=random_state)
-        else:
-            made = result.IdentityMap()
         coordinates, fitted = made.place(table), n
     factors = result.scale_factors(coordinates, chosen_scale)
     tell(progress, 1.0, "done")
@@ -147,13 +154,6 @@ def make_map(
     return embed(dataset.features, name.method, d, random_state=random_state, progress=progress)
 
 
-def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for name in options:
-        if name not in known:
-            choice = ", ".join(f"'{option}'" for option in known) if known else "none"
-            raise InputError(f"options of method '{method}' must be among: {choice}; got '{name}'.")
-
-
 def _fit_neighbour_map(
     table: Floats,
     method: str,
@@ -164,8 +164,6 @@ def _fit_neighbour_map(
 ) -> tuple[result.Map, Floats, int]:
     """Fit t-SNE or UMAP; return the map, all rows on it, and how many rows it was fitted on."""
     name = result.METHOD_NAMES[method]
-    known = learned_maps.TSNE_OPTIONS if method == "tsne" else learned_maps.UMAP_OPTIONS
-    _check_options(method, options, (*known, "max_fit_rows"))
     if n_components not in (2, 3):
         raise InputError(f"'n_components' of {name} must be 2 or 3; got {n_components!r}.")
     n = len(table)
@@ -181,7 +179,7 @@ def _fit_neighbour_map(
     if n > limit:
         fit_on[:] = False
         fit_on[np.random.default_rng(random_state).choice(n, limit, replace=False)] = True
-    share = 1.0 if n <= limit else 0.6
+    share = 1.0 if n <= limit else 0.7
     reduction, points = None, table
     if min(fit_on.sum(), table.shape[1]) > MAX_NEIGHBOUR_DIMENSIONS:
         reduction = result.fit_pca(
@@ -190,7 +188,7 @@ def _fit_neighbour_map(
         points = reduction.place(table)
     fit = learned_maps.fit_tsne if method == "tsne" else learned_maps.fit_umap
     arranged = points if method == "tsne" else table
-    fitted, place, note = fit(
+    fitted, note = fit(
         arranged[fit_on],
         n_components,
         random_state=random_state,
@@ -199,12 +197,17 @@ def _fit_neighbour_map(
     )
     coordinates = np.empty((n, n_components))
     coordinates[fit_on] = fitted
-    if n > limit:
-        coordinates[~fit_on] = place(arranged[~fit_on], part_of(progress, share, 1.0))
     notes: tuple[str, ...] = (note,)
     if method == "tsne" and reduction is not None:
         notes += (f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components",)
-    return result.NeighbourMap(points, coordinates, reduction, notes), coordinates, min(n, limit)
+    made = result.NeighbourMap(points, coordinates, reduction, notes)
+    rest = np.flatnonzero(~fit_on)
+    for start in range(0, len(rest), _PLACED_AT_ONCE):
+        done = share + (1 - share) * start / len(rest)
+        tell(progress, done, f"placing the remaining rows: {start:,} of {len(rest):,}")
+        block = rest[start : start + _PLACED_AT_ONCE]
+        coordinates[block] = made.as_new(block, fit_on)
+    return made, coordinates, min(n, limit)
 
 
 def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> float:
@@ -212,25 +215,18 @@ def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> floa
 
     ``n``, ``p``: rows and features. Fitted to times on two idle cores of a small virtual machine,
     right to a factor of about two. UMAP's first map in a process takes some 10 to 30 seconds more,
-    for compilation. Raises InputError if the method is unknown or a number is below 1.
+    for compilation.
     """
-    if method not in result.METHODS:
-        raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
-    n = check_integer(n, "n")
-    p = check_integer(p, "p")
     if method == "identity":
         return 1e-8 * n * p
     if method == "pca":
         return 0.1 + 6e-8 * n * p
     fitted = min(n, MAX_FIT_ROWS)
-    placed = n - fitted
+    placed = 2e-4 * (n - fitted) + (6e-8 * n * p if p > MAX_NEIGHBOUR_DIMENSIONS else 0.0)
     if method == "umap":
         epochs = 500 if fitted <= 10_000 else 200
-        return 0.3 + fitted * (1.0e-6 * epochs + 1e-4) + 1.3e-4 * placed + 1e-7 * n * p
-    reduced = 6e-8 * n * p if p > 50 else 0.0
+        return 0.3 + fitted * (1.0e-6 * epochs + 1e-4) + 1e-7 * n * p + placed
     if n_components == 3:
         # Barnes–Hut in three dimensions.
-        return 0.5 + reduced + 4.4e-5 * fitted * math.sqrt(fitted) + 4e-4 * placed
-    if fitted <= 5_000:
-        return 0.5 + reduced + 1.5e-3 * fitted
-    return 7.0 + reduced + 6e-4 * fitted + 2e-4 * placed
+        return 0.5 + 4.4e-5 * fitted * math.sqrt(fitted) + placed
+    return placed + (0.5 + 1.5e-3 * fitted if fitted <= 5_000 else 7.0 + 6e-4 * fitted)

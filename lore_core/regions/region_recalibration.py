@@ -17,7 +17,7 @@ from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
 from lore_core.metrics.metric import RowMean
-from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
+from lore_core.recalibration import NoRecalibration, PlattScaling, Recalibrator, TemperatureScaling
 from lore_core.regions.selection import RegionReport, region_report
 
 BEFORE = "as it is"
@@ -85,19 +85,12 @@ def recalibrate_region(
     too_few = why_too_few(fit_rows, test_rows)
     if too_few is not None:
         raise InputError(too_few)
-    own = calibration.rows(fit_rows)
-    methods = [method.fit(own) for method in (TemperatureScaling(), PlattScaling())]
-    rows = np.flatnonzero(test_rows)
-    weights = chosen_weights(evaluation.weights, rows)
-    share = share_interval(evaluation.outcome[rows], weights)
-
-    def losses(method: Recalibrator | None) -> pd.DataFrame:
-        raw = _losses(evaluation, rows, method)
-        return raw.apply(lambda column: linearised(column.to_numpy(), weights))
-
-    first = losses(None)
-    records = [_record(BEFORE, first, first, share)]
-    records += [_record(item.label, losses(item), first, share) for item in methods]
+    own, rows = calibration.rows(fit_rows), np.flatnonzero(test_rows)
+    share = share_interval(evaluation.outcome[rows], chosen_weights(evaluation.weights, rows))
+    losses = {BEFORE: _losses(evaluation, rows, NoRecalibration().fit(own))}
+    for method in (TemperatureScaling(), PlattScaling()):
+        losses[method.label] = _losses(evaluation, rows, method.fit(own))
+    records = [_record(label, of, losses[BEFORE], share) for label, of in losses.items()]
     report = region_report(
         calibration.confidence, calibration.outcome, fit_rows, weights=calibration.weights
     )
@@ -117,12 +110,11 @@ def why_too_few(calibration_inside: Mask, evaluation_inside: Mask) -> str | None
     return None
 
 
-def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator | None) -> pd.DataFrame:
-    """Return ``gap`` and proper losses, one row a row, as they are or after a method; in blocks."""
+def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator) -> pd.DataFrame:
+    """Return ``gap`` and proper losses after a method, one row a row, linearised; in blocks."""
 
     def of_some(chosen: Ints) -> pd.DataFrame:
-        part = evaluation.rows(chosen)
-        known = Measured(part if method is None else method.recalibrate(part))
+        known = Measured(method.recalibrate(evaluation.rows(chosen)))
         found = {"gap": known.confidence - known.outcome}
         for metric in COMPARED:
             if metric.proper and isinstance(metric.measure, RowMean) and known.allows(metric):
@@ -130,7 +122,9 @@ def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator | None) -> pd.
         return pd.DataFrame(found)
 
     n_parts = -(-len(rows) * evaluation.n_classes // _AT_ONCE)
-    return pd.concat(map(of_some, np.array_split(rows, n_parts)), ignore_index=True)
+    raw = pd.concat(map(of_some, np.array_split(rows, n_parts)), ignore_index=True)
+    weights = chosen_weights(evaluation.weights, rows)
+    return raw.apply(lambda column: linearised(column.to_numpy(), weights))
 
 
 def _record(

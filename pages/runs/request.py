@@ -23,7 +23,7 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.number_text import unbroken
 from lore_core.data.progress import Progress, part_of
 from lore_core.demo import synthetic
-from lore_core.embedding import METHODS, MapName, estimate_seconds
+from lore_core.embedding import MapName, estimate_seconds
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.metrics import catalogue
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
@@ -38,6 +38,7 @@ from pages.shared.cells import show_methods
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import in_session, linked, show_tabs
 from pages.shared.header import conclude, plain
+from pages.shared.maps import MAPS, available_maps
 from pages.shared.methods import choose_methods, labels
 from pages.shared.store import store
 
@@ -59,7 +60,6 @@ _EXAMPLE = """my_runs/
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
 _NONE = "none"
-_MAPS = {MapName(method).title: method for method in METHODS}
 #: Rough seconds of one processor for one method on one run, without the map.
 _SECONDS = 0.12
 
@@ -214,10 +214,10 @@ def ask(source: RunsSource) -> RunsRequest | None:
         f"{plain(first.name)}: {len(first.calibration):,} calibration + "
         f"{len(first.evaluation):,} evaluation rows, {first.n_classes:,} classes, {features}."
     )
-    columns = st.columns([1.1, 0.8, 2, 1.5], vertical_alignment="bottom")
-    feature_map = _feature_map(source, columns)
-    gamma = View.gamma if feature_map is None else controls.gamma_control(columns[2])
-    n_bins = controls.bins_control(columns[3])
+    left, middle, right = st.columns([1.3, 2, 1.5], vertical_alignment="bottom")
+    feature_map = _feature_map(first, left)
+    gamma = View.gamma if feature_map is None else controls.gamma_control(middle)
+    n_bins = controls.bins_control(right)
     by, smallest = _groups(source)
     offered = labels(local=feature_map is not None, weighted=False)
     methods = choose_methods(offered, f"runs_methods_{feature_map is not None}")
@@ -227,32 +227,24 @@ def ask(source: RunsSource) -> RunsRequest | None:
     return RunsRequest(feature_map, gamma, n_bins, by, smallest, tuple(methods))
 
 
-def _feature_map(source: RunsSource, columns: list[DeltaGenerator]) -> str | None:
+def _feature_map(first: Dataset, container: DeltaGenerator) -> str | None:
     """Choose the map the methods and the local metrics work on; None for none."""
-    features = source.first.features
-    if features is None:
-        columns[0].selectbox(
-            "Similar by", [_NONE], disabled=True, help="These runs hold no features."
-        )
-        return None
-    name = columns[0].selectbox(
-        "Similar by",
-        [*_MAPS, _NONE],
-        **in_session("runs_map"),
-        help="Made of each run's calibration and evaluation features together, without labels. "
-        "None: global methods and metrics only.",
+    names = [MAPS[title] for title in available_maps(first)]
+    if first.features is not None:
+        names.insert(0, MapName("pca", min(*first.features.shape, 20)))
+    offered = {name.title: name.typed for name in names}
+    about = (
+        "Made of each run's calibration and evaluation features together, without labels. None: "
+        "global methods and metrics only."
     )
-    if name == _NONE:
-        return None
-    method, dimensions = _MAPS[name], None
-    if method == "pca":
-        most = min(features.shape[1], len(source.first), 50)
-        dimensions = columns[1].number_input(
-            "Dimensions", 1, most, min(20, most), **in_session("runs_pca")
-        )
-    elif MapName(method).learned:
-        dimensions = columns[1].number_input("Dimensions", 2, 3, 2, **in_session("runs_dimensions"))
-    return MapName(method, dimensions).typed
+    chosen = container.selectbox(
+        "Similar by",
+        [*offered, _NONE],
+        **in_session("runs_map"),
+        disabled=not offered,
+        help=about if offered else "These runs hold no features.",
+    )
+    return offered.get(chosen)
 
 
 def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:

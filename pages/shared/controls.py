@@ -368,12 +368,6 @@ def shown_view() -> View | None:
     return view
 
 
-def last_view() -> View | None:
-    """Return the view of the page that has just run, once; None where it had none."""
-    view: View | None = st.session_state.pop(_VIEW, None)
-    return view
-
-
 def map_control(view: View, container: DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the picture is drawn on, apart from the features the kernel works on."""
     names = maps.planar_maps(view.dataset)

@@ -21,7 +21,7 @@ from lore_core.view import View
 from lore_core.view.methods import Grouping, group_columns, grouping_of
 from pages.shared import compute
 from pages.shared.charts import end_page
-from pages.shared.controls import in_session, last_view
+from pages.shared.controls import in_session, shown_view
 from pages.shared.header import plain
 from pages.shared.scheduler import run_when_idle
 from pages.shared.tasks import await_result, submit, this_session
@@ -166,7 +166,7 @@ def pair_of_maps(
 
 def prefetch() -> None:
     """Compute what the comparing pages will ask of this page's view, once none runs."""
-    view, session = last_view(), this_session()
+    view, session = shown_view(), this_session()
     if POOL.is_warm and view is not None and view.calibration is not None:
         # (What has to look at methods and rows is done later: the page has not ended yet.)
         methods, column = st.session_state.get(_METHODS), st.session_state.get(_COLUMN)

@@ -123,10 +123,6 @@ class Look:
             store().watched.put(self.name, found := {})
         return found
 
-    def watched(self, progress: Progress | None = None) -> list[Watched]:
-        """Look at every batch that has not been; what is found is kept as soon as it is."""
-        return self.batches.movement(known=self.found, gamma=self.gamma, progress=progress)
-
     @property
     def request(self) -> Request[list[Watched]] | None:
         """The work that is left, if any."""
@@ -142,9 +138,9 @@ class Look:
         return Request(look_at, {"look": self}, key, what, seconds, lane="server")
 
 
-def look_at(look: Look, progress: Progress) -> list[Watched]:
-    """Look at every batch that has not been."""
-    return look.watched(progress)
+def look_at(look: Look, progress: Progress | None = None) -> list[Watched]:
+    """Look at every batch that has not been; what is found is kept as soon as it is."""
+    return look.batches.movement(known=look.found, gamma=look.gamma, progress=progress)
 
 
 def show_change(look: Look, of: Watched) -> None:

@@ -32,7 +32,7 @@ def show(batches: SummedBatches) -> None:
         return
     if (request := look.request) is not None:
         await_result(request, top)
-    watched = look.watched()
+    watched = looking.look_at(look)
     key = ("conclusion", look.state(look.names))
     conclude(top, remembered(key, lambda: conclude_batches(batches, watched, LEVEL)))
     later = look.names[:0:-1]

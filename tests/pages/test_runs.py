@@ -72,8 +72,7 @@ def compare(page):
 
 
 SETTINGS = {
-    "runs_map": "PCA",
-    "runs_pca": 2,
+    "runs_map": "PCA 2-D",
     "runs_min_group": 20,
     "runs_methods_True": ["No recalibration", "Temperature scaling", "LoRe"],
 }

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
+from scipy import stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
@@ -22,8 +22,6 @@ from lore_core.regions.selection import RegionReport, region_report
 Against = Literal["zero", "average", "same confidence"]
 #: Strata of confidence: at most so many, of at least so many rows.
 _MOST_STRATA, _ROWS_A_STRATUM = 12, 60
-#: Skewness below which the normal distribution is used: a gamma distribution would be enormous.
-_SYMMETRIC = 1e-5
 _NORMAL_90 = 1.645
 
 
@@ -97,7 +95,7 @@ class Excess:
         return np.maximum(np.abs(self.mean) - _NORMAL_90 * error, 0.0)
 
     def p_value(self, sign: Ints | int) -> Floats:
-        """P(so far off or further in one direction) if there were no excess.
+        """P(so far off or further in one direction) if there were no excess (Pearson's type III).
 
         ``sign``: +1 or −1. With a continuity correction of half an outcome.
         """
@@ -105,7 +103,7 @@ class Excess:
         with np.errstate(divide="ignore", invalid="ignore"):
             size = toward * self.mean - 0.5 / np.maximum(self.n, 1.0)
             t = np.where(self.error > 0, size / self.error, np.where(size > 0, np.inf, -np.inf))
-        return upper_tail(t, toward * self.skewness)
+        return np.asarray(stats.pearson3.sf(t, toward * self.skewness))
 
 
 def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:
@@ -146,17 +144,6 @@ def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
     scatter = np.sqrt(np.maximum(spread, 0.0) / some)
     share = mass / total[:, 0].sum()
     return Excess(n, share, mean, np.sqrt(variance) / some, skewness, own_variance, scatter)
-
-
-def upper_tail(t: Floats, skewness: Floats) -> Floats:
-    """P(T ≥ t) for a standardised sum of skewed outcomes (Pearson's type III, or normal)."""
-    with np.errstate(all="ignore"):
-        shape = 4.0 / np.square(skewness)
-        place = np.maximum(shape + np.sign(skewness) * t * np.sqrt(shape), 0.0)
-        gamma = np.where(
-            skewness > 0, special.gammaincc(shape, place), special.gammainc(shape, place)
-        )
-    return np.asarray(np.where(np.abs(skewness) > _SYMMETRIC, gamma, special.ndtr(-t)))
 
 
 #: Chance that all rows together are called wrong where every confidence is right; half of it for

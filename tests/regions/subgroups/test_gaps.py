@@ -4,7 +4,7 @@ from scipy import sparse, stats
 
 from lore_core.regions.subgroups import overall
 from lore_core.regions.subgroups.candidates import level_tree, slice_tables
-from lore_core.regions.subgroups.overall import Average, overall_gap, upper_tail
+from lore_core.regions.subgroups.overall import Average, overall_gap
 from lore_core.regions.variables.cutting import cut
 
 
@@ -63,10 +63,6 @@ def test_p_values_are_near_the_exact_ones():
         found = Average.of(np.full(n, c), a, "zero").of_rows(np.arange(n))
         exact = stats.binom.sf(mistakes - 1, n, 1 - c)
         assert float(found.p_value(1)) == pytest.approx(exact, rel=0.35)
-    t = np.linspace(-3, 5, 9)
-    assert upper_tail(t, np.zeros(9)) == pytest.approx(stats.norm.sf(t))
-    assert upper_tail(t, np.full(9, 2.0)) == pytest.approx(np.minimum(np.exp(-(t + 1)), 1))
-    assert upper_tail(-t, np.full(9, -2.0)) == pytest.approx(1 - np.minimum(np.exp(-(t + 1)), 1))
 
 
 def test_p_values_of_right_confidences_are_uniform(monkeypatch):
