@@ -212,8 +212,8 @@ class MapRows:
                 return _detail(self.scene, row)
             case {"gamma": int() | float() as gamma} if gamma in GAMMAS:
                 view, on = self.scene.view.with_(gamma=gamma), self.scene.on
-                found: bytes = compute.packed_field_at(view, self.scene.bin_index, on)
-                return found
+                field: bytes = compute.packed_field_at(view, self.scene.bin_index, on)
+                return field
             case {"glimpses": list(wanted)}:
                 known = [r for r in wanted if isinstance(r, int) and 0 <= r < len(dataset)]
                 found = glimpses(dataset, np.array(known[:_MAX_GLIMPSES], int))

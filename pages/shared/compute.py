@@ -211,7 +211,7 @@ def _outline(
 
 def outline(view: View, on_map: Embedding, inside: np.ndarray) -> regions.Outline:
     """Where on a map some evaluation rows lie: the same at every bandwidth."""
-    key = blake2b(np.packbits(inside)).digest()
+    key = blake2b(np.packbits(inside).tobytes()).digest()
     found: regions.Outline = _outline(view.dataset, on_map, key, view.points(on=on_map), inside)
     return found
 
