@@ -1,6 +1,5 @@
 """What workers compute for pages, and what they and the server do once to be warm."""
 
-import importlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.embed import embed
 from lore_core.embedding.result import Embedding
-from lore_core.kernel_sums.cache_files import is_complete, kernel_folder
+from lore_core.kernel_sums.compile_once import load_kernels
 from lore_core.recalibration import standard_recalibrators
 from lore_core.view import methods, where
 from lore_core.view.inference import chance_errors_of
@@ -72,8 +71,7 @@ def warm_worker(progress: Progress | None = None) -> None:
 
 def prepare_first_page() -> None:
     """Load what the first page needs while the browser of its reader still loads scripts."""
-    if is_complete(kernel_folder()):  # else they are compiled, or small sums go without
-        importlib.import_module("lore_core.kernel_sums.compiled")
+    load_kernels()
     view = small_view()
     where.field_of(view, where.errors_of(view))
 

@@ -51,7 +51,7 @@ def main(*, is_long: bool) -> None:
         os.nice(_LONG_NICENESS if is_long else _NICENESS)
     if not is_long:
         one_thread_a_product()
-        load_kernels()  # as the server does: numpy's sums differ in the last bit
+        load_kernels()
     # (Libraries print; what they say must not stand among the pickles.)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

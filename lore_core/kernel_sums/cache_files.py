@@ -66,10 +66,9 @@ def _can_be_written(folder: Path) -> bool:
 
 def is_complete(folder: Path | None) -> bool:
     """Return whether all kernels are there as they were written."""
-    names = None if folder is None else read_sealed(folder / COMPLETE)
-    return names is not None and None not in [
-        read_sealed(folder / name) for name in names.decode().split()
-    ]
+    if folder is None or (names := read_sealed(folder / COMPLETE)) is None:
+        return False
+    return None not in [read_sealed(folder / name) for name in names.decode().split()]
 
 
 def _sealed(content: bytes, name: str) -> bytes:

@@ -1,6 +1,7 @@
 """Compile the kernels once, with a notice, instead of in the middle of a slider move."""
 
 import atexit
+import importlib
 import os
 import shutil
 import tempfile
@@ -14,6 +15,12 @@ from lore_core.kernel_sums.cache_files import (
     kernel_folder,
     write_sealed,
 )
+
+
+def load_kernels() -> None:
+    """Load the kernels if they are compiled: sums by numpy, of few rows, differ in the last bit."""
+    if is_complete(kernel_folder()):
+        importlib.import_module("lore_core.kernel_sums.compiled")
 
 
 def compile_kernels(notify: Callable[[str], None]) -> bool:
