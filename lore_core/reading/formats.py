@@ -15,7 +15,6 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, as_path, require
 from lore_core.reading.arrow_tables import (
     columns_of_table,
-    is_saved_dict,
     open_feather,
     open_parquet,
     open_saved_dataset,
@@ -44,7 +43,6 @@ class FileFormat:
     magic: tuple[bytes, ...] = ()  #: First bytes of its files; none for text
     magic_offset: int = 0
     package: str = ""  #: Optional package that reads it
-    rank: int = 5  #: Of a run stored in several formats the lowest rank is read
 
     @property
     def options(self) -> list[str]:
@@ -52,12 +50,13 @@ class FileFormat:
         return list(inspect.signature(self.open).parameters)[1:]
 
 
+#: Of a run stored in several formats the first is read.
 FORMATS = (
-    FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP, rank=0),
-    FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text, rank=3),
-    FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",), rank=1),
-    FileFormat("Feather", (".feather", ".arrow"), open_feather, "a Feather file", _ARROW, rank=2),
-    FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json, rank=4),
+    FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP),
+    FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",)),
+    FileFormat("Feather", (".feather", ".arrow"), open_feather, "a Feather file", _ARROW),
+    FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text),
+    FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json),
     FileFormat("Inspect", (".eval",), open_eval, magic=_ZIP),
     FileFormat("Excel", (".xlsx",), open_excel, "an Excel workbook", _ZIP, package="openpyxl"),
     FileFormat("SQLite", (".sqlite", ".sqlite3", ".db"), open_sqlite, "an SQLite database", _SQL),
@@ -160,9 +159,8 @@ def sources_of(source: Any) -> list[RawFile]:
             raise InputError("there is no file to read: the list of sources is empty.")
         return [raw_file(item) for item in source]
     if isinstance(source, (str, os.PathLike)) and (folder := as_path(source)).is_dir():
-        if is_saved_dict(folder):
-            return splits_of(folder)
-        return [raw_file(folder)] if is_saved_dataset(folder) else in_directory(folder)
+        alone = [raw_file(folder)] if is_saved_dataset(folder) else []
+        return splits_of(folder) or alone or in_directory(folder)
     return [raw_file(source)]
 
 
@@ -220,7 +218,7 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
 
 
 def _rank(file: RawFile) -> int:
-    return _BY_SUFFIX.get(file.suffix, _TABLE).rank
+    return [*SUFFIXES, file.suffix].index(file.suffix)
 
 
 def _readable(directory: Path) -> list[RawFile]:
@@ -234,21 +232,18 @@ def _readable(directory: Path) -> list[RawFile]:
 
 
 def _paired(files: Sequence[RawFile]) -> _Pairs:
-    halves: dict[tuple[str, str, str], RawFile] = {}
+    halves: dict[tuple[str, str], dict[str, RawFile]] = {}
     for file in files:
         half = half_of(file.name)
         if half.split is None:
             continue
-        other = halves.setdefault((half.run, file.suffix, half.split), file)
+        other = halves.setdefault((half.run, file.suffix), {}).setdefault(half.split, file)
         if other is not file:
             raise InputError(
                 f"'{other.name}' and '{file.name}' are both the same half of one run. Name the "
                 "files to read."
             )
-    pairs = {
-        (run, suffix): (file, halves[run, suffix, EVALUATION])
-        for (run, suffix, split), file in halves.items()
-        if split == CALIBRATION and (run, suffix, EVALUATION) in halves
-    }
+    both = {run: found for run, found in halves.items() if len(found) == 2}
+    pairs = {run: (found[CALIBRATION], found[EVALUATION]) for run, found in both.items()}
     used = {file for pair in pairs.values() for file in pair}
     return pairs, [file for file in files if file not in used]
