@@ -43,6 +43,7 @@ class FileFormat:
     magic: tuple[bytes, ...] = ()  #: First bytes of its files; none for text
     magic_offset: int = 0
     package: str = ""  #: Optional package that reads it
+    rank: int = 5  #: Of a run stored in several formats the lowest rank is read
 
     @property
     def options(self) -> list[str]:
@@ -50,13 +51,12 @@ class FileFormat:
         return list(inspect.signature(self.open).parameters)[1:]
 
 
-#: Of a run stored in several formats the first is read.
 FORMATS = (
-    FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP),
-    FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",)),
-    FileFormat("Feather", (".feather", ".arrow"), open_feather, "a Feather file", _ARROW),
-    FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text),
-    FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json),
+    FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP, rank=0),
+    FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text, rank=3),
+    FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",), rank=1),
+    FileFormat("Feather", (".feather", ".arrow"), open_feather, "a Feather file", _ARROW, rank=2),
+    FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json, rank=4),
     FileFormat("Inspect", (".eval",), open_eval, magic=_ZIP),
     FileFormat("Excel", (".xlsx",), open_excel, "an Excel workbook", _ZIP, package="openpyxl"),
     FileFormat("SQLite", (".sqlite", ".sqlite3", ".db"), open_sqlite, "an SQLite database", _SQL),
@@ -218,7 +218,7 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
 
 
 def _rank(file: RawFile) -> int:
-    return [*SUFFIXES, file.suffix].index(file.suffix)
+    return _BY_SUFFIX.get(file.suffix, _TABLE).rank
 
 
 def _readable(directory: Path) -> list[RawFile]:
