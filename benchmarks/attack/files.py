@@ -55,7 +55,7 @@ class Sample:
         with self._source() as source:
             reading.inspect(source, mapping=mapping)
             found = reading.read(source, name="x", mapping=mapping)
-        return found.dataset.digest, sum(file.rows for file in found.report.files)
+        return found.dataset.digest, sum(map(rows_read, found.report.files))
 
     @contextmanager
     def _source(self) -> Iterator[RawFile | Path]:
@@ -68,6 +68,11 @@ class Sample:
                 (folder / part).parent.mkdir(exist_ok=True)
                 (folder / part).write_bytes(content)
             yield folder / self.read
+
+
+def rows_read(sentence: str) -> int:
+    """Return the number in "Read 1,234 rows from …"."""
+    return int(sentence.split()[1].replace(",", ""))
 
 
 def samples() -> dict[str, Sample]:

@@ -70,13 +70,10 @@ class Kind:
     compressed: bool = False
     has_checksum: bool = True  #: False between processes, where nothing is damaged
 
-    def write(self, target: str | Path | BinaryIO, content: Mapping[str, Any]) -> None:
-        """Write values to an open file, or atomically to a path."""
-        if isinstance(target, (str, Path)):
-            with replaced_at_once(target) as part, part.open("wb") as stream:
-                self.write(stream, content)
-        else:
-            self.save(target, *self.encode(content))
+    def write(self, path: str | Path, content: Mapping[str, Any]) -> None:
+        """Write values to a file, as a whole or not at all."""
+        with replaced_at_once(path) as part, part.open("wb") as stream:
+            self.save(stream, *self.encode(content))
 
     def to_bytes(self, content: Mapping[str, Any], key: bytes | None = None) -> bytes:
         """Return the file's bytes, signed with ``key``; InputError for unsupported values."""

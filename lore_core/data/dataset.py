@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.archive_files import fields_of
 from lore_core.data.arrays import Floats, Ints, MapArray, Mask, as_block
 from lore_core.data.defaults import (
     ALL_CLASSES as ALL_CLASSES,
@@ -159,8 +160,7 @@ class Dataset:
     def _with(self, **checked: Any) -> Dataset:
         """Return these data with other parts, already checked."""
         made = object.__new__(type(self))
-        parts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        made._put(**(parts | checked))
+        made._put(**(fields_of(self) | checked))
         return made
 
     def __len__(self) -> int:
@@ -255,7 +255,7 @@ class Dataset:
 
         So are those of its two halves, which are made at once.
         """
-        parts = ((item.name, getattr(self, item.name)) for item in dataclasses.fields(self))
+        parts = fields_of(self).items()
         arrays = {name: map_array(part) for name, part in parts if isinstance(part, np.ndarray)}
         made = self._with(**arrays)
         for half in (EVALUATION, CALIBRATION):
@@ -353,9 +353,8 @@ class Dataset:
     def content_digest(self) -> str:
         """The same whatever the data are called."""
         state = hashlib.sha256()
-        for part in dataclasses.fields(self):
-            value = None if part.name == "name" else getattr(self, part.name)
-            state.update(part.name.encode())
+        for name, value in (fields_of(self) | {"name": None}).items():
+            state.update(name.encode())
             if isinstance(value, np.ndarray):
                 state.update(f"{value.dtype}{value.shape}".encode())
                 state.update(np.ascontiguousarray(value).view(np.uint8).data)

@@ -12,16 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.archive_files import Form
+from lore_core.data.archive_files import Form, fields_of
 from lore_core.data.dataset import Dataset
 from lore_core.data.rules import check_fields
 from lore_core.data.validation import InputError
 
 _FRAMES = ("groups", "metadata")
-_ARRAYS: tuple[str, ...] = (
-    *("probabilities", "labels", "predictions", "features", "images", "split"),
-    *("has_image", "weights"),
-)
 #: Names with a meaning in the file; metadata columns of such names are renamed.
 _RESERVED = {
     *("probs", "logits", "confidence", "predictions", "labels", "class_names", "sample_weight"),
@@ -39,16 +35,12 @@ class _About(TypedDict):
     complete: bool
 
 
-_ABOUT = tuple(_About.__annotations__)
-
-
 def _parts(dataset: Dataset) -> dict[str, Any]:
-    parts = {name: getattr(dataset, name) for name in (*_ARRAYS, *_ABOUT)}
+    parts = fields_of(dataset)
     for name in _FRAMES:
-        frame = getattr(dataset, name)
-        if frame is not None:
-            frame = [(str(column), _column_parts(values)) for column, values in frame.items()]
-        parts[name] = frame
+        if parts[name] is not None:
+            columns = parts[name].items()
+            parts[name] = [(str(column), _column_parts(values)) for column, values in columns]
     return parts
 
 
@@ -57,7 +49,7 @@ def _build(parts: dict[str, Any]) -> Dataset:
         if parts[name] is not None:
             parts[name] = pd.DataFrame({str(k): _column(column) for k, column in parts[name]})
     probabilities = parts["probabilities"]
-    check_fields(_About, {name: parts[name] for name in _ABOUT}, "")
+    check_fields(_About, {name: parts[name] for name in _About.__annotations__}, "")
     made = Dataset(**parts)
     # As they were computed; dividing by their sums again could change the last bit.
     apart = made.probabilities - probabilities

@@ -1,8 +1,11 @@
 """Numbers as text: shares in per cent (``78 %``), their differences in points (``7 points``)."""
 
+import functools
 import math
 import re
 from dataclasses import dataclass
+
+from lore_core.data.errors import counted
 
 HUNDREDTHS = 100.0
 NOTHING = "–"
@@ -72,9 +75,8 @@ def signed_gap(gap: float) -> str:
     return f"{decimal(abs(gap) * HUNDREDTHS, 1)} points {'over' if gap > 0 else 'under'}confident"
 
 
-def rows_words(n_rows: int) -> str:
-    """Write a number of rows: ``"1 row"``, ``"1,234 rows"``."""
-    return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+#: Write a number of rows: ``"1 row"``, ``"1,234 rows"``.
+rows_words = functools.partial(counted, thing="row")
 
 
 def batches_words(n_batches: int) -> str:
@@ -84,8 +86,7 @@ def batches_words(n_batches: int) -> str:
 
 def neighbours_words(effective_size: float) -> str:
     """Write an effective sample size: ``"31 effective neighbours"``."""
-    n = round(effective_size)
-    return f"{n:,} effective {'neighbour' if n == 1 else 'neighbours'}"
+    return counted(round(effective_size), "effective neighbour")
 
 
 def p_words(p: float) -> str:

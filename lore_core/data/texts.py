@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict, get_args
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from lore_core.data.archive_files import Kind
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, Dataset
-from lore_core.data.errors import check_choice
 from lore_core.data.rules import Sizes, Values, check_value, refuse
 from lore_core.data.validation import InputError, check_integer
 
@@ -23,11 +22,8 @@ WORD = r"(?u)\b(?=\w*[^\W\d_])\w[\w'’]*\w\b"
 #: Texts with fewer words (median) are names, with fewer distinct ones categories.
 _FEWEST_WORDS, _FEWEST_DISTINCT = 4, 0.3
 _LOOKED_AT = 2000
-Parts = Literal["words", "characters"]
-_ANALYSERS: dict[str, dict[str, Any]] = {
-    "words": {"analyzer": "word", "ngram_range": (1, 2)},
-    "characters": {"analyzer": "char_wb", "ngram_range": (3, 5)},
-}
+#: Of single words and of pairs.
+_WORDS = {"sublinear_tf": True, "ngram_range": (1, 2)}
 _FILE = Kind("lore-text-features", "text features", "TextFeatures.save()", compressed=True)
 #: Most texts that are fitted on, and most frequent words or n-grams that are used.
 _LEARNT_FROM, _MOST_TERMS = 100_000, 50_000
@@ -35,7 +31,6 @@ _CHUNK = 20_000
 
 
 class _Content(TypedDict):
-    parts: Parts
     terms: list[str]
     weights: Annotated[Floats, Values(("t",))]
     vectors: Annotated[Floats, Values(("d", "t"))]
@@ -51,11 +46,6 @@ class TextFeatures:
     ----------
     n_features : int
         Numbers a text, at least 2; fewer where the texts hold fewer words.
-    parts : {"words", "characters"}
-        Words and pairs of words, or runs of three to five characters within words, for languages
-        without spaces, short texts and spelling mistakes.
-    random_state : int
-        Seed of the singular vectors.
 
     Notes
     -----
@@ -63,12 +53,8 @@ class TextFeatures:
     have length 1, so that distances follow the cosine, or 0 where no word is known.
     """
 
-    def __init__(
-        self, n_features: int = 50, *, parts: Parts = "words", random_state: int = 0
-    ) -> None:
+    def __init__(self, n_features: int = 50) -> None:
         self.n_features = check_integer(n_features, "n_features", minimum=2)
-        self.parts: Parts = check_choice(parts, "parts", get_args(Parts))
-        self.random_state = random_state
         self._terms: list[str] = []
         self._weights: NDArray[np.float64] = np.empty(0)
         self._vectors: NDArray[np.float64] = np.empty((0, 0))
@@ -83,9 +69,7 @@ class TextFeatures:
 
         known = _clean(texts)
         some = known[:: max(len(known) // _LEARNT_FROM, 1)]
-        made = TfidfVectorizer(
-            sublinear_tf=True, min_df=2, max_features=_MOST_TERMS, **_ANALYSERS[self.parts]
-        )
+        made = TfidfVectorizer(min_df=2, max_features=_MOST_TERMS, **_WORDS)
         try:
             weighted = made.fit_transform(some)
         except ValueError:
@@ -96,7 +80,7 @@ class TextFeatures:
                 "share a word. Name another column, or give an embedding."
             )
         count = min(self.n_features, weighted.shape[1] - 1)
-        svd = TruncatedSVD(count, random_state=self.random_state).fit(weighted)
+        svd = TruncatedSVD(count, random_state=0).fit(weighted)
         self._terms = made.get_feature_names_out().tolist()
         self._weights = np.asarray(made.idf_, dtype=np.float64)
         self._vectors = np.asarray(svd.components_, dtype=np.float64)
@@ -111,7 +95,7 @@ class TextFeatures:
 
         if not self._terms:
             raise InputError("'transform' needs texts to have been learnt from. Call fit first.")
-        made = TfidfVectorizer(sublinear_tf=True, vocabulary=self._terms, **_ANALYSERS[self.parts])
+        made = TfidfVectorizer(vocabulary=self._terms, **_WORDS)
         made.idf_ = self._weights
         known = _clean(texts)
         features = np.empty((len(known), len(self._vectors)), dtype=np.float32)
@@ -124,10 +108,7 @@ class TextFeatures:
 
     def save(self, path: str | Path) -> None:
         """Write what was learnt to a file, for new texts; nothing in it is code."""
-        content = _Content(
-            parts=self.parts, terms=self._terms, weights=self._weights, vectors=self._vectors
-        )
-        _FILE.write(path, content)
+        _FILE.write(path, _Content(terms=self._terms, weights=self._weights, vectors=self._vectors))
 
     @classmethod
     def load(cls, path: str | Path) -> TextFeatures:
@@ -138,7 +119,7 @@ class TextFeatures:
         terms, vectors = content["terms"], content["vectors"]
         if len(set(terms)) != len(terms) or sizes["t"] != len(terms):
             raise refuse("terms", f"{sizes['t']:,} different texts", len(set(terms)))
-        made = cls(max(len(vectors), 2), parts=content["parts"])
+        made = cls(max(len(vectors), 2))
         made._terms, made._weights, made._vectors = terms, content["weights"], vectors
         return made
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.validation import InputError, check_integer
+from lore_core.data.validation import check_integer
 
 REGIONS = ("overconfident", "calibrated", "underconfident")
 
@@ -15,8 +15,8 @@ _SHARES = np.array([0.10, 0.55, 0.35])
 _CENTRES = np.array([-4.0, 0.0, 4.0])
 _LOWEST_CONFIDENCE = 0.5
 _HIGHEST_CONFIDENCE = 0.9
-#: The underconfident blob must not need an accuracy above 1.
-_LARGEST_GAP = (1.0 - _HIGHEST_CONFIDENCE) * _SHARES[2] / _SHARES[0]
+#: At the heart of the overconfident blob: with more the other would need accuracies above 1.
+_GAP = 0.35
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,24 +29,18 @@ class Synthetic:
 
 
 def synthetic(
-    n: int = 10_000,
-    *,
-    n_features: int = 2,
-    overconfidence: float = 0.35,
-    calibrated: bool = False,
-    random_state: int = 0,
+    n: int = 10_000, *, n_features: int = 2, calibrated: bool = False, random_state: int = 0
 ) -> Synthetic:
     """Draw rows from three Gaussian blobs with a planted, locally opposite calibration error.
 
     ``n``: rows, at least 2; half calibration, half evaluation. ``n_features``: at least 2; from the
-    third on standard normal noise. ``overconfidence``: gap at the heart of the overconfident blob,
-    in [0, 0.35]. ``calibrated``: plant no error. ``random_state``: seed. Raises InputError if an
-    argument is out of its range.
+    third on standard normal noise. ``calibrated``: plant no error. ``random_state``: seed. Raises
+    InputError if an argument is out of its range.
 
     Blob k holds a share π = (0.10, 0.55, 0.35) of the rows, with x₁ ~ N((−4, 0, 4), 1) and
     x₂ ~ N(0, 1). The confidence depends on x₂ alone and is uniform,
     c = 0.5 + 0.4 (2Φ(|x₂|) − 1) ∈ [0.5, 0.9]; class 1 is predicted where x₂ > 0. With r_k(x) the
-    probability that x came from blob k and g = ``overconfidence``,
+    probability that x came from blob k and g = 0.35,
 
         c − q = g r_over(x) − g (0.10 / 0.35) r_under(x),    outcome ~ Bernoulli(q).
 
@@ -56,10 +50,6 @@ def synthetic(
     n = check_integer(n, "n", minimum=2)
     n_features = check_integer(n_features, "n_features", minimum=2)
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
-    if not 0 <= overconfidence <= _LARGEST_GAP + 1e-9:
-        raise InputError(
-            f"'overconfidence' must lie in [0, {_LARGEST_GAP:.2f}]; got {overconfidence!r}."
-        )
     from scipy.special import ndtr
 
     rng = np.random.default_rng(random_state)
@@ -72,7 +62,7 @@ def synthetic(
     gap = np.zeros(n)
     if not calibrated:
         origin = _responsibilities(features[:, 0])
-        gap = overconfidence * (origin[:, 0] - _SHARES[0] / _SHARES[2] * origin[:, 2])
+        gap = _GAP * (origin[:, 0] - _SHARES[0] / _SHARES[2] * origin[:, 2])
     outcome = rng.random(n) < confidence - gap
 
     predicted = (features[:, 1] > 0).astype(np.int64)

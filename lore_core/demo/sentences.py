@@ -16,7 +16,6 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.probabilities import log_share, softmax
 from lore_core.data.texts import with_text_features
-from lore_core.data.validation import check_integer
 
 LIBRARIES = ("numpy", "scipy", "pandas", "sklearn")
 #: The topic with wrong names, and their share.
@@ -32,16 +31,14 @@ _SHORTEST, _LONGEST = 8, 40
 _NOT_LOOKED_AT = {"tests", "_build_utils", "_pyinstaller", "_examples"}
 
 
-def sentences(random_state: int = 0) -> Dataset:
+def sentences() -> Dataset:
     """Train a classifier to tell whose documentation a sentence is from; return what it says.
 
-    ``random_state``: seed of the split and of the wrong names. Returns about 7,000 rows, depending
-    on the libraries' versions, half calibration and half evaluation, of the classes numpy, scipy,
-    pandas and sklearn. Features: 50 numbers made of the words. Metadata: ``sentence``;
-    :data:`TOPIC` finds the topic. Raises InputError for an invalid seed.
+    About 7,000 rows, depending on the libraries' versions, half calibration and half evaluation,
+    of the classes numpy, scipy, pandas and sklearn. Features: 50 numbers made of the words.
+    Metadata: ``sentence``; :data:`TOPIC` finds the topic.
     """
-    random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(0)
     texts: list[str] = []
     owner: list[int] = []
     for k, library in enumerate(LIBRARIES):

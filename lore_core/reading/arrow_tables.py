@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from lore_core.reading.images import SIDE, thumbnails
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
 
-Frame = TypeVar("Frame")
 #: Bytes of an Arrow file before its first batch.
 _BEFORE_BATCHES = 8
 #: Files that mark a folder as a dataset, or as a dict of datasets by split.
@@ -276,13 +274,10 @@ def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     return flat.to_numpy().reshape(len(values), -1) if len(flat) else None
 
 
-def is_saved_dict(folder: Path) -> bool:
-    """Return whether a folder holds datasets by split."""
-    return (folder / _SPLITS).is_file()
-
-
 def splits_of(folder: Path) -> list[RawFile]:
-    """Return a folder's calibration and evaluation split, or the only one."""
+    """Return a folder's calibration and evaluation split, or the only one; none without any."""
+    if not (folder / _SPLITS).is_file():
+        return []
     names = _json(folder / _SPLITS).get("splits")
     known = [str(name) for name in names] if isinstance(names, list) else []
     halves = {name: SPLIT_WORDS.get(name.lower()) for name in known if Path(name).name == name}
@@ -367,55 +362,3 @@ def _json(path: Path) -> dict[str, Any]:
     with refusing_damage(path.name, what, OSError, ValueError, RecursionError):
         found = json.loads(path.read_text(encoding="utf-8"))
     return found if isinstance(found, dict) else {}
-
-
-def frame_like(table: pd.DataFrame, like: Frame) -> Frame:
-    """Return a result as a data frame of the kind of another one: Polars in, Polars out.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A result of any function of the library.
-    like : pandas, Polars or Arrow table, or DuckDB relation
-        Only its kind counts.
-
-    Returns
-    -------
-    DataFrame
-        Of the kind of ``like``. An index that is more than a numbering becomes the first columns
-        (``index`` if it has no name); as pandas it is the table itself.
-
-    Raises
-    ------
-    InputError
-        If ``like`` is of none of these libraries, or a column mixes kinds of values.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> frame_like(pd.DataFrame({"ECE": [0.1]}, index=["none"]), pa.table({})).to_pylist()
-    [{'index': 'none', 'ECE': 0.1}]
-    """
-    if isinstance(like, pd.DataFrame):
-        return cast(Frame, table)
-    numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
-    with_index = table if numbered else table.reset_index()
-    try:
-        made = pa.Table.from_pandas(with_index, preserve_index=False).replace_schema_metadata(None)
-    except (pa.ArrowException, TypeError) as error:
-        reason = short(error).rstrip(".")
-        raise InputError(f"'table' must hold values of one kind a column ({reason}).") from error
-    if isinstance(like, pa.Table):
-        return cast(Frame, made)
-    library = type(like).__module__.partition(".")[0].lstrip("_")
-    # (Whoever has made `like` has imported its library.)
-    known: Any = sys.modules.get(library)
-    if library == "polars":
-        frame = known.from_arrow(made)
-        return cast(Frame, frame.lazy() if isinstance(like, known.LazyFrame) else frame)
-    if library == "duckdb":
-        return cast(Frame, known.from_arrow(made))
-    raise InputError(
-        "'like' must be a pandas, Polars or Arrow table or a DuckDB relation; got "
-        f"{type(like).__module__}.{type(like).__name__}."
-    )

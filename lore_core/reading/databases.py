@@ -34,8 +34,10 @@ _CLOSED = {
     "lock_configuration": "true",
 }
 #: Where an SQLite header says if it uses a rollback journal or a write-ahead log.
-_MODE, _WITHOUT_LOG, _BY_LOG = slice(18, 20), b"\x01\x01", b"\x02\x02"
+_MODE, _BY_LOG = slice(18, 20), b"\x02\x02"
 _NO_LOG = "was not there"
+#: First bytes of an SQLite file, and the bytes from the ninth on of a DuckDB file.
+_DATABASES = {b"SQLite f", b"DUCK"}
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 #: Bytes of a write-ahead log before its first page, and before each page.
 _LOG_HEADER, _PAGE_HEADER = 32, 24
@@ -100,9 +102,8 @@ def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) 
 
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
     """Open a table or view of an SQLite database read-only: ``table``, the only one or a query."""
-    fault = _log_fault(raw)
     try:
-        with _sqlite(raw, alone=fault == _NO_LOG) as database:
+        with on_disk(raw) as file, _sqlite(file) as (database, fault):
             names = database.execute(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
                 "AND name NOT LIKE 'sqlite_%' ORDER BY name"
@@ -162,14 +163,12 @@ def _refusal(raw: RawFile, what: str, error: BaseException) -> InputError:
     return InputError(f"the query on '{raw.name}' cannot be run ({reason}). Write a SELECT.")
 
 
-def _log_fault(raw: RawFile) -> str:
+def _log_fault(path: Path) -> str:
     """Return what is wrong with the database's write-ahead log; empty if nothing."""
-    with raw.open() as stream:
+    with path.open("rb") as stream:
         if stream.read(_MODE.stop)[_MODE] != _BY_LOG:
             return ""
-    if isinstance(raw.content, bytes):
-        return _NO_LOG
-    log = Path(f"{raw.content.resolve()}-wal")
+    log = Path(f"{path}-wal")
     if not log.exists() or log.stat().st_size == 0:
         return _NO_LOG
     with log.open("rb") as stream:
@@ -181,17 +180,13 @@ def _log_fault(raw: RawFile) -> str:
 
 
 @contextmanager
-def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
-    """Open a file read-only, an upload in memory; ``alone``: do not make its missing log."""
-    if isinstance(raw.content, Path):
-        how = "mode=ro&immutable=1" if alone else "mode=ro"
-        opened = sqlite3.connect(f"{raw.content.resolve().as_uri()}?{how}", uri=True)
-    else:
-        opened = sqlite3.connect(":memory:")
-    with closing(opened) as database:
-        if isinstance(raw.content, bytes):
-            before, after = raw.content[: _MODE.start], raw.content[_MODE.stop :]
-            database.deserialize(before + _WITHOUT_LOG + after if alone else raw.content)
+def _sqlite(raw: RawFile) -> Iterator[tuple[sqlite3.Connection, str]]:
+    """Open a file read-only, and tell the fault of its log; a missing one is not made."""
+    assert isinstance(raw.content, Path)
+    path = raw.content.resolve()
+    fault = _log_fault(path)
+    how = "mode=ro&immutable=1" if fault == _NO_LOG else "mode=ro"
+    with closing(sqlite3.connect(f"{path.as_uri()}?{how}", uri=True)) as database:
         # What a view or default of an untrusted file calls must be harmless.
         database.execute("PRAGMA trusted_schema = OFF")
         database.execute("PRAGMA query_only = ON")
@@ -201,7 +196,7 @@ def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
         database.set_authorizer(
             lambda action, *_: sqlite3.SQLITE_DENY if action in denied else sqlite3.SQLITE_OK
         )
-        yield database
+        yield database, fault
 
 
 def _faults(database: sqlite3.Connection) -> Iterator[str]:
@@ -221,11 +216,12 @@ def _faults(database: sqlite3.Connection) -> Iterator[str]:
 
 @contextmanager
 def on_disk(raw: RawFile) -> Iterator[RawFile]:
-    """Write an upload of DuckDB to a temporary file while it is read."""
-    if not isinstance(raw.content, bytes) or raw.content[8:12] != b"DUCK":
+    """Write an upload of a database to a temporary file while it is read."""
+    content = raw.content
+    if not isinstance(content, bytes) or not {content[:8], content[8:12]} & _DATABASES:
         yield raw
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "upload.duckdb"
-        path.write_bytes(raw.content)
+        path = Path(folder) / "upload"
+        path.write_bytes(content)
         yield RawFile(raw.name, path)

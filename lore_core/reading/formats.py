@@ -15,7 +15,6 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, as_path, require
 from lore_core.reading.arrow_tables import (
     columns_of_table,
-    is_saved_dict,
     open_feather,
     open_parquet,
     open_saved_dataset,
@@ -160,9 +159,8 @@ def sources_of(source: Any) -> list[RawFile]:
             raise InputError("there is no file to read: the list of sources is empty.")
         return [raw_file(item) for item in source]
     if isinstance(source, (str, os.PathLike)) and (folder := as_path(source)).is_dir():
-        if is_saved_dict(folder):
-            return splits_of(folder)
-        return [raw_file(folder)] if is_saved_dataset(folder) else in_directory(folder)
+        alone = [raw_file(folder)] if is_saved_dataset(folder) else []
+        return splits_of(folder) or alone or in_directory(folder)
     return [raw_file(source)]
 
 
@@ -234,21 +232,18 @@ def _readable(directory: Path) -> list[RawFile]:
 
 
 def _paired(files: Sequence[RawFile]) -> _Pairs:
-    halves: dict[tuple[str, str, str], RawFile] = {}
+    halves: dict[tuple[str, str], dict[str, RawFile]] = {}
     for file in files:
         half = half_of(file.name)
         if half.split is None:
             continue
-        other = halves.setdefault((half.run, file.suffix, half.split), file)
+        other = halves.setdefault((half.run, file.suffix), {}).setdefault(half.split, file)
         if other is not file:
             raise InputError(
                 f"'{other.name}' and '{file.name}' are both the same half of one run. Name the "
                 "files to read."
             )
-    pairs = {
-        (run, suffix): (file, halves[run, suffix, EVALUATION])
-        for (run, suffix, split), file in halves.items()
-        if split == CALIBRATION and (run, suffix, EVALUATION) in halves
-    }
+    both = {run: found for run, found in halves.items() if len(found) == 2}
+    pairs = {run: (found[CALIBRATION], found[EVALUATION]) for run, found in both.items()}
     used = {file for pair in pairs.values() for file in pair}
     return pairs, [file for file in files if file not in used]

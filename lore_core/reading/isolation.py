@@ -34,13 +34,7 @@ from lore_core.reading.columns import damaged, refusing_damage
 from lore_core.reading.databases import SeveralTablesError, on_disk
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import RawFile
-from lore_core.reading.reading_report import (
-    ColumnOverview,
-    FileFacts,
-    FileOverview,
-    Reading,
-    ReadingReport,
-)
+from lore_core.reading.reading_report import ColumnOverview, FileOverview, Reading, ReadingReport
 from lore_core.reading.suggestions import Suggestion
 
 if sys.platform == "linux":
@@ -67,7 +61,7 @@ _ERRORS: dict[str, tuple[type[InputError], Any]] = {
     "tables": (SeveralTablesError, tuple[str, str, tuple[str, ...]]),
     "text": (InputError, tuple[str]),
 }
-_TYPES = (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport)
+_TYPES = (Check, ColumnMapping, ColumnOverview, FileOverview, Reading, ReadingReport)
 _FORMS = (*dataset_files.FORMS, *map(archive_files.form_of, (*_TYPES, Suggestion)))
 _ANSWER = archive_files.Kind(
     "lore-answer", "what was read", "a child process", _FORMS, has_checksum=False

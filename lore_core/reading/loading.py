@@ -22,11 +22,11 @@ from lore_core.reading.joining import image_only_array, join, prediction_files
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
-    FileFacts,
     FileOverview,
     Reading,
     overview_of,
     report_on,
+    what_was_read,
     with_features_or_images,
 )
 from lore_core.reading.roles import guess
@@ -124,13 +124,11 @@ def read_batches(
     raws, given = sources_of(sources), as_mapping(mapping)
     if len({raw.stem for raw in raws}) < len(raws):
         raise InputError("two of the files have one name, which names the batch. Rename one.")
-    parsed = parse(Reading, read_batch_files, raws, given, isolate=isolate)
-    rows = np.array([file.rows for file in parsed.report.files])
-    batch = np.repeat([raw.stem for raw in raws], rows)
-    evaluated = np.ones(len(batch), dtype=bool)
-    if parsed.dataset.split is not None:
-        evaluated = parsed.dataset.in_split(EVALUATION)
-    return parsed.dataset.rows(evaluated), batch[evaluated].tolist()
+    kind = tuple[Dataset, list[int]]
+    dataset, counts = parse(kind, read_batch_files, raws, given, isolate=isolate)
+    evaluated = dataset.in_split(EVALUATION)
+    batch = np.repeat([raw.stem for raw in raws], counts)[evaluated]
+    return dataset.rows(evaluated), batch.tolist()
 
 
 def inspect(source: Sources, *, mapping: _Given = None, isolate: bool = False) -> FileOverview:
@@ -241,12 +239,12 @@ def read_files(
     if halves[0] == EVALUATION:
         parts.reverse()
     dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
-    facts = [FileFacts(p.columns.file, p.columns.format, len(p.is_read), p.role) for p in parts]
+    read_of = [what_was_read(part.columns, len(part.is_read), part.role) for part in parts]
     for columns in beside:
         images = image_only_array(columns)
         count = columns.shapes[images or columns.names[0]][0]
         role = "images" if images else "further columns"
-        facts.append(FileFacts(columns.file, columns.format, count, role))
+        read_of.append(what_was_read(columns, count, role))
     checks = check_data(
         dataset,
         given.accept or (),
@@ -256,7 +254,7 @@ def read_files(
     )
     report = report_on(
         dataset,
-        files=tuple(facts),
+        files=tuple(read_of),
         dropped=tuple(reason for part in parts for reason in part.dropped),
         notes=(*notes, *assembling),
         checks=checks,
@@ -264,19 +262,17 @@ def read_files(
     return Reading(dataset, report, used, overview_of(files[0], given) if overview else None)
 
 
-def read_batch_files(raws: Sequence[RawFile], given: ColumnMapping) -> Reading:
-    """Read the rows of each file after those of the one before it; the report counts them."""
+def read_batch_files(raws: Sequence[RawFile], given: ColumnMapping) -> tuple[Dataset, list[int]]:
+    """Read the rows of each file after those of the one before it, and count them."""
     parts: list[FileRows] = []
     for raw in raws:
         parts.append(_rows_like(parts, open_columns(raw, given.table, given.query), given))
-    dataset, notes = assemble(parts, name=f"{parts[0].columns.file} and others")
-    used = parts[0].mapping
+    dataset, _ = assemble(parts, name=f"{parts[0].columns.file} and others")
     apart = dataclasses.replace(dataset, split=None)  # halves of different days may overlap
     lost = [part.columns.incomplete for part in parts if part.columns.incomplete]
-    checks = check_data(apart, given.accept or (), kind=used.probability_kind, incomplete=lost)
-    files = [FileFacts(p.columns.file, p.columns.format, len(p), p.role) for p in parts]
-    report = report_on(dataset, files=tuple(files), dropped=(), notes=notes, checks=checks)
-    return Reading(dataset, report, used)
+    kind = parts[0].mapping.probability_kind
+    check_data(apart, given.accept or (), kind=kind, incomplete=lost)
+    return dataset, [len(part) for part in parts]
 
 
 def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:

@@ -19,7 +19,7 @@ SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "ac
 #: Of these, those that name no columns.
 _NO_COLUMNS = ("class_names", "accept")
 _PREFIX = re.compile(
-    r"(?:probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score)[_\-. ]?",
+    r"^(?:probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score)[_\-. ]?",
     re.IGNORECASE,
 )
 
@@ -194,13 +194,10 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
 
 def class_suffixes(probabilities: Sequence[str]) -> tuple[str, ...]:
     """Return class names from probability columns: ``p_cat`` is ``cat``, other names stay."""
-    starts = [_PREFIX.match(name) for name in probabilities]
-    suffixes = [
-        name[match.end() :] for name, match in zip(probabilities, starts, strict=True) if match
-    ]
-    if len(suffixes) == len(probabilities) and all(suffixes) and len(set(suffixes)) == len(starts):
-        return tuple(suffixes)
-    return tuple(probabilities)
+    suffixes = tuple(_PREFIX.sub("", name) for name in probabilities)
+    pairs = zip(suffixes, probabilities, strict=True)
+    are_names = all(0 < len(suffix) < len(name) for suffix, name in pairs)
+    return suffixes if are_names and len(set(suffixes)) == len(suffixes) else tuple(probabilities)
 
 
 def _meant(name: str, known: Sequence[str]) -> str:

@@ -28,8 +28,6 @@ class RawFile:
         """Return a fresh binary stream at the start of the file."""
         if isinstance(self.content, bytes):
             return io.BytesIO(self.content)
-        if not isinstance(self.content, Path):
-            raise InputError(f"'{self.name}' is a table, which no file can be read from.")
         try:
             return self.content.open("rb")
         except OSError as error:

@@ -133,20 +133,10 @@ def _text(value: object, most: int) -> str:
 
 
 @dataclass(frozen=True)
-class FileFacts:
-    """One file: its name, its format, the rows it held and what its rows are for."""
-
-    name: str
-    format: str
-    rows: int
-    role: str
-
-
-@dataclass(frozen=True)
 class ReadingReport:
     """What was read, in plain sentences."""
 
-    files: tuple[FileFacts, ...]  #: With their rows before any were dropped
+    files: tuple[str, ...]  #: A sentence on each, with its rows before any were dropped
     dropped: tuple[str, ...]  #: Which rows were dropped and why
     facts: tuple[str, ...]  #: Sentences on files, rows, classes, accuracy and columns
     notes: tuple[str, ...]  #: What was done to the data on the way
@@ -169,10 +159,16 @@ class Reading:
     overview: FileOverview | None = None  #: As of :func:`~lore_core.reading.inspect`, if asked for
 
 
+def what_was_read(columns: Columns, n_rows: int, role: str) -> str:
+    """Return a sentence on a file: the rows it held and what they are for."""
+    role = f" as {role}" if role else ""
+    return f"Read {counted(n_rows, 'row')} from '{columns.file}' ({columns.format}){role}."
+
+
 def report_on(
     dataset: Dataset,
     *,
-    files: tuple[FileFacts, ...],
+    files: tuple[str, ...],
     dropped: tuple[str, ...],
     notes: tuple[str, ...],
     checks: tuple[Check, ...],
@@ -195,10 +191,8 @@ def with_features_or_images(reading: Reading, dataset: Dataset, note: str) -> Re
     return replace(reading, dataset=dataset, report=report)
 
 
-def _facts(dataset: Dataset, files: Sequence[FileFacts], dropped: Sequence[str]) -> Iterator[str]:
-    for file in files:
-        role = f" as {file.role}" if file.role else ""
-        yield f"Read {counted(file.rows, 'row')} from '{file.name}' ({file.format}){role}."
+def _facts(dataset: Dataset, files: Sequence[str], dropped: Sequence[str]) -> Iterator[str]:
+    yield from files
     yield from (f"Dropped {reason}." for reason in dropped)
     rows, parts = counted(len(dataset), "row"), _parts(dataset)
     if dataset.split is None:

@@ -81,8 +81,8 @@ _NUMBERED_FEATURE = re.compile(
 _NAMED_FEATURE = re.compile(r"(?:f|feat|feature|emb|embedding)_.+", re.IGNORECASE)
 
 
-class _Free:
-    """Columns without a role yet."""
+class FreeColumns:
+    """Columns without a role yet, found by their names."""
 
     def __init__(self, columns: Columns, taken: Iterable[str]) -> None:
         self.columns = columns
@@ -90,10 +90,12 @@ class _Free:
         self.take(taken)
 
     def take(self, names: Iterable[str]) -> None:
+        """Leave out columns that got a role."""
         taken = set(names)
         self.names = [name for name in self.names if name not in taken]
 
     def named(self, words: Iterable[str], dimensions: tuple[int, ...] = (1,)) -> str | None:
+        """Return the column that is called the first of some words; None if there is none."""
         keys = {_key(name): name for name in reversed(self.names)}
         for word in words:
             name = keys.get(word)
@@ -106,7 +108,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     """Guess what ``given`` leaves open (``None``); roles no column fits stay ``None``."""
     mapping = given = expand(given, columns)
     # A column given only as a group can still have a role of its own.
-    free = _Free(columns, given.used("groups", "text"))
+    free = FreeColumns(columns, given.used("groups", "text"))
 
     def fill(role: str, value: str | tuple[str, ...] | None) -> None:
         nonlocal mapping
@@ -144,11 +146,6 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     return mapping
 
 
-def columns_called(columns: Columns, words: Iterable[str]) -> str | None:
-    """Return the column of one value a row that is called the first of some names; None: none."""
-    return _Free(columns, ()).named(words)
-
-
 def _key(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", name.strip().lower())
 
@@ -160,7 +157,7 @@ def _is_split(columns: Columns, name: str) -> bool:
     return len(words) > 0 and bool(words.isin(SPLIT_WORDS).all())
 
 
-def _images(free: _Free) -> str | None:
+def _images(free: FreeColumns) -> str | None:
     pictures = [
         name
         for name in free.names
@@ -171,7 +168,7 @@ def _images(free: _Free) -> str | None:
     return free.named(_IMAGES, (3, 4)) or (pictures[0] if len(pictures) == 1 else None)
 
 
-def _label(free: _Free, given: ColumnMapping) -> str | None:
+def _label(free: FreeColumns, given: ColumnMapping) -> str | None:
     """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
     correct = free.named(CORRECT_NAMES) if free.named(_CONFIDENCE) else None
@@ -182,7 +179,7 @@ def _label(free: _Free, given: ColumnMapping) -> str | None:
     return label if _probabilities(free, classes)[0] else correct
 
 
-def _probabilities(free: _Free, mapping: ColumnMapping) -> tuple[tuple[str, ...], str | None]:
+def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str, ...], str | None]:
     if mapping.label and _key(mapping.label) in CORRECT_NAMES:
         confidence = free.named(_CONFIDENCE) or free.named(_EITHER)
         return ((confidence,), "correct") if confidence else ((), None)
@@ -211,7 +208,7 @@ def _probabilities(free: _Free, mapping: ColumnMapping) -> tuple[tuple[str, ...]
     return ((score,), "positive") if score else ((), None)
 
 
-def _family(free: _Free, pattern: re.Pattern[str]) -> tuple[str, ...]:
+def _family(free: FreeColumns, pattern: re.Pattern[str]) -> tuple[str, ...]:
     """Return the largest set of columns ``<prefix>_<class>``, in class order."""
     families: dict[str, dict[str, str]] = {}
     for name in free.names:
@@ -263,7 +260,7 @@ def _kind_of_given(columns: Columns, given: ColumnMapping) -> str:
     return "positive"
 
 
-def _features(free: _Free) -> tuple[str, ...]:
+def _features(free: FreeColumns) -> tuple[str, ...]:
     array = free.named(_FEATURES, (2, 3, 4))
     if array is not None:
         return (array,)
@@ -278,7 +275,7 @@ def _features(free: _Free) -> tuple[str, ...]:
     )
 
 
-def _rest(free: _Free, mapping: ColumnMapping) -> list[str]:
+def _rest(free: FreeColumns, mapping: ColumnMapping) -> list[str]:
     """Return the columns left for metadata: one value a row, as many rows as labels."""
     columns = free.columns
     # Unused probabilities in another form, and their names, tell nothing about a row.

@@ -14,7 +14,7 @@ from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import read_rows
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
-from lore_core.reading.roles import CORRECT_NAMES, columns_called, guess
+from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess
 
 #: Most suggestions, and columns that are tried for a role.
 _MOST, _TRIED = 4, 8
@@ -87,7 +87,7 @@ def _changes(
     """Yield what may be meant otherwise, the likeliest first: role, words, column, change."""
     flat = [n for n in columns.names if columns.flat(n) and columns.kinds[n] != "other"]
     names = known.probabilities or ()
-    label = known.label or columns_called(columns, CORRECT_NAMES)
+    label = known.label or FreeColumns(columns, ()).named(CORRECT_NAMES)
     if label and not names:
         known = replace(known, label=label)
         for name in [n for n in flat if _can_be_confidence(columns, n, known)][:_TRIED]:

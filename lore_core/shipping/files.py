@@ -349,18 +349,11 @@ def _opened(path: Path) -> tuple[list[str], str]:
 def _numbers(table: pa.Table, name: str) -> Floats:
     """Return a column of finite numbers; InputError naming the row in the chunk."""
     column = table.column(name).to_pandas()
-    if pd.api.types.is_numeric_dtype(column):
-        found = np.asarray(column.to_numpy(), dtype=np.float64)
-    else:
-        found = np.array([_number(value, name, row) for row, value in enumerate(column)])
+    if not pd.api.types.is_numeric_dtype(column):
+        texts = column.where(column.notna(), "").astype(str).str.strip()
+        column = pd.to_numeric(texts, errors="coerce")
+        bad = (column.isna() & (texts != "")).to_numpy()
+        check_rows(bad, name, "hold numbers", lambda row: repr(texts[row]))
+    found = np.asarray(column, dtype=np.float64)
     check_finite(found, name)
     return found
-
-
-def _number(value: object, name: str, row: int) -> float:
-    try:
-        return float(str(value)) if value is not None and str(value).strip() else np.nan
-    except ValueError as error:
-        raise InputError(
-            f"column '{name}' must hold numbers; got {value!r} at row {row}."
-        ) from error

@@ -155,7 +155,7 @@ class Predictor:
                     f"{array.shape}."
                 )
         check_lengths(probabilities=np.empty(n), groups=array)
-        return as_group_labels(array if array.shape[1] > 1 else array[:, 0])
+        return as_group_labels(array)
 
     def _places(self, features: Any, coordinates: Any, n: int) -> Place:
         """Return the function from a map's name to coordinates, each computed once."""

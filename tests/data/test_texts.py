@@ -104,10 +104,9 @@ def test_learnt_from_calibration_rows_alone():
     assert (one.evaluation.features != two.evaluation.features).any()
 
 
-@pytest.mark.parametrize("parts", ["words", "characters"])
-def test_a_file_gives_the_same_features(tmp_path, parts):
+def test_a_file_gives_the_same_features(tmp_path):
     texts = answer_log(400).table["question"].tolist()
-    made = TextFeatures(8, parts=parts).fit(texts)
+    made = TextFeatures(8).fit(texts)
     made.save(tmp_path / "words.features")
     known = TextFeatures.load(tmp_path / "words.features")
     new = ["can a visa affect the oven", None]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from lore_core.data.dataset import Dataset
-from lore_core.reading import FileFacts, read
+from lore_core.reading import read
 
 
 def test_facts_by_hand(npz, csv):
     report = read(npz()).report
-    assert report.files == (FileFacts("runs.npz", "NPZ", 6, ""),)
+    assert report.files == report.facts[:1]
     assert list(report.facts) == [
         "Read 6 rows from 'runs.npz' (NPZ).",
         "6 rows without a split: choose which share fits the recalibrators.",

@@ -17,7 +17,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.data.validation import InputError
-from lore_core.reading import SeveralTablesError, frame_like, inspect, read
+from lore_core.reading import SeveralTablesError, inspect, read
 from tests.refusals import refused
 
 WRITTEN = Path(__file__).parent / "written"
@@ -150,52 +150,6 @@ def test_tables_in_memory(frame):
     assert_is(read(duckdb.sql("SELECT * FROM frame")), frame)
     with pytest.raises(InputError, match="a source must be a path, an open file or a data frame"):
         read(3)
-
-
-def rows(n=60):
-    rng = np.random.default_rng(0)
-    p = rng.uniform(0.5, 1, n)
-    return pd.DataFrame({"label": (rng.random(n) < p).astype(int), "p": p, "f_0": p, "site": "a"})
-
-
-def kinds(frame):
-    yield frame
-    yield pa.Table.from_pandas(frame)
-    for name in ("polars", "duckdb"):
-        try:
-            library = __import__(name)
-        except ModuleNotFoundError:
-            continue
-        if name == "polars":
-            yield library.from_arrow(pa.Table.from_pandas(frame))
-        else:
-            yield library.sql("SELECT * FROM frame")
-
-
-def test_what_came_in_goes_out():
-    seen = 0
-    for given in kinds(rows()):
-        data = lore.load(given)
-        table = lore.reliability_table(data.confidence, data.outcome).frame()
-        values = lore.summarize(data).values.to_frame("value").rename_axis("metric")
-        for result in (table, values, pd.DataFrame({"name": pd.Categorical(["a", "b"])})):
-            made = frame_like(result, given)
-            assert type(made) is type(given)
-            back = pa.table(made).to_pandas().reset_index(drop=True)
-            named = not isinstance(given, pd.DataFrame) and result is values
-            expected = result.reset_index(drop=not named)
-            back = back.astype({name: expected[name].dtype for name in expected})
-            pd.testing.assert_frame_equal(back, expected)
-        seen += 1
-    assert seen >= 2
-
-
-def test_what_cannot_be_like_another_is_said():
-    with pytest.raises(lore.InputError, match="'like' must be a pandas, Polars or Arrow"):
-        frame_like(rows(), [1])
-    mixed = pd.DataFrame({"a": [1, "b"]})
-    with pytest.raises(lore.InputError, match="values of one kind a column"):
-        frame_like(mixed, pa.table({}))
 
 
 def answers(n=40):

@@ -166,7 +166,7 @@ def test_bad_files(model, new, tmp_path):
         (fewer, "out.csv", "the 5 features .* no 'f_1', 'f_4'"),
         (other, "out.parquet", "for every class of the fit .* no 'p_cedar'"),
         (alone, "out.csv", "must have the group columns of the fit; no 'region'"),
-        (text, "out.csv", "column 'f_2' must hold numbers; got 'n/a' at row 555"),
+        (text, "out.csv", "'f_2' must hold numbers; got 'n/a' at row 555"),
         (good, "out.parquet", "'target' must be a .csv file like the source"),
         (good, "good.csv", "'target' must be another file"),
         (good, "no/out.csv", "the directory of .* must exist"),
