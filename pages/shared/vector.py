@@ -43,7 +43,7 @@ def show_vector_overview(view: View) -> None:
         _tiles(view, errors, chance)
     if chance is None:
         top.caption("Simulating what a calibrated model would show …")
-        await_result(request)
+        chance = await_result(request)
         st.rerun()
     table = compute.classes(view, errors, chance)
     conclude(top, Conclusion(chance.sentence, chance.is_significant))
