@@ -16,15 +16,8 @@ from lore_core.embedding import learned_maps, result
 if TYPE_CHECKING:  # it needs pandas, which a process that applies a saved map may not have
     from lore_core.data.dataset import Dataset
 
-_DEFAULT_SCALE: dict[str, result.Scale] = {
-    "pca": "isotropic",
-    "identity": "isotropic",
-    "tsne": "unit",
-    "umap": "unit",
-}
-_OPTIONS: dict[str, tuple[str, ...]] = {
-    "pca": (),
-    "identity": (),
+#: Options of the maps that are learned.
+_OPTIONS = {
     "tsne": ("perplexity", "n_iter", "max_fit_rows"),
     "umap": ("n_neighbors", "min_dist", "n_epochs", "max_fit_rows"),
 }
@@ -91,14 +84,15 @@ def embed(
     n, p = table.shape
     if not result.is_method(method):
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
-    chosen_scale = _DEFAULT_SCALE[method] if scale is None else cast(result.Scale, scale)
+    learned, known = method in _OPTIONS, _OPTIONS.get(method, ())
+    chosen_scale = cast(result.Scale, scale or ("unit" if learned else "isotropic"))
     if chosen_scale not in result.SCALES:
         raise InputError(f"'scale' must be 'unit', 'isotropic' or 'none'; got {scale!r}.")
-    for name in options.keys() - _OPTIONS[method]:
-        known = ", ".join(map(repr, _OPTIONS[method])) or "none"
-        raise InputError(f"options of method '{method}' must be among: {known}; got '{name}'.")
+    for name in options.keys() - set(known):
+        choice = ", ".join(map(repr, known)) or "none"
+        raise InputError(f"options of method '{method}' must be among: {choice}; got '{name}'.")
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
-    if method in ("tsne", "umap"):
+    if learned:
         made, coordinates, fitted = _fit_neighbour_map(
             table, method, n_components, random_state, progress, options
         )

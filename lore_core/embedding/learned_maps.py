@@ -129,7 +129,6 @@ def fit_umap(
         min_dist=min_dist,
         n_epochs=n_epochs,
         random_state=random_state,
-        transform_seed=random_state,
         n_jobs=1,
     )
     _cache_compiled()

@@ -213,7 +213,6 @@ class NeighbourMap:
 #: How dimensions are divided, so that a bandwidth γ means the same on every map.
 Scale = Literal["unit", "isotropic", "none"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
-_SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
 #: A standard deviation below this share of the largest coordinate is rounding, not spread.
 _ROUNDING = 1e-12
 
@@ -261,7 +260,7 @@ class Embedding:
     @property
     def label(self) -> str:
         """Short name, "t-SNE 2-D, unit scale"."""
-        return f"{self.name.title}, {_SCALE_WORDS[self.scale]}"
+        return f"{self.name.title}, {'unscaled' if self.scale == 'none' else f'{self.scale} scale'}"
 
     @property
     def description(self) -> str:

@@ -293,20 +293,12 @@ def show(answer: RunsAnswer) -> None:
     metrics = [metric for metric in catalogue.RUNS_TABLE if metric.name in result.metrics]
     shown = [metric.name for metric in metrics if catalogue.less_is_better(metric.name)]
     top, picture = st.container(key="main_answer"), st.container(key="main_picture")
-    left, right = st.columns([1, 2.5], vertical_alignment="bottom")
-    with left:
-        metric = _metric_choice(
-            "Best by", shown, catalogue.WORST_GROUP_GAP, **linked("runs_metric")
-        )
-    lines = right.toggle(
-        "Join the dots of each run",
-        **in_session("runs_lines"),
-        help="A method that is better in nearly every run shows as lines that lean one way.",
-    )
+    preferred, look = catalogue.WORST_GROUP_GAP, {"width": 300, **linked("runs_metric")}
+    metric = _metric_choice("Best by", shown, preferred, **look)
     conclude(top, conclude_runs(result, metric))
     with picture:
         rows = f"{answer.source}: {result.in_words}"
-        show_chart(runs_figure(result, metric, rows=rows, lines=lines), "runs_strip")
+        show_chart(runs_figure(result, metric, rows=rows), "runs_strip")
 
     def how_sure() -> None:
         st.markdown(unbroken(_how_sure(result)))

@@ -77,7 +77,7 @@ def instant_map(dataset: Dataset, title: str) -> Embedding:
     embedding = store().maps.get((dataset.digest, title))
     if embedding is None:
         embedding = make_map(dataset, MAPS[title])
-        store().maps.put((dataset.digest, title), embedding)
+        store().maps.hold((dataset.digest, title), embedding)
     return embedding
 
 

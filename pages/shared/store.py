@@ -96,8 +96,6 @@ class Cache(Generic[Value]):
         disk = self._disk()
         if disk is None or (isinstance(value, Loaded) and value.source == DEMO):
             return
-        if isinstance(value, Embedding) and not value.name.learned:
-            return  # it is made on the spot
         # (A file holds bytes as an array.)
         content = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
         try:

@@ -14,7 +14,7 @@ from lore_core.inference import VectorChance, describe_classes
 from lore_core.metrics import VectorErrors
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
-from lore_core.view.inference import classes_of, vector_chance_of, vector_errors_of
+from lore_core.view.inference import vector_chance_of, vector_errors_of
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column, share_column, show_number, show_tile
 from pages.shared.charts import csv_button, show_chart
@@ -43,12 +43,8 @@ def show_vector_overview(view: View) -> None:
         _tiles(view, errors, chance)
     if chance is None:
         top.caption("Simulating what a calibrated model would show …")
-        waiting = st.container()
-        _list_classes(classes_of(view, errors))
-        st.caption(unbroken(_REST))
-        await_result(request, waiting)
+        chance = await_result(request)
         st.rerun()
-        return
     table = compute.classes(view, errors, chance)
     conclude(top, Conclusion(chance.sentence, chance.is_significant))
     st.subheader("Which class is worst?", anchor=False)
@@ -150,9 +146,8 @@ def _list_classes(table: pd.DataFrame) -> None:
         "alce": points_column("ALCE"),
         "mlce": points_column("MLCE"),
     }
-    known = [name for name in columns if name in table]
-    shown = table.head(_LISTED)[known]
-    shares = [name for name in known if name not in ("p_value", "rows")]
+    shown = table.head(_LISTED)[[*columns]]
+    shares = [name for name in columns if name not in ("p_value", "rows")]
     st.dataframe(in_hundredths(shown, *shares), height="content", column_config=columns)
     more = len(table) - len(shown)
     st.caption(

@@ -27,7 +27,7 @@ def test_runs_are_compared_and_saved(open_app, runs):
     box.press("Enter")
     app.sees(re.compile("300 calibration \\+ 300 evaluation rows"))
     app.settle()
-    app.choose("Similar by", "PCA")
+    app.choose("Similar by", "PCA 4-D")
     app.settle()
     app.button("Compare").click()
     app.drawn("runs_strip")

@@ -114,7 +114,7 @@ def charts(dataset, table, errors, field, curves, points, runs):
         "suggestion": draw.suggestion_figure(best, **look),
         "groups": draw.group_figure(reports, **look),
         "rewards": draw.reward_figure(rewards, baseline=NASTY[0], **look),
-        "runs": draw.runs_figure(runs, "ECE", lines=True, **look),
+        "runs": draw.runs_figure(runs, "ECE", **look),
         "scatter": draw.run_scatter_figure(runs, "ECE", **look),
         "number": draw.variable_figure(ages, name=NASTY[2], curve=smooth, **look),
         "names": draw.variable_figure(sites, name=NASTY[0], **look),

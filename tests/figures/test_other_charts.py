@@ -71,14 +71,7 @@ def test_every_run_is_a_dot_and_the_mean_a_diamond(runs, metric):
     assert "12 runs" in chart.alt
 
 
-def test_lines_join_the_dots_of_one_run(runs):
-    chart = runs_figure(runs, "ECE", rows="", lines=True)
-    line, *strips, _ = chart.figure.data
-    x = np.array([np.nan if value is None else value for value in line.x]).reshape(12, 4)
-    y = np.array([np.nan if value is None else value for value in line.y]).reshape(12, 4)
-    np.testing.assert_allclose(x[:, :3], runs.values("ECE") * 100)
-    np.testing.assert_allclose(y[:, :3], np.column_stack([strip.y for strip in strips[:3]]))
-    assert np.isnan(x[:, 3]).all()
+def test_the_worst_group_against_another_metric(runs):
     chart = run_scatter_figure(runs, "ECE", rows="12 runs")
     r = runs.correlation()["ECE"]
     assert f"r = {r:.2f}".replace("-", "−") in chart.figure.layout.title.subtitle.text

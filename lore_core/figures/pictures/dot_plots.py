@@ -174,24 +174,17 @@ def _hover(record: Record, method: str) -> Hover:
     )
 
 
-def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool = False) -> Chart:
+def runs_figure(result: RunsComparison, metric: str, *, rows: str) -> Chart:
     """One strip a method, one dot a run, with mean and standard deviation.
 
     ``metric``: column of the result's table. ``rows``: which runs and rows these are, in words.
-    ``lines``: join the dots of each run.
     """
     values, methods = result.values(metric), result.methods
     runs = [str(run) for run in values.index]
     place = np.arange(len(methods))[::-1]
     spread = ((np.arange(len(values)) * _GOLDEN) % 1 - 0.5) * _STRIP
     text = _number_template(metric, "x")
-    marks: list[Mark] = []
-    if lines:
-        gap = np.full((len(values), 1), np.nan)
-        x = np.hstack([values.to_numpy(np.float64), gap]).ravel()
-        y = np.hstack([place + spread[:, None], gap]).ravel()
-        marks.append(Line(x, y, Tint("quiet", 0.25), name="same run", width=0.8))
-    marks += [
+    marks: list[Mark] = [
         Dots(
             values[method].to_numpy(),
             place[position] + spread,
@@ -217,13 +210,12 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str, lines: bool =
     strips = Axis(
         ticks=tuple(zip(place.tolist(), methods, strict=True)), span=(-0.5, len(methods) - 0.5)
     )
-    joined = " Lines join the dots of one run." if lines else ""
     return PanelPicture(
         title=f"{words_of(metric)} of every run",
         subtitle=rows,
         how_to_read=(
             "One dot a run, its height within the strip means nothing; the diamond is the mean, "
-            f"the bar ± one standard deviation over runs.{joined} Overlapping strips can still "
+            "the bar ± one standard deviation over runs. Overlapping strips can still "
             "differ significantly: every method saw the same runs, and the table compares in pairs."
         ),
         alt=f"{words_of(metric)} of {result.n_runs} runs under {', '.join(methods)}",

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.weights import chosen_weights, linearised
+from lore_core.data.weights import chosen_weights
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
@@ -110,12 +110,8 @@ def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
     if not attribute.numeric:
         return [Condition(column, k, k + 1) for k in range(size)]
     parts = len(attribute.borders) + 1
-    ranges = [
-        Condition(column, first, end)
-        for first in range(parts)
-        for end in range(first + 1, parts + 1)
-        if end - first < parts
-    ]
+    pairs = combinations(range(parts + 1), 2)
+    ranges = [Condition(column, *pair) for pair in pairs if pair != (0, parts)]
     missing = [Condition(column, k, k + 1) for k in range(parts, size)]
     return ranges + missing
 
@@ -408,10 +404,7 @@ def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> li
 class Held(RegionReport):
     """What rows say whose outcomes had no part in finding a subgroup."""
 
-    #: Gap beyond what the subgroup is compared with, 95 %.
-    excess: float
-    excess_low: float
-    excess_high: float
+    excess: float  #: Gap beyond what the subgroup is compared with
     #: Gap beyond that of rows of the same confidence, 95 %: what no global recalibration mends.
     beyond: float
     beyond_low: float
@@ -448,32 +441,16 @@ def try_on(
     for k, (mask, test) in enumerate(zip(masks, tests, strict=True)):
         if not mask.any():
             continue
-        report, beyond = region_report(c, a, mask, weights=w), same.of_rows(mask)
-        numbers: list[Any] = [
-            *vars(report).values(),
-            *_with_ends(test.mean, _scatter(c - a, w, mask, against)),
-            *_with_ends(beyond.mean, beyond.error),
-            *(p[k], adjusted[k]),
-        ]
-        tried.append(Tried(**vars(candidates[k]), held_out=held_out[mask], held=Held(*numbers)))
+        beyond = same.of_rows(mask)
+        value, width = float(beyond.mean), NORMAL_95 * float(beyond.error)
+        held = Held(
+            **vars(region_report(c, a, mask, weights=w)),
+            excess=float(test.mean),
+            beyond=value,
+            beyond_low=value - width,
+            beyond_high=value + width,
+            p_value=p[k],
+            p_adjusted=adjusted[k],
+        )
+        tried.append(Tried(**vars(candidates[k]), held_out=held_out[mask], held=held))
     return tried
-
-
-def _with_ends(mean: Any, error: Any) -> tuple[float, float, float]:
-    value, width = float(mean), NORMAL_95 * float(error)
-    return value, value - width, value + width
-
-
-def _scatter(residual: Floats, weights: Floats | None, mask: Mask, against: Against) -> float:
-    """Return the standard error of a set's excess, from the scatter inside and outside."""
-    n, rest = int(mask.sum()), int((~mask).sum())
-    own, others = (
-        float(linearised(residual[part], chosen_weights(weights, part)).var())
-        for part in (mask, ~mask if rest else mask)
-    )
-    if against == "zero" or rest == 0:
-        return float(np.sqrt(own / n))
-    outside = rest / (n + rest)
-    if weights is not None:
-        outside = float(weights[~mask].sum() / weights.sum())
-    return outside * float(np.sqrt(own / n + others / rest))

@@ -233,9 +233,7 @@ def number(value: float) -> str:
     text = f"{value + 0.0:.15g}"  # no −0
     if "e" in text:
         return text
-    whole = abs(value) >= 10_000
-    text = f"{value:,.15g}" if whole else text
-    return text.replace("-", "−")
+    return (f"{value:,.15g}" if abs(value) >= 10_000 else text).replace("-", "−")
 
 
 def _date(nanoseconds: float) -> str:

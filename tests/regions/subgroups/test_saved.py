@@ -216,7 +216,7 @@ def test_images_of_a_region_are_named_by_what_is_measured_of_them():
 
 
 def a_region(**parts):
-    held = regions.Held(9, *[0.5] * 13)
+    held = regions.Held(9, *[0.5] * 11)
     return regions.Subgroup(np.arange(9), 1, (), 0.9, 0.5, held, np.arange(4), **parts)
 
 

@@ -39,7 +39,7 @@ def helds(draw, sign):
     confidence = float(np.clip(high + away if sign > 0 else low - away, 0, 1))
     assume(abs(confidence - right / n) >= 0.02)
     beyond, excess = (draw(st.floats(-0.2, 1)) * sign for _ in range(2))
-    wide, far = (draw(st.floats(0, 0.5)) for _ in range(2))
+    far = draw(st.floats(0, 0.5))
     return Held(
         n_rows=n,
         confidence=confidence,
@@ -48,8 +48,6 @@ def helds(draw, sign):
         gap_low=confidence - high,
         gap_high=confidence - low,
         excess=excess,
-        excess_low=excess - wide,
-        excess_high=excess + wide,
         beyond=beyond,
         beyond_low=beyond - far,
         beyond_high=beyond + far,
