@@ -28,7 +28,6 @@ MAX_NEIGHBOUR_DIMENSIONS = 50
 _MIN_ROWS = 10
 #: Above this, t-SNE and UMAP are fitted on a random part of the rows.
 MAX_FIT_ROWS = 20_000
-_PLACED_AT_ONCE = 5_000
 
 
 def embed(
@@ -173,7 +172,7 @@ def _fit_neighbour_map(
     if n > limit:
         fit_on[:] = False
         fit_on[np.random.default_rng(random_state).choice(n, limit, replace=False)] = True
-    share = 1.0 if n <= limit else 0.7
+    share = 1.0 if n <= limit else 0.6
     reduction, points = None, table
     if min(fit_on.sum(), table.shape[1]) > MAX_NEIGHBOUR_DIMENSIONS:
         reduction = result.fit_pca(
@@ -182,7 +181,7 @@ def _fit_neighbour_map(
         points = reduction.place(table)
     fit = learned_maps.fit_tsne if method == "tsne" else learned_maps.fit_umap
     arranged = points if method == "tsne" else table
-    fitted, note = fit(
+    fitted, place, note = fit(
         arranged[fit_on],
         n_components,
         random_state=random_state,
@@ -191,17 +190,12 @@ def _fit_neighbour_map(
     )
     coordinates = np.empty((n, n_components))
     coordinates[fit_on] = fitted
+    if n > limit:
+        coordinates[~fit_on] = place(arranged[~fit_on], part_of(progress, share, 1.0))
     notes: tuple[str, ...] = (note,)
     if method == "tsne" and reduction is not None:
         notes += (f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components",)
-    made = result.NeighbourMap(points, coordinates, reduction, notes)
-    rest = np.flatnonzero(~fit_on)
-    for start in range(0, len(rest), _PLACED_AT_ONCE):
-        done = share + (1 - share) * start / len(rest)
-        tell(progress, done, f"placing the remaining rows: {start:,} of {len(rest):,}")
-        block = rest[start : start + _PLACED_AT_ONCE]
-        coordinates[block] = made.as_new(block, fit_on)
-    return made, coordinates, min(n, limit)
+    return result.NeighbourMap(points, coordinates, reduction, notes), coordinates, min(n, limit)
 
 
 def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> float:
@@ -216,11 +210,14 @@ def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> floa
     if method == "pca":
         return 0.1 + 6e-8 * n * p
     fitted = min(n, MAX_FIT_ROWS)
-    placed = 2e-4 * (n - fitted) + (6e-8 * n * p if p > MAX_NEIGHBOUR_DIMENSIONS else 0.0)
+    placed = n - fitted
     if method == "umap":
         epochs = 500 if fitted <= 10_000 else 200
-        return 0.3 + fitted * (1.0e-6 * epochs + 1e-4) + 1e-7 * n * p + placed
+        return 0.3 + fitted * (1.0e-6 * epochs + 1e-4) + 1.3e-4 * placed + 1e-7 * n * p
+    reduced = 6e-8 * n * p if p > 50 else 0.0
     if n_components == 3:
         # Barnes–Hut in three dimensions.
-        return 0.5 + 4.4e-5 * fitted * math.sqrt(fitted) + placed
-    return placed + (0.5 + 1.5e-3 * fitted if fitted <= 5_000 else 7.0 + 6e-4 * fitted)
+        return 0.5 + reduced + 4.4e-5 * fitted * math.sqrt(fitted) + 4e-4 * placed
+    if fitted <= 5_000:
+        return 0.5 + reduced + 1.5e-3 * fitted
+    return 7.0 + reduced + 6e-4 * fitted + 2e-4 * placed

@@ -1,4 +1,4 @@
-"""t-SNE by openTSNE and UMAP by umap-learn, imported on first use: with progress and cancel."""
+"""t-SNE by openTSNE and UMAP by umap-learn, imported on first use: progress, cancel, new rows."""
 
 import threading
 import warnings
@@ -13,6 +13,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.errors import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer, check_positive
+from lore_core.embedding.result import Place
 
 #: Fixed, not "all cores": the neighbour search depends on the number of threads.
 N_THREADS = 2
@@ -21,6 +22,44 @@ _BARNES_HUT_ROWS = 5_000
 EARLY_ITERATIONS = 250
 _EARLY_EXAGGERATION = 12.0
 _ITERATIONS_PER_REPORT = 5
+_PLACE_ITERATIONS = 250
+_PLACE_BLOCK = 10_000
+
+# openTSNE keeps its interpolation grid on the fitted map: one thread places rows at a time.
+_place_lock = threading.Lock()
+
+
+def _place_by_tsne(model: Any, features: Floats, progress: Progress | None = None) -> Floats:
+    """Place rows (m, p) on the fitted map, each on its own: they do not move one another."""
+    n = len(features)
+    places = np.empty((n, model.shape[1]))
+    for start in range(0, n, _PLACE_BLOCK):
+        block = features[start : start + _PLACE_BLOCK]
+
+        def report(
+            iteration: int, _error: float, _places: Any, start: int = start, size: int = len(block)
+        ) -> None:
+            done = start + size * iteration / _PLACE_ITERATIONS
+            tell(progress, done / n, f"placing the remaining rows: {int(done):,} of {n:,}")
+
+        with _place_lock:
+            # Perplexity, start and step sizes are openTSNE's own for placing new rows.
+            partial_map = model.prepare_partial(
+                block, initialization="median", k=25, perplexity=min(5.0, (len(model) - 1) / 3)
+            )
+            partial_map.optimize(
+                n_iter=_PLACE_ITERATIONS,
+                learning_rate=0.1,
+                exaggeration=1.5,
+                momentum=0.8,
+                max_grad_norm=0.25,
+                inplace=True,
+                propagate_exception=True,
+                callbacks=None if progress is None else [report],
+                callbacks_every_iters=_ITERATIONS_PER_REPORT,
+            )
+        places[start : start + len(block)] = partial_map
+    return places
 
 
 def fit_tsne(
@@ -31,10 +70,10 @@ def fit_tsne(
     progress: Progress | None = None,
     perplexity: float = 30.0,
     n_iter: int = 500,
-) -> tuple[Floats, str]:
+) -> tuple[Floats, Place, str]:
     """Fit a t-SNE map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
 
-    Returns the rows on it (n, d), and what a reader should know about it.
+    Returns the rows on it (n, d), what places others, and what a reader should know about it.
 
     In 2-D above 5,000 rows the negative gradient is interpolated, else computed with Barnes–Hut
     trees, whose time grows much faster with n. ``perplexity`` is lowered to (n − 1)/3 where there
@@ -78,13 +117,25 @@ def fit_tsne(
             callbacks=[lambda i, _error, _model, before=before: report(before + i)],
             callbacks_every_iters=_ITERATIONS_PER_REPORT,
         )
+    # openTSNE moves the map to the middle of its range when it first places new rows; moved now,
+    # so that fitted and placed rows share one origin.
     model -= (np.max(model, axis=0) + np.min(model, axis=0)) / 2
-    return np.array(model, dtype=np.float64), f"perplexity {perplexity:.4g}"
+    fitted = np.array(model, dtype=np.float64)
+    return fitted, partial(_place_by_tsne, model), f"perplexity {perplexity:.4g}"
 
 
 # Two Python threads in UMAP's compiled loops abort the process where numba has only its "workqueue"
 # layer, so one thread enters at a time.
 turn_lock = threading.Lock()
+
+
+def _place_by_umap(model: Any, features: Floats, progress: Progress | None = None) -> Floats:
+    """Place rows (m, p) on the fitted map."""
+    if len(features) == 0:
+        return np.empty((0, model.n_components))
+    table = np.ascontiguousarray(features, dtype=np.float32)
+    with _exclusive(progress, "placing the remaining rows: epoch"):
+        return np.array(model.transform(table), dtype=np.float64)
 
 
 def fit_umap(
@@ -96,10 +147,10 @@ def fit_umap(
     n_neighbors: int = 15,
     min_dist: float = 0.1,
     n_epochs: int | None = None,
-) -> tuple[Floats, str]:
+) -> tuple[Floats, Place, str]:
     """Fit a UMAP map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
 
-    Returns the rows on it (n, d), and what a reader should know about it.
+    Returns the rows on it (n, d), what places others, and what a reader should know about it.
     ``n_neighbors`` is lowered to n − 1 where there are few rows; ``n_epochs`` is by default 500 up
     to 10,000 rows, 200 above.
 
@@ -132,9 +183,10 @@ def fit_umap(
         n_jobs=1,
     )
     _cache_compiled()
-    with _exclusive(progress):
+    with _exclusive(progress, "epoch"):
         model.fit(np.ascontiguousarray(features, np.float32))
-    return np.array(model.embedding_, dtype=np.float64), f"{n_neighbors} neighbours"
+    fitted = np.array(model.embedding_, dtype=np.float64)
+    return fitted, partial(_place_by_umap, model), f"{n_neighbors} neighbours"
 
 
 def _cache_compiled() -> None:
@@ -152,7 +204,7 @@ def _cache_compiled() -> None:
 
 
 @contextmanager
-def _exclusive(progress: Progress | None) -> Iterator[None]:
+def _exclusive(progress: Progress | None, what: str) -> Iterator[None]:
     """Let one thread into UMAP, with its epochs reported and its known warnings silenced."""
     from umap import layouts
 
@@ -168,11 +220,13 @@ def _exclusive(progress: Progress | None) -> Iterator[None]:
         # other threads wait for ever.
         stack.callback(setattr, layouts, "tqdm", layouts.tqdm)
         if progress is not None:
-            layouts.tqdm = partial(_watched, progress)
+            layouts.tqdm = partial(_watched, progress, what)
         yield
 
 
-def _watched(progress: Progress, epochs: range, **_settings_of_the_bar: Any) -> Iterator[int]:
+def _watched(
+    progress: Progress, what: str, epochs: range, **_settings_of_the_bar: Any
+) -> Iterator[int]:
     for epoch in epochs:
-        progress(0.3 + 0.7 * epoch / len(epochs), f"epoch {epoch} of {len(epochs)}")
+        progress(0.3 + 0.7 * epoch / len(epochs), f"{what} {epoch} of {len(epochs)}")
         yield epoch

@@ -16,6 +16,7 @@ from lore_core.data.archive_files import Form, fields_of, form_of
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import by_blocks
+from lore_core.data.progress import Progress
 from lore_core.data.rules import Number, Values, check_fields, refuse
 from lore_core.data.validation import InputError, as_coordinates
 
@@ -80,6 +81,8 @@ def is_method(name: str) -> TypeGuard[Method]:
 #: Rows between which a new one is placed. Of 3 to 25, with weights of this and of other kinds, 5 to
 #: 10 predicted best on t-SNE and UMAP maps; see docs/decisions.md.
 N_NEIGHBOURS = 7
+#: What places rows (m, p) on a map that t-SNE or UMAP fitted.
+Place = Callable[[Floats, Progress | None], Floats]
 #: Distances held at a time.
 _BLOCK = 2**23
 
