@@ -22,7 +22,10 @@ except ImportError:  # then every source is looked at, which is slower and as ex
     cKDTree = None  # noqa: N816 - scipy's name
 
 #: False for a process that only applies a shipped recalibrator, which may have numpy alone.
-HAS_NUMBA = find_spec("numba") is not None
+try:
+    HAS_NUMBA = find_spec("numba") is not None
+except ImportError:
+    HAS_NUMBA = False
 #: Nanoseconds of numpy's sums that pay for loading the kernels, and for compiling them.
 _LOADING_COST, _COMPILING_COST = 1e9, 2e10
 #: About what numpy took for sums in this process, in nanoseconds.

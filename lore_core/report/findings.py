@@ -1,5 +1,6 @@
 """Findings of a report: its numbers and sentences, without figures, files or page text."""
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from lore_core.embedding import Embedding, embed
 from lore_core.inference.intervals import N_SIMULATED
 from lore_core.inference.simulation import NullBand, NullErrors
 from lore_core.inference.whole_vector import VectorChance, describe_classes
+from lore_core.kernel_sums.compute import HAS_NUMBA
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE, VectorErrors
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
@@ -132,6 +134,8 @@ def examine(
     show, and of many rows what pages show unasked. Raises InputError if a setting names
     something the data do not have.
     """
+    if HAS_NUMBA:  # sums by numpy differ in the last bit, and a report is made again to that
+        importlib.import_module("lore_core.kernel_sums.compiled")
     columns = methods.group_columns(view.dataset)
     if settings.group_column is not None and settings.group_column not in columns:
         raise InputError(f"'group_column' must be one of {columns}; got {settings.group_column!r}.")

@@ -93,5 +93,5 @@ def test_the_report_works_without_a_network(opened):
     opened.reload()
     rests(opened, slider, "0.4")
     opened.emulate_media(media="print")
-    assert opened.locator(".still svg").is_visible()
+    assert opened.locator(".still figure > svg").is_visible()
     assert not opened.locator("#landscape").is_visible()

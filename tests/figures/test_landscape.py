@@ -138,7 +138,7 @@ class TestRows:
         subtitle = landscape_figure(field, points, points=drawn, **COMMON).figure.layout.title
         assert "120 of 300 rows drawn" in subtitle.subtitle.text
         subtitle = landscape_figure(field, points, **COMMON).figure.layout.title
-        assert subtitle.subtitle.text == "300 rows; 300 rows"
+        assert subtitle.subtitle.text == "300 rows"
 
     def test_what_print_makes_pale_or_rings_is_so_in_html(self, field, points, drawn):
         chart = landscape_figure(field, points, points=drawn, **COMMON)
