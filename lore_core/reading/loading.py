@@ -124,7 +124,7 @@ def read_batches(
     raws, given = sources_of(sources), as_mapping(mapping)
     if len({raw.stem for raw in raws}) < len(raws):
         raise InputError("two of the files have one name, which names the batch. Rename one.")
-    kind = tuple[Dataset, list[int]]
+    kind: Any = tuple[Dataset, list[int]]
     dataset, counts = parse(kind, read_batch_files, raws, given, isolate=isolate)
     evaluated = dataset.in_split(EVALUATION)
     batch = np.repeat([raw.stem for raw in raws], counts)[evaluated]
