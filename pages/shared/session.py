@@ -12,7 +12,7 @@ from lore_core import InputError, demo, reading
 from lore_core.dashboard.large_arrays import map_arrays
 from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
-from lore_core.data.dataset import EVALUATION
+from lore_core.data.dataset import EVALUATION, Dataset
 from lore_core.mergeable.partitions.run import WholeData, read_whole_data
 from lore_core.regions import SavedSubgroup
 from lore_core.regions.subgroups.saved import link_text, read_link_text
@@ -157,7 +157,7 @@ def as_loaded(
 
 @st.cache_resource(max_entries=4, show_spinner="Training the demo's classifier …")
 def _demo(name: str) -> Loaded:
-    makers = {
+    makers: dict[str, Callable[[], Dataset]] = {
         "digits": demo.digits,
         "sentences": demo.sentences,
         "synthetic": lambda: demo.synthetic(20_000).dataset,
