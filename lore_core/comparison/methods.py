@@ -213,7 +213,7 @@ def compare(
     earlier : Comparison, optional
         Of the same rows and embeddings: methods of equal settings are measured, not fitted again.
     show : callable, optional
-        Called, once a method is measured, with all that are, without any values of rows.
+        Called, once a method but not the last is measured, with all that are, without rows.
     **measuring
         ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
         of :func:`~lore_core.comparison.summary.summarize`.
@@ -255,7 +255,7 @@ def compare(
     measured: dict[str, tuple[Recalibrator, Dataset, Summary, str]] = {}
     for method, found in _side_by_side(fitted_and_measured, methods, progress):
         measured[method.label] = found
-        if show is not None and labels[0] in measured:
+        if show is not None and labels[0] in measured and len(measured) < len(labels):
             made = _put_together(labels, measured)
             alone = {
                 label: dataclasses.replace(item, local=None, row_values=None)

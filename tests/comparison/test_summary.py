@@ -71,7 +71,7 @@ def test_methods_are_shown_as_soon_as_they_are_measured(sample):
     shown = []
     result = lore.compare(data, data, methods, show=shown.append)
     assert all(next(iter(item.names)) == "No recalibration" for item in shown)
-    assert [len(item.names) for item in shown][-1:] == [3]
+    assert {len(item.names) for item in shown} <= {1, 2}
     for item in shown:
         pd.testing.assert_frame_equal(item.table, result.table.loc[item.table.index])
         pd.testing.assert_frame_equal(item.low, result.low.loc[item.table.index])
