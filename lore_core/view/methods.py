@@ -15,7 +15,7 @@ from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
 from lore_core.data.arrays import Floats
-from lore_core.data.dataset import Dataset
+from lore_core.data.dataset import Dataset, Target
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
@@ -275,11 +275,17 @@ def _on_each_map(
 
 
 def group_reports_of(
-    view: View, datasets: Mapping[str, Dataset], groups: Any, *, n_draws: int = N_SIMULATED
+    view: View,
+    rows: Mapping[str, Dataset | Target],
+    groups: Any,
+    *,
+    n_draws: int = N_SIMULATED,
+    progress: Progress | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Return a table of the groups' metrics for every method."""
+    """Return a table of the groups' metrics for every method, of its ``rows``."""
     options: dict[str, Any] = {**view.bins, "n_draws": n_draws, "random_state": view.seed}
-    return {
-        method: group_report(**scored(dataset), groups=groups, **options)
-        for method, dataset in datasets.items()
-    }
+    made = {}
+    for position, (method, scores) in enumerate(rows.items()):
+        tell(progress, position / len(rows), method)
+        made[method] = group_report(**scored(scores), groups=groups, **options)
+    return made

@@ -22,6 +22,7 @@ from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, pair_controls, pair_of_maps
 from pages.shared.subgroups import MAX_ROWS_AT_ONCE, title_of
+from pages.shared.tasks import await_result
 
 _SUBGROUPS = "significant subgroups"
 
@@ -152,7 +153,7 @@ drawn = toolbar.multiselect(
     "Drawn", list(result.datasets), default=drawn_first(result), width=300, key=f"drawn_{by}"
 )
 key = (by, tuple((item.id, item.name) for item in found))
-reports = compute.group_reports(view, result, key, names, measured)
+reports = await_result(compute.group_reports(view, result, key, names, measured))
 conclude(top, conclude_groups(reports, min_group_size))
 comparison = compute.worst_groups(view, result, key, names, measured, min(min_group_size, largest))
 with picture:

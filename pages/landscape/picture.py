@@ -153,12 +153,14 @@ class FieldParts:
                 field, lce = rows.at_gamma(GAMMAS[k])
             yield GammaFields({k: field}, {} if lce is None else {k: lce})
 
-    def _make_outlines(self, against: Against) -> Iterator[GammaFields]:
+    def _make_outlines(self, against: Against) -> Iterator[GammaFields | None]:
         """Find places at every γ as at the shown one, and outline each set of rows once."""
         view, keys = self._view, dict[bytes, int]()
         if len(view.evaluation) > _MAX_SEARCHED_ROWS:
             return
         for k in self._nearest_first():
+            while not wait_for_pages():  # a search would hold up theirs
+                yield None
             with self._turn():  # as the page will ask, where that γ is chosen
                 search = compute.unnamed_subgroups(view.with_(gamma=GAMMAS[k]), against)
                 found = GammaFields(subgroups={k: []})

@@ -46,6 +46,7 @@ _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
     where.curve_of: ("Computing the curves", 5e-6, _FITTED),
     estimate_gains: ("Learning what could be gained", 2e-6, ("target", "seed")),
     methods.remaining_of: ("Testing a global method", 2e-5, (*_LOCAL, "seed")),
+    methods.group_reports_of: ("Measuring groups", 3e-5, _FITTED),
     inference.chance_band_of: ("Simulating chance", 1.5e-4, _EVERY_GAMMA),
     inference.vector_errors_of: ("Computing local errors of every class", 2e-7, _FITTED),
     inference.vector_chance_of: ("Simulating every class", 2e-5, (*_FITTED, "seed")),
@@ -301,12 +302,14 @@ def _rows_of(result: Comparison, rows: np.ndarray) -> dict[str, Dataset]:
     return result.datasets if rows.all() else {k: v.rows(rows) for k, v in result.datasets.items()}
 
 
-@_cached(32, "Measuring groups …", *_FITTED)
 def group_reports(
-    view: View, result: Comparison, by: Hashable, _names: np.ndarray, _measured: np.ndarray
-) -> dict[str, pd.DataFrame]:
-    """Each group's numbers under every method, of the rows measured."""
-    return methods.group_reports_of(view, _rows_of(result, _measured), _names[_measured])
+    view: View, result: Comparison, by: Hashable, names: np.ndarray, measured: np.ndarray
+) -> Request[dict[str, pd.DataFrame]]:
+    """Return the work on each group's numbers under every method, of the rows measured."""
+    rows = {name: item.target() for name, item in _rows_of(result, measured).items()}
+    n_rows = len(rows) * int(measured.sum())
+    of = blake2b(repr(by).encode(), digest_size=8).hexdigest()
+    return work(methods.group_reports_of, view, n_rows, of, rows=rows, groups=names[measured])
 
 
 @_cached(64, "Counting rewards …", *_FITTED)
