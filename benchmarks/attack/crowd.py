@@ -28,7 +28,8 @@ class Found:
 
     first: list[float] = field(default_factory=list)  #: From the address to the first page
     uploads: list[float] = field(default_factory=list)
-    pictures: list[float] = field(default_factory=list)  #: Of γ, to the landscape of the new γ
+    exact: list[float] = field(default_factory=list)  #: Of γ, to its exact field on the map
+    pictures: list[float] = field(default_factory=list)  #: … to the landscape with its subgroups
     steps: list[float] = field(default_factory=list)  #: To the end of the page under it
     pages: dict[str, list[float]] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
@@ -55,7 +56,9 @@ def _read(server: Server, number: int, until: float, found: Found) -> None:
                     page = _turned(reader, "landscape", found)
                 else:
                     page = reader.slide(page, "gamma", chance.randrange(2, 20))
-                    found.pictures.append(page.picture or page.seconds)
+                    picture = page.picture or page.seconds
+                    found.exact.append(min(page.exact or picture, picture))
+                    found.pictures.append(picture)
                     found.steps.append(page.seconds)
     except ReaderError as error:
         found.errors[str(error)] += 1
@@ -92,13 +95,14 @@ def attack(n_readers: int, minutes: float) -> tuple[list[str], bool]:
     n_errors = sum(found.errors.values()) + tracebacks
     good = (
         not n_errors
-        and np.quantile(found.pictures, 0.95) <= 2.0
+        and np.quantile(found.exact, 0.95) <= 2.0
         and np.quantile(found.first, 0.95) <= 10.0
     )
     return [
         f"| {n_readers} readers, {minutes:g} minutes, {ROWS:,} rows each | goal | |",
         "|---|---|---|",
-        f"| γ moved, until its landscape is sent | p95 ≤ 2 s | {_spread(found.pictures)} |",
+        f"| γ moved, until its exact field is sent | p95 ≤ 2 s | {_spread(found.exact)} |",
+        f"| … until its subgroups are sent, too | | {_spread(found.pictures)} |",
         f"| … until the page under it is whole | | {_spread(found.steps)} |",
         f"| first page of a reader | ≤ 10 s | {_spread(found.first)} |",
         f"| upload, until its page | | {_spread(found.uploads)} |",

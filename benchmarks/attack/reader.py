@@ -1,7 +1,8 @@
 """A reader of the dashboard without a browser: Streamlit's own messages over its websocket.
 
 The server does all it does for a browser, and sends all of it; nothing is drawn. Meanwhile the
-landscape's rows, and what its slider lacks, are asked for as the landscape's script does.
+landscape's rows, what its slider lacks, and the field of a γ that is chosen are asked for as the
+landscape's script does.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +44,7 @@ class Page:
     seconds: float
     n_bytes: int
     picture: float | None = None  #: Seconds until the landscape was sent
+    exact: float | None = None  #: Seconds until the exact field of the γ chosen was answered
     elements: list[Element] = field(default_factory=list)
 
     def named(self, kind: str, key: str = "") -> Element | None:
@@ -90,10 +93,21 @@ class _Landscape:
             self._news.notify()
         return True
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a map that asks."""
+        return bool(self._scene.get("address"))
+
     def close(self) -> None:
         with self._news:
             self.closed = True
             self._news.notify()
+
+    def seconds_to_field(self, gamma: float) -> float | None:
+        """Ask for the exact field of a γ; None where there is no answer."""
+        start, scene = time.monotonic(), self._scene
+        said = self._ask(scene["address"], {"rows": scene["rows"], "gamma": gamma})
+        return None if said is None else time.monotonic() - start
 
     def _lacks(self) -> tuple[str, dict[str, Any]] | None:
         rows, fields = self._scene.get("rows"), self._scene.get("fields")
@@ -200,7 +214,14 @@ class Reader:
         options = element.slider.options
         state.string_array_value.data.append(options[place % len(options)])
         self._states[state.id] = state
-        return self._run()
+        if key != "gamma" or not self._landscape.is_shown:
+            return self._run()
+        with ThreadPoolExecutor(1) as other:
+            gamma = float(options[place % len(options)])
+            exact = other.submit(self._landscape.seconds_to_field, gamma)
+            found = self._run()
+        found.exact = exact.result()
+        return found
 
     def press(self, page: Page, key: str, *, until: Until | None = None) -> Page:
         """Press a button; ``until``: look no longer than this."""

@@ -75,7 +75,7 @@ def release_slot() -> Iterator[None]:
         return
     _leave_slot()
     yield
-    _thread.began = _take_slot()
+    _thread.began = _take_slot(is_step=True)
 
 
 def _leave_slot() -> None:
