@@ -447,10 +447,23 @@ def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
     assert n == app.seen("m.selected.count") == inside.sum()
     assert 20 < n < len(space) - 20
     app.map.focus()
+    before = app.query()["view"]
     app.page.keyboard.press("ArrowUp")
-    app.until(lambda: not np.array_equal(app.seen("m.view.axes"), axes), "turned by a key")
+    app.until(lambda: app.query()["view"] != before, "turned by a key")
     shown = np.array(app.seen("[...m.view.axes, m.view.toward]"))
     row = int((space @ shown[2]).argmax())
-    x, y = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")
-    app.page.mouse.click(left + x, app.map.bounding_box()["y"] + y)
+    pixel = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")
+    app.page.keyboard.press("ArrowDown")
+    app.until_query("view", before)
+    # The click comes at once after the turn, before the map has been drawn again.
+    app.map.evaluate(
+        """(map, [x, y]) => {
+          const { left, top } = map.getBoundingClientRect();
+          const at = { pointerId: 1, clientX: left + x, clientY: top + y };
+          map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp" }));
+          map.dispatchEvent(new PointerEvent("pointerdown", at));
+          map.dispatchEvent(new PointerEvent("pointerup", at));
+        }""",
+        pixel,
+    )
     app.sees(f"Row {row}")

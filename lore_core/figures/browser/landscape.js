@@ -279,6 +279,7 @@ function mount(root, { mode, send }) {
       select(sign ? [...selection, part] : [part]);
     },
     click: (point) => {
+      moving = false; // rows are sought where they are seen, right after a turn, too
       hover(point, null);
       if (pointed >= 0) send("row", pointed);
       else if (hot !== null) choose(hot);
