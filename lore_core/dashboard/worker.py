@@ -16,7 +16,7 @@ from lore_core.kernel_sums.compile_once import load_kernels
 from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 
 #: A worker's ``nice`` against pages, and that of long tasks, which give way to the others, too.
-_NICENESS, _LONG_NICENESS = 10, 15
+_NICENESS, _LONG_NICENESS = 5, 10
 #: Seconds after which what was looked at of mapped arrays need not be in memory any more.
 _RELEASE_SECONDS = 0.2
 #: Where large arrays of the task at work lie, if there is a file for them.

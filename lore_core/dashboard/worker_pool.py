@@ -31,7 +31,7 @@ _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 _START += "from lore_core.dashboard.worker import main; main(is_long=sys.argv[2] == 'long')"
 _MAX_WORKERS = 4
 #: How much less of the processors than pages, as ``nice`` counts, a thread has that can wait.
-_NICENESS = 10
+_NICENESS = 5
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
 #: Seconds until workers nobody has asked for are started, and without a task until one warms up.

@@ -118,7 +118,7 @@ with load:
     given = sources.choose()
     if is_loaded():
         sources.words_as_features(current())
-        if current().split_by_app:
+        if current().divided is not None:
             sources.resplit(current())
 if failed is not None and failed.files:
     given = failed.files, failed.source

@@ -206,14 +206,15 @@ def resplit(loaded: Loaded) -> None:
             "The file names no split, so its rows were divided at random: calibration rows fit "
             "recalibrators, evaluation rows are shown."
         )
-        share, seed = st.columns(2, vertical_alignment="bottom")
-        fraction = share.slider(
+        left, right = st.columns(2, vertical_alignment="bottom")
+        fraction = left.slider(
             "Share for calibration, %", 10, 90, 50, 5, **in_session("split_share")
         )
-        state = seed.number_input("Seed", 0, 10_000, 0, **in_session("split_seed"))
+        state = right.number_input("Seed", 0, 10_000, 0, **in_session("split_seed"))
         if st.button("Divide again"):
-            divided = loaded.dataset.with_split(fraction / 100, random_state=int(state))
-            session.adopt(dataclasses.replace(loaded, dataset=divided))
+            share, seed = fraction / 100, int(state)
+            dataset = loaded.dataset.with_split(share, random_state=seed)
+            session.adopt(dataclasses.replace(loaded, dataset=dataset, divided=(share, seed)))
             st.rerun()
 
 

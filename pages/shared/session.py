@@ -141,16 +141,19 @@ def as_loaded(
     mapping: reading.ColumnMapping | None = None,
 ) -> Loaded:
     """Return what was read as data to show; rows without a split are split at random."""
-    dataset, whole = result.dataset, result.dataset.split is None
+    dataset, divided = result.dataset, None
+    if dataset.split is None:
+        divided = share, seed = 0.5, 0
+        dataset = dataset.with_split(share, random_state=seed)
     return Loaded(
-        dataset=map_arrays(dataset.with_split(0.5, random_state=0) if whole else dataset),
+        dataset=map_arrays(dataset),
         source=source,
         facts=tuple(result.report.facts),
         notes=result.report.notes,
         warnings=result.report.warnings,
         checks=result.report.checks,
         columns=() if mapping is None else mapping.options(),
-        split_by_app=whole,
+        divided=divided,
         files=files,
     )
 
@@ -228,9 +231,11 @@ def origin() -> tuple[tuple[str, ...], tuple[str, ...]]:
         return () if known is None else (known,), ()
     if loaded.source in ("upload", "test"):
         return (), ()
-    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
-    columns = [f"--column={item}" for item in loaded.columns]
-    return tuple(loaded.source.split(" + ")), (*columns, *split)
+    options = [f"--column={item}" for item in loaded.columns]
+    if loaded.divided is not None:
+        share, seed = loaded.divided
+        options += ["--calibration-share", f"{share:g}", "--seed", str(seed)]
+    return tuple(loaded.source.split(" + ")), tuple(options)
 
 
 def whole_data() -> WholeData | None:

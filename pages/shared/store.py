@@ -41,7 +41,8 @@ class Loaded:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()  #: What was looked for in it
-    split_by_app: bool = False  #: True where the file named no split and rows were split at random
+    #: Calibration share and seed by which rows were divided, where the file named no split.
+    divided: tuple[float, int] | None = None
     files: State = ()  #: Of this machine, in the state in which they were read
     demo: str = ""  #: The name of the demo, which any server can make; empty for other data
     columns: tuple[str, ...] = ()  #: ROLE=NAME of the mapping that the reader gave

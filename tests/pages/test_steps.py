@@ -54,6 +54,7 @@ class TestUpload:
         page.press("Divide again")
         assert len(loaded(page).dataset.calibration) == 30
         assert len(loaded(page).dataset.evaluation) == 90
+        assert loaded(page).divided == (0.25, 0)
 
     @pytest.mark.parametrize("kind", ["nan", "truncated", "pickled"])
     def test_a_bad_file_leaves_everything_as_it_was(self, open_page, made, arrays, kind):
