@@ -102,16 +102,15 @@ class Excess:
         ``sign``: +1 or −1. With a continuity correction of half an outcome.
         """
         toward = np.asarray(sign)
+        skewness = toward * self.skewness
         with np.errstate(divide="ignore", invalid="ignore"):
             size = toward * self.mean - 0.5 / np.maximum(self.n, 1.0)
             t = np.where(self.error > 0, size / self.error, np.where(size > 0, np.inf, -np.inf))
-        skewness = toward * self.skewness
-        with np.errstate(divide="ignore", invalid="ignore"):
             # A gamma distribution of this shape, moved and scaled to mean 0 and variance 1.
             beta = 2.0 / skewness
             at, shape = np.maximum(beta * (t + beta), 0.0), np.square(beta)
         tail = np.where(beta > 0, special.gammaincc(shape, at), special.gammainc(shape, at))
-        return np.where(np.abs(skewness) < _SYMMETRIC, special.ndtr(-t), tail)
+        return np.asarray(np.where(np.abs(skewness) < _SYMMETRIC, special.ndtr(-t), tail))
 
 
 def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:

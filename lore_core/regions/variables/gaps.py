@@ -28,8 +28,6 @@ _NULL_BINS = 15
 #: Values are tested with this many rows and this much variance Σ q(1 − q): with less, a gap is far
 #: from normal.
 _MIN_ROWS, _MIN_VARIANCE = 10, 3.0
-
-
 #: Columns of a heterogeneity test, in the order of the table.
 _HETEROGENEITY = (
     *("parts", "chi2", "dof", "p_value", "p_adjusted", "spread"),
@@ -184,8 +182,7 @@ def rank_variables(
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})
     frame = pd.DataFrame(records, columns=["variable", "origin", *_HETEROGENEITY])
     frame = frame.sort_values("p_value", kind="stable", ignore_index=True)
-    frame["p_adjusted"] = holm(frame["p_value"].to_numpy(np.float64))
-    return frame
+    return frame.assign(p_adjusted=holm(frame["p_value"].to_numpy(np.float64)))
 
 
 def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame) -> str:
