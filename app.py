@@ -3,6 +3,7 @@
 Streamlit imports this file once to serve it and runs it again for every page it shows.
 """
 
+import gc
 import os
 import sys
 import threading
@@ -121,6 +122,9 @@ async def _start(_: App) -> AsyncIterator[None]:
 if __name__ == "__main__":
     show()
 else:
+    # Looking through all modules for garbage, again and again, takes half a second at the start.
+    gc.freeze()
+    gc.enable()
     set_up_process()
     one_thread_a_product()
     is_bare = TOKEN not in os.environ  # as `streamlit run app.py` starts it

@@ -145,14 +145,12 @@ class DiskCache:
                     found.append(CacheEntry(path, state.st_size, state.st_mtime))
         return sorted(found, key=lambda entry: -entry.used)
 
-    def clear(self) -> int:
-        """Remove everything; return how many bytes that were."""
-        entries = self.entries()
-        for entry in entries:
+    def clear(self) -> None:
+        """Remove everything."""
+        for entry in self.entries():
             _remove(entry.path)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
-        return sum(entry.n_bytes for entry in entries)
 
     def _make_room(self, n_bytes: int) -> None:
         """Remove what was used longest ago until there is room; InputError if there is none."""

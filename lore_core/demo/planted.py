@@ -61,7 +61,8 @@ def synthetic(
     confidence = _LOWEST_CONFIDENCE + (_HIGHEST_CONFIDENCE - _LOWEST_CONFIDENCE) * height
     gap = np.zeros(n)
     if not calibrated:
-        origin = _responsibilities(features[:, 0])
+        weights = _SHARES * np.exp(-0.5 * (features[:, :1] - _CENTRES) ** 2)
+        origin = weights / weights.sum(axis=1, keepdims=True)
         gap = _GAP * (origin[:, 0] - _SHARES[0] / _SHARES[2] * origin[:, 2])
     outcome = rng.random(n) < confidence - gap
 
@@ -83,12 +84,6 @@ def synthetic(
     )
     gap.flags.writeable = False
     return Synthetic(dataset, gap)
-
-
-def _responsibilities(x: Floats) -> Floats:
-    """Return the probability that each row came from each blob, shape (n, 3)."""
-    weights = _SHARES * np.exp(-0.5 * (x[:, None] - _CENTRES) ** 2)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 _WEATHER, _WEATHER_SHARES = np.array(["sun", "rain", "snow"]), (0.6, 0.2, 0.2)

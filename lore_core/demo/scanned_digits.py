@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lore_core.data.archive_files import Kind
 from lore_core.data.arrays import Floats, Ints, Mask
@@ -87,26 +86,23 @@ def _make(random_state: int) -> Dataset:
 
     shown, source = _copies(images, kept, _COPIES, rng)
     shown, sideways = _turn_some(shown, rng)
+    levels = np.round(shown * 255).astype(np.uint8)
     hidden = _hidden(network, shown)
     in_calibration = np.isin(source, kept[: len(kept) // 2])
-    corruption = np.where(sideways, SIDEWAYS, UPRIGHT)
     names = [str(digit) for digit in range(10)]
-    true_names = np.array(names)[labels[source]]
+    corruption, true_names = np.where(sideways, SIDEWAYS, UPRIGHT), np.array(names)[labels[source]]
+    groups = pd.DataFrame({"corruption": corruption, "digit": true_names})
     return Dataset(
         probabilities=_probabilities(_logits(network, hidden), *tuned),
         labels=labels[source],
         features=hidden.astype(np.float32),
-        groups=pd.DataFrame({"corruption": corruption, "digit": true_names}),
-        metadata=pd.DataFrame(
-            {
-                "corruption": corruption,
-                "digit": true_names,
-                "ink": shown.mean(axis=(1, 2)).round(4),
-                "source_image": [f"image {row}" for row in source],
-                "copy": np.tile(np.arange(_COPIES), len(kept)),
-            }
+        groups=groups,
+        metadata=groups.assign(
+            ink=shown.mean(axis=(1, 2)).round(4),
+            source_image=[f"image {row}" for row in source],
+            copy=np.tile(np.arange(_COPIES), len(kept)),
         ),
-        images=_for_display(shown),
+        images=levels.repeat(_DISPLAY_FACTOR, axis=1).repeat(_DISPLAY_FACTOR, axis=2),
         split=np.where(in_calibration, CALIBRATION, EVALUATION),
         class_names=names,
         name="handwritten digits",
@@ -188,9 +184,3 @@ def _tune(logits: Floats, labels: Ints) -> tuple[float, float]:
         return float(-np.log(likelihood).mean())
 
     return unpack(minimize(loss, np.array([0.0, -2.0]), method="Nelder-Mead").x)
-
-
-def _for_display(images: Floats) -> NDArray[np.uint8]:
-    """Enlarge each pixel to a block and scale to 0 … 255."""
-    levels = np.round(images * 255).astype(np.uint8)
-    return levels.repeat(_DISPLAY_FACTOR, axis=1).repeat(_DISPLAY_FACTOR, axis=2)

@@ -56,13 +56,11 @@ def sentences() -> Dataset:
     labels = np.where(wrong, (labels + moved) % len(LIBRARIES), labels)
 
     kept = part >= 3
-    probabilities = _answers(said, labels, part)
-    split = np.where(part[kept] == 3, CALIBRATION, EVALUATION)
     dataset = Dataset(
-        probabilities=probabilities,
+        probabilities=_answers(said, labels, part),
         labels=labels[kept],
         metadata=pd.DataFrame({"sentence": said[kept]}),
-        split=split,
+        split=np.where(part[kept] == 3, CALIBRATION, EVALUATION),
         class_names=LIBRARIES,
         name="sentences of documentation",
     )

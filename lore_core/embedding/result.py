@@ -126,26 +126,35 @@ def fit_pca(
             f"'n_components' of PCA must be a whole number in [1, {min(n, p)}], the smaller of "
             f"{n:,} rows and {p:,} features; got {n_components}."
         )
-    from sklearn.decomposition import PCA
-
-    # Far from 0 the products of features that scikit-learn adds up hold little of what differs.
+    # Far from 0 the products of features that are added up hold little of what differs.
     mean = features.mean(axis=0, dtype=np.float64)
     centred = features - mean
     off = centred.mean(axis=0)
     mean += off
     centred -= off
+    components, variance = _components(centred, n_components, random_state)
+    total = np.einsum("ij,ij", centred, centred)
+    explained = variance.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
+    # (As a file holds them: products of another order differ in a last bit.)
+    ordered = np.ascontiguousarray(components, dtype=np.float64)
+    return LinearMap(mean, ordered, (f"{percent(min(explained, 1.0), 0)} of the variance",))
+
+
+def _components(centred: Floats, n_components: int, random_state: int) -> tuple[Floats, Floats]:
+    """Return principal components (d, p) and variances along them, as scikit-learn's PCA."""
+    n, p = centred.shape
+    if p <= 1_000 and n >= 10 * p:  # importing scikit-learn takes longer
+        variances, directions = np.linalg.eigh(centred.T @ centred / (n - 1))
+        found = directions.T[::-1][:n_components]
+        signs = np.sign(found[np.arange(n_components), np.abs(found).argmax(axis=1)])
+        return found * signs[:, None], variances[::-1][:n_components]
+    from sklearn.decomposition import PCA
+
     pca = PCA(n_components, random_state=random_state)
     # Features that do not vary at all explain 0/0 of their variance; the map is still zeros.
     with np.errstate(invalid="ignore", divide="ignore"):
         pca.fit(centred)
-    total = np.einsum("ij,ij", centred, centred)
-    explained = pca.explained_variance_.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
-    return LinearMap(
-        mean + pca.mean_,
-        # (As a file holds them: products of another order differ in a last bit.)
-        np.ascontiguousarray(pca.components_, dtype=np.float64),
-        (f"{percent(min(explained, 1.0), 0)} of the variance",),
-    )
+    return pca.components_, pca.explained_variance_
 
 
 @dataclass(frozen=True, eq=False)

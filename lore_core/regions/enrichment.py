@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
@@ -86,6 +85,8 @@ def _enriched(
         parts += [(attribute, value) for value in values]
         counts.append(count)
     within, total = np.concatenate(counts, axis=1)
+    from scipy import stats  # slow to import
+
     p = np.minimum(stats.hypergeom.sf(within - 1, n_inside + n_outside, total, n_inside), 1.0)
     adjusted = holm(p)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import ndimage
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.defaults import GAMMA
@@ -91,6 +90,8 @@ def grid_of(z: Floats, rows: Mask, resolution: int, reach: float) -> Grid:
     empty = np.ones((resolution, resolution), dtype=bool)
     empty[_nearest_nodes(x, y, z[rows])] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
+    from scipy import ndimage  # only maps need it
+
     distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
     near = _within(x, y, distance, min(reach, REACH * extent))
     return Grid(z, rows, x, y, near, extent, distance)

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -42,6 +43,7 @@ if is_signalled:
 
 def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -> None:
     """Run ``streamlit`` until it is interrupted; ``notify`` is called once the port is its own."""
+    gc.disable()  # until the app is imported: nothing is garbage yet
     # Streamlit's own folder ``pages`` would show "Page not found" over a first deep link.
     PagesManager.uses_pages_directory = False
     starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket, notify)

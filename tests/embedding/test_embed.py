@@ -20,6 +20,8 @@ def test_pca_agrees_with_the_singular_value_decomposition_up_to_sign(clusters):
     expected = u[:, :3] * s[:3]
     signs = np.sign((embedding.coordinates * expected).sum(axis=0))
     np.testing.assert_allclose(embedding.coordinates, signs * expected, atol=1e-9)
+    components = embedding.projection.components
+    np.testing.assert_array_equal(components.max(axis=1), np.abs(components).max(axis=1))
     raw = embed(clusters, "pca", 2, scale="none").coordinates
     embedding = embed(clusters, "pca", 2)
     assert embedding.scale == "isotropic"

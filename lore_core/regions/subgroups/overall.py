@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
@@ -23,6 +23,8 @@ Against = Literal["zero", "average", "same confidence"]
 #: Strata of confidence: at most so many, of at least so many rows.
 _MOST_STRATA, _ROWS_A_STRATUM = 12, 60
 _NORMAL_90 = 1.645
+#: Smaller skewness is none: the sum is normal.
+_SYMMETRIC = 1.6e-5
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,15 @@ class Excess:
         ``sign``: +1 or −1. With a continuity correction of half an outcome.
         """
         toward = np.asarray(sign)
+        skewness = toward * self.skewness
         with np.errstate(divide="ignore", invalid="ignore"):
             size = toward * self.mean - 0.5 / np.maximum(self.n, 1.0)
             t = np.where(self.error > 0, size / self.error, np.where(size > 0, np.inf, -np.inf))
-        return np.asarray(stats.pearson3.sf(t, toward * self.skewness))
+            # A gamma distribution of this shape, moved and scaled to mean 0 and variance 1.
+            beta = 2.0 / skewness
+            at, shape = np.maximum(beta * (t + beta), 0.0), np.square(beta)
+        tail = np.where(beta > 0, special.gammaincc(shape, at), special.gammainc(shape, at))
+        return np.asarray(np.where(np.abs(skewness) < _SYMMETRIC, special.ndtr(-t), tail))
 
 
 def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:

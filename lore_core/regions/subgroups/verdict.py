@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from lore_core.data.number_text import (
     HUNDREDTHS,
@@ -133,7 +133,7 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
     deviation = np.sqrt(overall.accuracy * (1 - overall.accuracy) / m)
     each = np.sqrt(1 - np.sqrt(1 - _POWER))
     level = alpha / (2 * MOST_TRIED)
-    shown = (stats.norm.isf(level) + stats.norm.ppf(each)) * deviation + 0.5 / m
+    shown = (ndtri(each) - ndtri(level)) * deviation + 0.5 / m
     return float(shown / _IN_COMMON)
 
 

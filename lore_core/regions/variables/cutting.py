@@ -111,8 +111,7 @@ def _cut_names(name: str, origin: Origin, series: pd.Series[Any], missing: Mask)
         texts[~missing] = _few_numbers(series.to_numpy(np.float64)[~missing])
     codes, unique = pd.factorize(texts, sort=False)
     order = _natural_order(unique)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place = np.argsort(order)
     first = np.unique(codes, return_index=True)[1][order]
     only = tuple(
         math.nan if missing[k] else float(numbers_of(series.iloc[[k]])[0])

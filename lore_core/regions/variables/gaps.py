@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
@@ -28,12 +28,10 @@ _NULL_BINS = 15
 #: Values are tested with this many rows and this much variance Σ q(1 − q): with less, a gap is far
 #: from normal.
 _MIN_ROWS, _MIN_VARIANCE = 10, 3.0
-
-
 #: Columns of a heterogeneity test, in the order of the table.
 _HETEROGENEITY = (
     *("parts", "chi2", "dof", "p_value", "p_adjusted", "spread"),
-    *("worst_value", "worst_rows", "worst_gap", "worst_low", "worst_high", "_log_p"),
+    *("worst_value", "worst_rows", "worst_gap", "worst_low", "worst_high"),
 )
 
 
@@ -96,7 +94,7 @@ def smooth_gap(
     x, c, a = x[known], c[known], a[known]
     if len(x) == 0 or x.min() == x.max():
         return pd.DataFrame(columns=["share", "value", "gap", "low", "high", "n_eff"], dtype=float)
-    share = (stats.rankdata(x) - 0.5) / len(x)
+    share = (pd.Series(x).rank().to_numpy() - 0.5) / len(x)
     at = np.linspace(0.0, 1.0, _SMOOTH_POINTS)
     means = laplacian_means(at, share, np.column_stack([c, a]), w, bandwidth=_SMOOTH_BANDWIDTH)
     promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
@@ -183,9 +181,8 @@ def rank_variables(
         if record is not None:
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})
     frame = pd.DataFrame(records, columns=["variable", "origin", *_HETEROGENEITY])
-    frame = frame.sort_values("_log_p", kind="stable", ignore_index=True)
-    frame["p_adjusted"] = holm(frame["p_value"].to_numpy(np.float64))
-    return frame.drop(columns="_log_p")
+    frame = frame.sort_values("p_value", kind="stable", ignore_index=True)
+    return frame.assign(p_adjusted=holm(frame["p_value"].to_numpy(np.float64)))
 
 
 def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame) -> str:
@@ -250,17 +247,15 @@ def _heterogeneity(
     excess = (chi2 - dof) / (weight.sum() - (weight**2).sum() / weight.sum())
     worst = int(np.argmax(np.maximum(table["gap_low"], -table["gap_high"])))
     row = table.iloc[worst]
-    log_p = float(stats.chi2.logsf(chi2, dof))
     return {
         "parts": len(used),
         "chi2": chi2,
         "dof": dof,
-        "p_value": float(np.exp(log_p)),
+        "p_value": float(special.chdtrc(dof, chi2)),
         "spread": float(np.sqrt(max(excess, 0.0))),
         "worst_value": attribute.values[used[worst]],
         "worst_rows": int(row["rows"]),
         "worst_gap": float(row["gap"]),
         "worst_low": float(row["gap_low"]),
         "worst_high": float(row["gap_high"]),
-        "_log_p": log_p,
     }
