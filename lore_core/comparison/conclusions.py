@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from lore_core.comparison.effects import closer_to_zero
 from lore_core.comparison.methods import Comparison
@@ -198,7 +198,7 @@ def group_difference_p(table: pd.DataFrame) -> float:
     weight = rows[used] ** 2 / variance[used]
     mean = np.average(gap[used], weights=weight)
     q = float((weight * (gap[used] - mean) ** 2).sum())
-    return float(stats.chi2.sf(q, used.sum() - 1))
+    return float(special.chdtrc(used.sum() - 1, q))
 
 
 def _between(table: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtri
 
 from lore_core.data.arrays import Mask
 from lore_core.data.binning import Binning, confidence_bins
@@ -48,7 +48,7 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
     ``changed``: share of such rows; ``accuracy`` of the most probable classes, its ``difference``
     with joint 95 % ends (Agresti, Min, Statistics in Medicine 24, 2005; Bonferroni).
     """
-    z = stats.norm.ppf(1 - 0.025 / max(len(datasets), 1))
+    z = ndtri(1 - 0.025 / max(len(datasets), 1))
 
     def row(data: Dataset) -> tuple[float, ...]:
         top = data.probabilities.argmax(axis=1)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, stats
+from scipy import sparse, special
 
 from lore_core.comparison.conclusions import Conclusion
 from lore_core.data.arrays import Floats, Mask
@@ -140,9 +140,9 @@ class RowBatches(SummedBatches):
         with np.errstate(invalid="ignore", divide="ignore"):
             error, change = np.sqrt(spread), moved / weight
             z = np.sign(moved) * np.maximum(np.abs(moved) - 0.5, 0) / error
-            half = stats.norm.isf(0.025 / max(tested.sum(), 1)) * error / weight
+            half = -special.ndtri(0.025 / max(tested.sum(), 1)) * error / weight
             gaps = (sure_a - right_a) / n_a, (sure_b - right_b) / n_b
-        p = np.minimum(2 * tested.sum() * stats.norm.sf(np.abs(z)), 1.0)
+        p = np.minimum(2 * tested.sum() * special.ndtr(-np.abs(z)), 1.0)
         columns = (n_a.astype(int), n_b.astype(int), *gaps, change, change - half, change + half)
         order = sorted(np.flatnonzero(tested), key=lambda k: -abs(z[k]))
         table = [column.tolist() for column in (*columns, z, p)]
@@ -159,7 +159,7 @@ class RowBatches(SummedBatches):
         stays, after = True, self.batch >= number
         if later.any():
             same = [s for s in self.changes(self.batch < number, later) if s.name == top.name]
-            toward = stats.norm.sf(np.sign(top.z) * same[0].z) if same else 1.0
+            toward = special.ndtr(-np.sign(top.z) * same[0].z) if same else 1.0
             stays = bool(toward <= _STAYS_ALPHA)
         after = after if stays else self.batch == number
         found = self.changes(self.batch < number, after)

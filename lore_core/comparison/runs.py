@@ -15,7 +15,6 @@ import joblib  # type: ignore[import-untyped]
 import numpy as np
 import pandas as pd
 from joblib.externals.loky.process_executor import ShutdownExecutorError  # type: ignore[import-untyped]
-from scipy import stats
 
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.runs_result import RunsComparison
@@ -264,6 +263,8 @@ class Benchmark:
             return float("nan")
         if wide.shape[1] == 2:
             return _signed_rank(wide.iloc[:, 0] - wide.iloc[:, 1])
+        from scipy import stats
+
         return float(stats.friedmanchisquare(*(wide[name] for name in wide)).pvalue)
 
     def ranking(self, metric: str) -> pd.DataFrame:
@@ -363,4 +364,6 @@ def _signed_rank(difference: pd.Series[float]) -> float:
     """Wilcoxon's p-value; 1 where nothing differs."""
     if not difference.any():
         return 1.0
+    from scipy import stats
+
     return float(stats.wilcoxon(difference).pvalue)

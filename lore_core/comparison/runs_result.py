@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from lore_core.comparison.tables import long_table
 from lore_core.data.validation import InputError
@@ -101,10 +101,10 @@ class RunsComparison:
             for of in ("mean", "sem", "count")
         )
         freedom = np.maximum(count - 1, 1)
-        half = error * stats.t.ppf((1 + level) / 2, freedom)
+        half = error * special.stdtrit(freedom, (1 + level) / 2)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = (mean / error).abs().where(mean != 0, 0.0)
-        p_value = pd.DataFrame(2 * stats.t.sf(t, freedom), mean.index, mean.columns)
+        p_value = pd.DataFrame(2 * special.stdtr(freedom, -t), mean.index, mean.columns)
         return PairedDifference(mean, mean - half, mean + half, p_value)
 
     def best(self) -> dict[str, str]:

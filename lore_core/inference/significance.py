@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import Binning, confidence_bins
@@ -111,6 +111,8 @@ def local_significance(
     p = np.where(tested, p, np.nan)
     adjusted = np.full(len(p), np.nan)
     if tested.any():
+        from scipy import stats
+
         adjusted[tested] = stats.false_discovery_control(p[tested], method="by")
     with np.errstate(divide="ignore", invalid="ignore"):
         z_scores = np.where(signed == 0, 0.0, signed / error)

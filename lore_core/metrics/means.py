@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import stdtrit
 
 from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import by_blocks
@@ -29,7 +29,8 @@ def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
     mean = float(known.mean()) if len(known) else float("nan")
     if len(known) < 2:
         return mean, float("nan"), float("nan")
-    half = float(stats.t.ppf(0.975, len(known) - 1) * stats.sem(known))
+    error = known.std(ddof=1) / np.sqrt(len(known))
+    half = float(stdtrit(len(known) - 1, 0.975) * error)
     return mean, mean - half, mean + half
 
 
@@ -77,7 +78,7 @@ def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
     """Return joint 97.5 % upper bounds of columns' means, and p-values of means ≥ 0."""
     drawn = _weights(len(rows)) @ np.vstack([rows, worst])
     ordered = np.sort(drawn, axis=0)
-    highest = np.sort(stats.rankdata(drawn, "min", axis=0).max(axis=1).astype(int) - 1)
+    highest = np.sort(pd.DataFrame(drawn).rank(method="min").max(axis=1).to_numpy(int) - 1)
     bound = ordered[highest[int(0.975 * _DRAWS)]]
     beyond = _DRAWS - np.searchsorted(highest, (ordered < 0).sum(axis=0))
     return bound, (1 + beyond) / (1 + _DRAWS)

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import fft, optimize
-from sklearn.isotonic import isotonic_regression
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import decimal, p_sentence
@@ -124,7 +123,7 @@ def _levels(c: Floats) -> tuple[Ints, Ints]:
 
 
 def _isotonic(mean: Floats, mass: Floats) -> Floats:
-    return np.asarray(isotonic_regression(mean, sample_weight=mass, y_min=0.0, y_max=1.0))
+    return np.asarray(optimize.isotonic_regression(mean, weights=mass).x)
 
 
 def _simulated(

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
@@ -122,6 +121,8 @@ def _confidence(dataset: Dataset) -> str | None:
         if other.all():
             ordered = small.all()
         else:
+            from scipy import stats
+
             pairs = stats.mannwhitneyu(stated[~other], stated[other]).statistic
             ordered = pairs >= _MIN_ORDERED_SHARE * other.sum() * (~other).sum()
         if not ordered:
@@ -232,6 +233,8 @@ def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
     classes, column = np.unique(guessed, return_inverse=True)
     size = len(classes)
     table = np.bincount(row * size + column, minlength=len(seen) * size).reshape(-1, size)
+    from scipy import optimize
+
     rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     some = table[rows, columns] > 0
     best = np.arange(k)
@@ -244,6 +247,8 @@ def _rank_score(values: Floats, positive: Mask) -> float:
     """Return the z-score of larger values in positive rows (rank-sum); 0 if too few."""
     if min(positive.sum(), (~positive).sum()) < 5:
         return 0.0
+    from scipy import stats
+
     return float(stats.ranksums(values[positive], values[~positive]).statistic)
 
 
