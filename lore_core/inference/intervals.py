@@ -31,7 +31,6 @@ _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and 0.
 _MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
-_COLUMNS = 64
 #: Rows from which on kernel values are held; pairs of rows in one bin, at most.
 _LEAST_HELD, _MOST_HELD = 2_000, 2**23
 #: Sums of equal values may be rounded differently: so many decimals keep them equal.
@@ -234,18 +233,11 @@ def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Float
     members = [np.flatnonzero(index == number) for number in np.unique(index)]
     if len(z) < _LEAST_HELD or sum(len(rows) ** 2 for rows in members) > _MOST_HELD:
         how: dict[str, Any] = {"bandwidth": bandwidth, "target_groups": index}
-        return lambda values: np.vstack(
-            [
-                laplacian_sums(z, None, values[start : start + _COLUMNS].T, **how).T
-                for start in range(0, len(values), _COLUMNS)
-            ]
-        )
+        return lambda values: laplacian_sums(z, None, values.T, **how).T
     kernels = []
     for rows in members:
-        distance = cdist(z[rows], z[rows], "cityblock")
         with np.errstate(over="ignore", under="ignore"):
-            distance /= -bandwidth
-            kernels.append(np.exp(distance, out=distance))
+            kernels.append(np.exp(cdist(z[rows], z[rows], "cityblock") / -bandwidth))
     before = sums = np.zeros((1, len(z)))
 
     def product(values: Floats) -> Floats:
