@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import Points, as_coordinates, as_rows, check_integer, check_lengths
-from lore_core.data.weights import as_weights, weighed
+from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.inference.simulation import affordable_null_draws
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
@@ -200,6 +201,9 @@ def _local_parts(
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
     """Return ALCE, MLCE and supported MLCE (if any) of accuracies, and patterns of true error."""
+    order = np.argsort(index, kind="stable")
+    c, a, index, z = c[order], a[order], index[order], z[order]
+    weights = chosen_weights(weights, order)
     each = np.ones(len(c)) if weights is None else weights
     sums = laplacian_sums(
         z,
@@ -221,21 +225,23 @@ def _local_parts(
         return np.stack([np.average(error, axis=1, weights=weights), *largest])
 
     def errors(accuracy: Floats) -> Floats:
-        return summaries(c - np.vstack([accuracy, uniform < accuracy]))
+        drawn = (uniform < accuracy)[:, order]
+        return summaries(c - np.vstack([accuracy[order], drawn]))
 
     even = np.sign(signed) * np.average(np.abs(signed), weights=weights)
+    even, signed, noise = np.stack([even, signed, noise])[:, np.argsort(order)]
     known = tuple(range(1 + len(maxima)))
     return errors, [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:
-    """Return what sums values (m, n) within bins; of few pairs it holds their kernel values."""
-    members = [np.flatnonzero(index == number) for number in np.unique(index)]
-    if len(z) < _LEAST_HELD or sum(len(rows) ** 2 for rows in members) > _MOST_HELD:
+    """Return what sums values (m, n) within sorted bins; of few pairs it holds kernel values."""
+    if len(z) < _LEAST_HELD or np.square(np.bincount(index)).sum() > _MOST_HELD:
         how: dict[str, Any] = {"bandwidth": bandwidth, "target_groups": index}
         return lambda values: laplacian_sums(z, None, values.T, **how).T
-    kernels = []
-    for rows in members:
+    kernels, ends = [], np.flatnonzero(np.diff(index, prepend=-1, append=-1))
+    bins = [slice(*between) for between in pairwise(ends)]
+    for rows in bins:
         with np.errstate(over="ignore", under="ignore"):
             kernels.append(np.exp(cdist(z[rows], z[rows], "cityblock") / -bandwidth))
     before = sums = np.zeros((1, len(z)))
@@ -244,7 +250,7 @@ def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Float
         nonlocal before, sums
         # Most outcomes are those that were drawn for the accuracies before.
         change, before, sums = values - before, values, sums + np.zeros((len(values), 1))
-        for rows, kernel in zip(members, kernels, strict=True):
+        for rows, kernel in zip(bins, kernels, strict=True):
             part = change[:, rows]
             line, column = np.nonzero(part != 0)
             if len(line) < _SPARSE * part.size:
