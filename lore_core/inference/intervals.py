@@ -219,14 +219,11 @@ def _local_parts(
     maxima = [np.ones(len(c), dtype=bool), *([supported] if supported.any() else [])]
     kernel_sums = _kernel_product(z, index, bandwidth)
 
-    def summaries(values: Floats) -> Floats:
-        error = np.abs(kernel_sums(weighed(values.T, weights).T)) / mass
+    def errors(accuracy: Floats) -> Floats:
+        gaps = c - np.vstack([accuracy[order], (uniform < accuracy)[:, order]])
+        error = np.abs(kernel_sums(weighed(gaps.T, weights).T)) / mass
         largest = [error.max(axis=1, where=rows, initial=0.0) for rows in maxima]
         return np.stack([np.average(error, axis=1, weights=weights), *largest])
-
-    def errors(accuracy: Floats) -> Floats:
-        drawn = (uniform < accuracy)[:, order]
-        return summaries(c - np.vstack([accuracy[order], drawn]))
 
     even = np.sign(signed) * np.average(np.abs(signed), weights=weights)
     even, signed, noise = np.stack([even, signed, noise])[:, np.argsort(order)]
@@ -239,11 +236,10 @@ def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Float
     if len(z) < _LEAST_HELD or np.square(np.bincount(index)).sum() > _MOST_HELD:
         how: dict[str, Any] = {"bandwidth": bandwidth, "target_groups": index}
         return lambda values: laplacian_sums(z, None, values.T, **how).T
-    kernels, ends = [], np.flatnonzero(np.diff(index, prepend=-1, append=-1))
+    ends = np.flatnonzero(np.diff(index, prepend=-1, append=-1))
     bins = [slice(*between) for between in pairwise(ends)]
-    for rows in bins:
-        with np.errstate(over="ignore", under="ignore"):
-            kernels.append(np.exp(cdist(z[rows], z[rows], "cityblock") / -bandwidth))
+    with np.errstate(over="ignore", under="ignore"):
+        kernels = [np.exp(cdist(z[rows], z[rows], "cityblock") / -bandwidth) for rows in bins]
     before = sums = np.zeros((1, len(z)))
 
     def product(values: Floats) -> Floats:
