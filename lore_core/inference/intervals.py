@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import Points, as_coordinates, as_rows, check_integer, check_lengths
-from lore_core.data.weights import as_weights, weighed
+from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.inference.simulation import affordable_null_draws
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
@@ -30,7 +32,12 @@ _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and 0.
 _MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
-_COLUMNS = 64
+#: Rows from which on kernel values are held; pairs of rows in one bin, at most.
+_LEAST_HELD, _MOST_HELD = 2_000, 2**23
+#: Sums of equal values may be rounded differently: so many decimals keep them equal.
+_DECIMALS = 12
+#: Share of values other than 0 up to which products of sparse matrices are faster.
+_SPARSE = 0.07
 #: Bins with so many rows are drawn as a whole.
 MANY_ROWS = 5_000
 #: Rows × methods whose global metrics alone are simulated within some seconds.
@@ -103,6 +110,7 @@ def calibration_intervals(
         known = names[: len(observed)]
         limits = {of: [(np.inf, -np.inf)] * len(known) for of in (_LEVEL, _MIDDLE)}
         none = errors(c)
+        none[:, 0] = 0.0
         done += 1
         for pattern, concerned in patterns:
             made = [none]
@@ -110,10 +118,10 @@ def calibration_intervals(
                 made.append(errors(np.clip(c - size * pattern, 0.0, 1.0)))
                 done += 1
                 tell(progress, done / steps, "intervals")
-            truth = np.array([np.zeros(len(known)), *(item[:, 0] for item in made[1:])])
+            values = np.array(made)
+            truth, drawn = values[:, :, 0], values[:, :, 1:]
             for of, found in limits.items():
-                bounds = [central_interval(item[:, 1:], of, axis=1) for item in made]
-                low, high = (np.array(end) for end in zip(*bounds, strict=True))
+                low, high = central_interval(drawn, of, axis=2)
                 for k in concerned:
                     inside = inverted_interval(observed[k], truth[:, k], low[:, k], high[:, k])
                     if inside is not None:
@@ -193,6 +201,9 @@ def _local_parts(
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
     """Return ALCE, MLCE and supported MLCE (if any) of accuracies, and patterns of true error."""
+    order = np.argsort(index, kind="stable")
+    c, a, index, z = c[order], a[order], index[order], z[order]
+    weights = chosen_weights(weights, order)
     each = np.ones(len(c)) if weights is None else weights
     sums = laplacian_sums(
         z,
@@ -206,23 +217,45 @@ def _local_parts(
     # (The square of a kernel is that of half the bandwidth.)
     supported = mass**2 / sums[1, :, 3] >= MIN_EFFECTIVE_SIZE
     maxima = [np.ones(len(c), dtype=bool), *([supported] if supported.any() else [])]
-
-    def metric(gaps: Floats) -> Floats:
-        summaries = []
-        for start in range(0, gaps.shape[1], _COLUMNS):
-            columns = weighed(gaps[:, start : start + _COLUMNS], weights)
-            error = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=index)
-            error = np.abs(error) / mass[:, None]
-            largest = [error[rows].max(axis=0) for rows in maxima]
-            summaries.append(np.stack([np.average(error, axis=0, weights=weights), *largest]))
-        return np.concatenate(summaries, axis=1)
+    kernel_sums = _kernel_product(z, index, bandwidth)
 
     def errors(accuracy: Floats) -> Floats:
-        return metric(c[:, None] - np.vstack([accuracy, uniform < accuracy]).T)
+        gaps = c - np.vstack([accuracy[order], (uniform < accuracy)[:, order]])
+        error = np.abs(kernel_sums(weighed(gaps.T, weights).T)) / mass
+        largest = [error.max(axis=1, where=rows, initial=0.0) for rows in maxima]
+        return np.stack([np.average(error, axis=1, weights=weights), *largest])
 
-    even = np.sign(signed) * metric((c - a)[:, None])[0]
+    even = np.sign(signed) * np.average(np.abs(signed), weights=weights)
+    even, signed, noise = np.stack([even, signed, noise])[:, np.argsort(order)]
     known = tuple(range(1 + len(maxima)))
     return errors, [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
+
+
+def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:
+    """Return what sums values (m, n) within sorted bins; of few pairs it holds kernel values."""
+    if len(z) < _LEAST_HELD or np.square(np.bincount(index)).sum() > _MOST_HELD:
+        how: dict[str, Any] = {"bandwidth": bandwidth, "target_groups": index}
+        return lambda values: laplacian_sums(z, None, values.T, **how).T
+    ends = np.flatnonzero(np.diff(index, prepend=-1, append=-1))
+    bins = [slice(*between) for between in pairwise(ends)]
+    with np.errstate(over="ignore", under="ignore"):
+        kernels = [np.exp(cdist(z[rows], z[rows], "cityblock") / -bandwidth) for rows in bins]
+    before = sums = np.zeros((1, len(z)))
+
+    def product(values: Floats) -> Floats:
+        nonlocal before, sums
+        # Most outcomes are those that were drawn for the accuracies before.
+        change, before, sums = values - before, values, sums + np.zeros((len(values), 1))
+        for rows, kernel in zip(bins, kernels, strict=True):
+            part = change[:, rows]
+            line, column = np.nonzero(part != 0)
+            if len(line) < _SPARSE * part.size:
+                starts = np.searchsorted(line, np.arange(len(part) + 1))
+                part = sparse.csr_array((part[line, column], column, starts), part.shape)
+            sums[:, rows] += part @ kernel
+        return np.round(sums, _DECIMALS)
+
+    return product
 
 
 def shrunk_gap(gap: Floats, noise: Floats) -> Floats:

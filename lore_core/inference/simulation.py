@@ -311,7 +311,9 @@ def drawn_means(
     """
     n_draws = validation.check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
-    fitting = int(_MEMORY / (8 * predicted.size * len(bandwidth)))
+    fitting = _MEMORY / (8 * predicted.size * len(bandwidth))
+    # (An eighth of it stays in the heap; less than 16 draws would not share sorting enough.)
+    fitting = int(min(fitting, max(fitting / 8, 16)))
     at_once = int(np.clip(fitting, 1, np.clip(MAX_COLUMNS // n_columns, 1, MAX_DRAWS)))
     rng = np.random.default_rng(random_state)
     for start in range(0, n_draws, at_once):
