@@ -14,11 +14,17 @@ from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
+from lore_core.kernel_sums import laplacian_means
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
 from lore_core.metrics import bandwidth
 from lore_core.metrics.gains import RewardParts
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
+from lore_core.metrics.local_error import (
+    MIN_EFFECTIVE_SIZE,
+    LocalErrors,
+    local_errors,
+    scaled_bandwidth,
+)
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
@@ -126,6 +132,21 @@ def field_of(
     if rows is not None and (on is None or on is view.embedding):
         return error_field(**view.scored, coordinates=view.points(), gamma=view.gamma, **look)
     return smoothed_field(errors.signed, errors.effective_size, view.points(on=on), **look)
+
+
+def fields_of(view: View, gammas: Sequence[float], on: Embedding) -> list[Field]:
+    """Return the fields of all rows on a map at some γ, from one pass over the rows."""
+    rows, z = view.target_rows, view.points()
+    means = laplacian_means(
+        z,
+        None,
+        rows.confidence - rows.outcome,
+        rows.weights,
+        bandwidth=scaled_bandwidth(np.asarray(gammas), z.shape[1]),
+        target_groups=reliability_of(view).bins.assign(rows.confidence),
+    )
+    errors = zip(means.mean, means.effective_size, strict=True)
+    return [smoothed_field(*of_rows, view.points(on=on)) for of_rows in errors]
 
 
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
