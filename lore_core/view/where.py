@@ -1,6 +1,6 @@
 """Where the confidence of a view is wrong: rows, subgroups, bandwidths, regions, columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -227,17 +227,12 @@ def retraining_of(
 
 
 def outlines_of(
-    search: SubgroupSearch,
-    points: Floats,
-    most: int | None = None,
-    *,
-    outline_of: Callable[[Mask], Outline] | None = None,
+    search: SubgroupSearch, points: Floats, most: int | None = None
 ) -> list[tuple[str, Outline]]:
     """Outline the first subgroups on a map, by number, except scattered ones."""
     drawn = []
     for number, subgroup in enumerate(search.subgroups[:most]):
-        mask = search.mask(number)
-        outline = rows_outline(points, mask) if outline_of is None else outline_of(mask)
+        outline = rows_outline(points, search.mask(number))
         if outline.holds_most(points[subgroup.rows]):
             drawn.append((str(number + 1), outline))
     return drawn

@@ -238,7 +238,7 @@ def with_subgroups(
     marks = enumerate(marks_of(search.subgroups))
     colors, vivid = {str(k + 1): _MARKS[mark] for k, mark in marks}, None
     if scene.only is None and scene.on.n_components == 2:
-        vivid = compute.outline(scene.view, scene.on, search.inside())
+        vivid = compute.outline(scene.view, scene.on, search)
     found = tuple(replace(one, color=colors.get(one.name, "")) for one in picture.regions)
     return replace(picture, regions=found, vivid=vivid)
 
