@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Ints, Mask, as_block
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import points_words, with_points
 from lore_core.data.progress import Progress, part_of
@@ -71,7 +71,6 @@ class Grid:
     y: Floats
     near: Mask
     extent: float
-    distance: Floats  #: (r, r); to the nearest of the rows
 
     @property
     def nodes(self) -> Floats:
@@ -82,8 +81,8 @@ class Grid:
     def averages(self, points: Floats, values: Floats, weights: Floats | Ints) -> Floats:
         """Average values (m, k) over points (k, 2) of the map, at the nodes near a row.
 
-        Kernel means, whose bandwidth is :data:`SMOOTHING` of the map's width. Beyond the four nodes
-        around a point its kernel goes on by factors that are the same for all points.
+        Kernel means at bandwidth :data:`SMOOTHING`, as a share of the map's width. Beyond the four
+        nodes around a point its kernel goes on by factors that are the same for all points.
         """
         h, shape = SMOOTHING * self.extent, self.near.shape
         columns, sums = [*(values * weights), weights], np.zeros((len(values) + 1, *shape))
@@ -99,11 +98,7 @@ class Grid:
 
 
 def _both_sides(nodes: Floats, at: Floats, h: float) -> Iterator[tuple[Ints, Floats, Floats]]:
-    """Yield for the nodes before places on an axis (k,), then for those after them.
-
-    That is which is the nearest, its kernel (k,), and the kernel of two nodes where the first is
-    not nearer (r, r).
-    """
+    """Yield the nodes before places on an axis, then after, with kernels: to these, and beyond."""
     before = np.clip((at - nodes[0]) / (nodes[1] - nodes[0]), 0, len(nodes) - 2).astype(int)
     kernel = np.exp(-np.abs(nodes - nodes[:, None]) / h)
     for node, beyond in ((before, np.triu(kernel)), (before + 1, np.tril(kernel))):
@@ -111,10 +106,7 @@ def _both_sides(nodes: Floats, at: Floats, h: float) -> Iterator[tuple[Ints, Flo
 
 
 def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) -> Grid:
-    """Lay a raster over the whole map and find its nodes near the chosen rows.
-
-    ``reach``: how near; default: about where :func:`smoothed_field` looks.
-    """
+    """Lay a raster over the whole map and find its nodes near the chosen rows."""
     if z.shape[1] != 2:
         raise InputError(f"a map must have 2 dimensions; got {z.shape[1]}.")
     # (Along rows of two numbers, numpy is slow.)
@@ -123,13 +115,13 @@ def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) 
     pad = REACH * extent
     x = np.linspace(left - pad, right + pad, resolution)
     y = np.linspace(bottom - pad, top + pad, resolution)
-    reach = 2 * SMOOTHING * extent if reach is None else reach
+    reach = 2 * SMOOTHING * extent if reach is None else reach  # where averages know them
     empty = np.ones((resolution, resolution), dtype=bool)
-    empty[_nearest_nodes(x, y, z[rows])] = False
+    empty[_nearest_nodes(x, y, z[as_block(rows)])] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
     distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
-    near = _within(x, y, distance, min(reach, REACH * extent))
-    return Grid(z, rows, x, y, near, extent, distance)
+    near = distance <= max(min(reach, REACH * extent), 1.5 * max(x[1] - x[0], y[1] - y[0]))
+    return Grid(z, rows, x, y, near, extent)
 
 
 def _nearest_nodes(x: Floats, y: Floats, points: Floats) -> tuple[Ints, ...]:
@@ -138,11 +130,6 @@ def _nearest_nodes(x: Floats, y: Floats, points: Floats) -> tuple[Ints, ...]:
         np.clip(np.rint((at - nodes[0]) / (nodes[1] - nodes[0])), 0, len(nodes) - 1).astype(int)
         for at, nodes in ((points[:, 1], y), (points[:, 0], x))
     )
-
-
-def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
-    step = max(x[1] - x[0], y[1] - y[0])
-    return np.asarray(distance <= max(reach, 1.5 * step))
 
 
 def field_at_nodes(
@@ -167,11 +154,7 @@ def field_at_nodes(
         placed[grid.near] = values
         return placed
 
-    if grid.rows.all():
-        context = _within(grid.x, grid.y, grid.distance, REACH * grid.extent)
-    else:
-        every = np.ones(len(grid.points), dtype=bool)
-        context = grid_of(grid.points, every, len(grid.x), np.inf).near
+    every = np.ones(len(grid.points), dtype=bool)
     if bounds is not None:
         low, high = (raster(np.where(shown, end, np.nan)) for end in bounds)
         bounds = low, high
@@ -182,7 +165,7 @@ def field_at_nodes(
         raster(effective_size),
         float(1.0 - known.mean()) if known.size else 0.0,
         exact,
-        context,
+        grid_of(grid.points, every, len(grid.x), np.inf).near,
         outside,
         bounds,
     )
@@ -267,15 +250,14 @@ def smoothed_field(
     if not good.any():
         nothing = np.full(len(grid.nodes), np.nan)
         return field_at_nodes(grid, nothing, np.zeros(len(nothing)), exact=False)
-    w = np.ones(good.sum()) if weights is None else weights[good]
-    signed, support = grid.averages(z[good], np.stack([v[good], n_eff[good]]), w)
+    block = as_block(good)
+    w = np.ones(good.sum()) if weights is None else weights[block]
+    signed, support = grid.averages(z[block], np.stack([v[block], n_eff[block]]), w)
     field = field_at_nodes(
         grid, signed, support, exact=False, min_effective_size=min_effective_size, only=only
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
-    is_whole = good.sum() == chosen.sum()
-    near_good = grid.near if is_whole else grid_of(z, good, resolution).near
-    hidden = grid.near & ~near_good
+    hidden = grid.near & ~grid_of(z, good, resolution).near
     unknown = (support < min_effective_size) | hidden[grid.near]
     return replace(
         field, signed=np.where(hidden, np.nan, field.signed), masked_share=float(unknown.mean())

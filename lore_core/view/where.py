@@ -16,15 +16,10 @@ from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.kernel_sums import laplacian_means
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
-from lore_core.metrics import bandwidth
+from lore_core.metrics import bandwidth, local_error
 from lore_core.metrics.gains import RewardParts
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
-from lore_core.metrics.local_error import (
-    MIN_EFFECTIVE_SIZE,
-    LocalErrors,
-    local_errors,
-    scaled_bandwidth,
-)
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
@@ -70,7 +65,7 @@ def isotonic_of(view: View, recalibrated: Dataset | None = None) -> IsotonicReli
 
 def errors_of(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
-    return local_errors(**view.scored, embedding=view.points(), **view.local)
+    return local_error.local_errors(**view.scored, embedding=view.points(), **view.local)
 
 
 def curve_of(
@@ -142,7 +137,7 @@ def fields_of(view: View, gammas: Sequence[float], on: Embedding) -> list[Field]
         None,
         rows.confidence - rows.outcome,
         rows.weights,
-        bandwidth=scaled_bandwidth(np.asarray(gammas), z.shape[1]),
+        bandwidth=local_error.scaled_bandwidth(np.asarray(gammas), z.shape[1]),
         target_groups=reliability_of(view).bins.assign(rows.confidence),
     )
     errors = zip(means.mean, means.effective_size, strict=True)
