@@ -78,7 +78,7 @@ class Grid:
         row, column = np.nonzero(self.near)
         return np.column_stack([self.x[column], self.y[row]])
 
-    def averages(self, points: Floats, values: Floats, weights: Floats | Ints) -> Floats:
+    def averages(self, points: Floats, values: Floats | Mask, weights: Floats | Ints) -> Floats:
         """Average values (m, k) over points (k, 2) of the map, at the nodes near a row.
 
         Kernel means at bandwidth :data:`SMOOTHING`, as a share of the map's width. Beyond the four
