@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Ints, Mask, as_block
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import points_words, with_points
 from lore_core.data.progress import Progress, part_of
@@ -69,7 +70,6 @@ class Grid:
     y: Floats
     near: Mask
     extent: float
-    distance: Floats  #: (r, r); to the nearest of the rows
 
     @property
     def nodes(self) -> Floats:
@@ -77,24 +77,52 @@ class Grid:
         row, column = np.nonzero(self.near)
         return np.column_stack([self.x[column], self.y[row]])
 
+    def averages(self, points: Floats, values: Floats | Mask, weights: Floats | Ints) -> Floats:
+        """Average values (m, k) over points (k, 2) of the map, at the nodes near a row.
 
-def grid_of(z: Floats, rows: Mask, resolution: int, reach: float) -> Grid:
+        Kernel means at bandwidth :data:`SMOOTHING`, as a share of the map's width. Beyond the four
+        nodes around a point its kernel goes on by factors that are the same for all points.
+        """
+        h, shape = SMOOTHING * self.extent, self.near.shape
+        columns, sums = [*(values * weights), weights], np.zeros((len(values) + 1, *shape))
+        across = list(_both_sides(self.x, points[:, 0], h))
+        for row, from_row, up in _both_sides(self.y, points[:, 1], h):
+            for column, from_column, along in across:
+                node, k = row * len(self.x) + column, from_row * from_column
+                for total, part in zip(sums, columns, strict=True):
+                    at_node = np.bincount(node, k * part, total.size).reshape(shape)
+                    np.add(total, up @ at_node @ along.T, out=total)
+        near = sums[:, self.near]
+        return np.asarray(near[:-1] / near[-1])
+
+
+def _both_sides(nodes: Floats, at: Floats, h: float) -> Iterator[tuple[Ints, Floats, Floats]]:
+    """Yield the nodes before places on an axis, then after, with kernels: to these, and beyond."""
+    before = np.clip((at - nodes[0]) / (nodes[1] - nodes[0]), 0, len(nodes) - 2).astype(int)
+    kernel = np.exp(-np.abs(nodes - nodes[:, None]) / h)
+    for node, beyond in ((before, np.triu(kernel)), (before + 1, np.tril(kernel))):
+        yield node, np.exp(-np.abs(at - nodes[node]) / h), beyond
+
+
+def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) -> Grid:
     """Lay a raster over the whole map and find its nodes near the chosen rows."""
     if z.shape[1] != 2:
         raise InputError(f"a map must have 2 dimensions; got {z.shape[1]}.")
-    low, high = z.min(axis=0), z.max(axis=0)
-    extent = float((high - low).max()) or 1.0
+    # (Along rows of two numbers, numpy is slow.)
+    (left, right), (bottom, top) = ((column.min(), column.max()) for column in z.T)
+    extent = float(max(right - left, top - bottom)) or 1.0
     pad = REACH * extent
-    x = np.linspace(low[0] - pad, high[0] + pad, resolution)
-    y = np.linspace(low[1] - pad, high[1] + pad, resolution)
+    x = np.linspace(left - pad, right + pad, resolution)
+    y = np.linspace(bottom - pad, top + pad, resolution)
+    reach = 2 * SMOOTHING * extent if reach is None else reach  # where averages know them
     empty = np.ones((resolution, resolution), dtype=bool)
-    empty[_nearest_nodes(x, y, z[rows])] = False
+    empty[_nearest_nodes(x, y, z[as_block(rows)])] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
     from scipy import ndimage  # only maps need it
 
     distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
-    near = _within(x, y, distance, min(reach, REACH * extent))
-    return Grid(z, rows, x, y, near, extent, distance)
+    near = distance <= max(min(reach, REACH * extent), 1.5 * max(x[1] - x[0], y[1] - y[0]))
+    return Grid(z, rows, x, y, near, extent)
 
 
 def _nearest_nodes(x: Floats, y: Floats, points: Floats) -> tuple[Ints, ...]:
@@ -103,11 +131,6 @@ def _nearest_nodes(x: Floats, y: Floats, points: Floats) -> tuple[Ints, ...]:
         np.clip(np.rint((at - nodes[0]) / (nodes[1] - nodes[0])), 0, len(nodes) - 1).astype(int)
         for at, nodes in ((points[:, 1], y), (points[:, 0], x))
     )
-
-
-def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
-    step = max(x[1] - x[0], y[1] - y[0])
-    return np.asarray(distance <= max(reach, 1.5 * step))
 
 
 def field_at_nodes(
@@ -132,11 +155,7 @@ def field_at_nodes(
         placed[grid.near] = values
         return placed
 
-    if grid.rows.all():
-        context = _within(grid.x, grid.y, grid.distance, REACH * grid.extent)
-    else:
-        every = np.ones(len(grid.points), dtype=bool)
-        context = grid_of(grid.points, every, len(grid.x), np.inf).near
+    every = np.ones(len(grid.points), dtype=bool)
     if bounds is not None:
         low, high = (raster(np.where(shown, end, np.nan)) for end in bounds)
         bounds = low, high
@@ -147,7 +166,7 @@ def field_at_nodes(
         raster(effective_size),
         float(1.0 - known.mean()) if known.size else 0.0,
         exact,
-        context,
+        grid_of(grid.points, every, len(grid.x), np.inf).near,
         outside,
         bounds,
     )
@@ -227,28 +246,19 @@ def smoothed_field(
     check_lengths(values=v, effective_size=n_eff, coordinates=z)
     chosen = np.ones(len(v), dtype=bool) if rows is None else rows
     good = chosen & np.isfinite(v) & (n_eff >= min_effective_size)
-    extent = float(np.ptp(z, axis=0).max()) or 1.0
-    resolution, reach = check_integer(resolution, "resolution", minimum=2), 2 * SMOOTHING * extent
-    grid = grid_of(z, chosen, resolution, reach)
+    resolution = check_integer(resolution, "resolution", minimum=2)
+    grid = grid_of(z, chosen, resolution)
     if not good.any():
         nothing = np.full(len(grid.nodes), np.nan)
         return field_at_nodes(grid, nothing, np.zeros(len(nothing)), exact=False)
-    means = laplacian_means(
-        grid.nodes,
-        z[good],
-        np.column_stack([v[good], n_eff[good]]),
-        None if weights is None else weights[good].astype(np.float64),
-        bandwidth=SMOOTHING * extent,
-        effective_size=False,
-    )
-    signed, support = means.mean.T
+    block = as_block(good)
+    w = np.ones(good.sum()) if weights is None else weights[block]
+    signed, support = grid.averages(z[block], np.stack([v[block], n_eff[block]]), w)
     field = field_at_nodes(
         grid, signed, support, exact=False, min_effective_size=min_effective_size, only=only
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
-    is_whole = good.sum() == chosen.sum()
-    near_good = grid.near if is_whole else grid_of(z, good, resolution, reach).near
-    hidden = grid.near & ~near_good
+    hidden = grid.near & ~grid_of(z, good, resolution).near
     unknown = (support < min_effective_size) | hidden[grid.near]
     return replace(
         field, signed=np.where(hidden, np.nan, field.signed), masked_share=float(unknown.mean())
@@ -284,10 +294,7 @@ def rows_outline(coordinates: Points, inside: Mask) -> Outline:
     grid = grid_of(z, inside, _OUTLINE_NODES, np.inf)
     share = np.zeros(grid.near.shape)
     if inside.any():
-        means = laplacian_means(
-            grid.nodes, z, inside.astype(np.float64), bandwidth=SMOOTHING * grid.extent
-        )
-        share[grid.near] = means.mean
+        (share[grid.near],) = grid.averages(z, inside[None], np.ones(len(z)))
     return Outline(grid.x, grid.y, share)
 
 

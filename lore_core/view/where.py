@@ -1,6 +1,6 @@
 """Where the confidence of a view is wrong: rows, subgroups, bandwidths, regions, columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,11 +14,12 @@ from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
+from lore_core.kernel_sums import laplacian_means
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
-from lore_core.metrics import bandwidth
+from lore_core.metrics import bandwidth, local_error
 from lore_core.metrics.gains import RewardParts
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
@@ -64,7 +65,7 @@ def isotonic_of(view: View, recalibrated: Dataset | None = None) -> IsotonicReli
 
 def errors_of(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
-    return local_errors(**view.scored, embedding=view.points(), **view.local)
+    return local_error.local_errors(**view.scored, embedding=view.points(), **view.local)
 
 
 def curve_of(
@@ -126,6 +127,21 @@ def field_of(
     if rows is not None and (on is None or on is view.embedding):
         return error_field(**view.scored, coordinates=view.points(), gamma=view.gamma, **look)
     return smoothed_field(errors.signed, errors.effective_size, view.points(on=on), **look)
+
+
+def fields_of(view: View, gammas: Sequence[float], on: Embedding) -> list[Field]:
+    """Return the fields of all rows on a map at some γ, from one pass over the rows."""
+    rows, z = view.target_rows, view.points()
+    means = laplacian_means(
+        z,
+        None,
+        rows.confidence - rows.outcome,
+        rows.weights,
+        bandwidth=local_error.scaled_bandwidth(np.asarray(gammas), z.shape[1]),
+        target_groups=reliability_of(view).bins.assign(rows.confidence),
+    )
+    errors = zip(means.mean, means.effective_size, strict=True)
+    return [smoothed_field(*of_rows, view.points(on=on)) for of_rows in errors]
 
 
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
@@ -206,17 +222,12 @@ def retraining_of(
 
 
 def outlines_of(
-    search: SubgroupSearch,
-    points: Floats,
-    most: int | None = None,
-    *,
-    outline_of: Callable[[Mask], Outline] | None = None,
+    search: SubgroupSearch, points: Floats, most: int | None = None
 ) -> list[tuple[str, Outline]]:
     """Outline the first subgroups on a map, by number, except scattered ones."""
     drawn = []
     for number, subgroup in enumerate(search.subgroups[:most]):
-        mask = search.mask(number)
-        outline = rows_outline(points, mask) if outline_of is None else outline_of(mask)
+        outline = rows_outline(points, search.mask(number))
         if outline.holds_most(points[subgroup.rows]):
             drawn.append((str(number + 1), outline))
     return drawn

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
-from functools import partial, wraps
+from functools import wraps
 from hashlib import blake2b
 from typing import Any
 
@@ -63,6 +63,7 @@ _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
     Dataset: lambda dataset: dataset.digest,
     Embedding: lambda embedding: embedding.digest,
     regions.Selection: lambda selection: selection.text,
+    SubgroupSearch: lambda search: search.against,  # but for the parts of a view
     Comparison: lambda result: tuple(result.datasets),
 }
 
@@ -173,6 +174,9 @@ def field(
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
 
+fields = _cached(12, "Drawing the landscape …", *_EVERY_GAMMA)(where.fields_of)
+
+
 @_cached(12, False, *_LOCAL)
 def packed_field_at(view: View, bin_index: int | None, on_map: Embedding) -> bytes:
     """Pack the exact field on a flat map as a browser asks for it, in any thread."""
@@ -203,26 +207,18 @@ def row_field(
     return regions.smoothed_field(_errors.signed, _errors.effective_size, points, rows=_rows)
 
 
-@_cached(256, False)
-def _outline(
-    dataset: Dataset, on_map: Embedding, key: bytes, _points: np.ndarray, _inside: np.ndarray
-) -> regions.Outline:
-    return regions.rows_outline(_points, _inside)
+@_cached(48, False, *SEARCHED)
+def outline(view: View, on_map: Embedding, search: SubgroupSearch) -> regions.Outline:
+    """Where on a map the rows of any subgroup lie."""
+    return regions.rows_outline(view.points(on=on_map), search.inside())
 
 
-def outline(view: View, on_map: Embedding, inside: np.ndarray) -> regions.Outline:
-    """Where on a map some evaluation rows lie: the same at every bandwidth."""
-    key = blake2b(np.packbits(inside).tobytes()).digest()
-    found: regions.Outline = _outline(view.dataset, on_map, key, view.points(on=on_map), inside)
-    return found
-
-
+@_cached(48, False, *SEARCHED)
 def outlines(
     view: View, on_map: Embedding, search: SubgroupSearch
 ) -> list[tuple[str, regions.Outline]]:
     """Where subgroups lie on a map, by their number."""
-    points, outline_of = view.points(on=on_map), partial(outline, view, on_map)
-    return where.outlines_of(search, points, outline_of=outline_of)
+    return where.outlines_of(search, view.points(on=on_map))
 
 
 @_cached(12, "Measuring …", *_BINS)

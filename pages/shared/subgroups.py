@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import Dataset, Embedding, InputError, regions
+from lore_core import Dataset, InputError, regions
 from lore_core.data.arrays import Mask
 from lore_core.data.errors import short
 from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
@@ -238,7 +238,7 @@ def with_subgroups(
     marks = enumerate(marks_of(search.subgroups))
     colors, vivid = {str(k + 1): _MARKS[mark] for k, mark in marks}, None
     if scene.only is None and scene.on.n_components == 2:
-        vivid = compute.outline(scene.view, scene.on, search.inside())
+        vivid = compute.outline(scene.view, scene.on, search)
     found = tuple(replace(one, color=colors.get(one.name, "")) for one in picture.regions)
     return replace(picture, regions=found, vivid=vivid)
 
@@ -274,7 +274,9 @@ def small_map(
     found = []
     if search is not None:
         found = compute.outlines(view, plane[1], search)
-    scene, field, chart = _drawn(view, plane, found=found)
+    scene = compute.scene(view, None, plane[1], plane[0])
+    field = compute.field(view, None, plane[1], (), None)
+    chart = _drawn(scene, field, rows=scene.in_words, found=found)
     dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
     chart = replace(with_subgroups(scene, chart, search), dots=dots)
     live_landscape(live_scene(scene, chart, field, search), key, place=on_subgroup)
@@ -303,30 +305,28 @@ def small_charts(view: View, gammas: Iterable[float], height: int) -> None:
     plane = plane_of(view)
     if plane is None:
         return
-    shown = list(gammas)
-    for column, gamma in zip(st.columns(len(shown)), shown, strict=True):
-        at, title = view.with_(gamma=gamma), f"γ = {gamma:g}"
+    # (But for its errors, which only the scale needs, the scene is the same at every γ.)
+    scene = compute.scene(view.with_(gamma=View.gamma), None, plane[1], plane[0])
+    shown = tuple(gammas)
+    fields = compute.fields(view, shown, plane[1])
+    for column, gamma, field in zip(st.columns(len(shown)), shown, fields, strict=True):
+        title = f"γ = {gamma:g}"
+        if not np.isfinite(field.signed).any():
+            title += ": too few neighbours"
+        rows = replace(scene, view=view.with_(gamma=gamma)).in_words
+        chart = _drawn(scene, field, rows=rows, title=title, height=height)
+        chart = replace(chart, subtitle=f"{view.rows}, {plane[0]}")
         with column:
-            _, field, chart = _drawn(at, plane, title=title, height=height)
-            if not np.isfinite(field.signed).any():
-                chart = replace(chart, title=f"{title}: too few neighbours")
-            chart = replace(chart, subtitle=f"{view.rows}, {plane[0]}")
             show_chart(chart, f"field_at_{gamma:g}", narrow=True, caption=" ")
 
 
-def _drawn(
-    view: View, plane: tuple[str, Embedding], **look: Any
-) -> tuple[Scene, Field, LandscapePicture]:
-    name, on = plane
-    scene, field = compute.scene(view, None, on, name), compute.field(view, None, on, (), None)
-    chart = landscape_figure(
+def _drawn(scene: Scene, field: Field, **look: Any) -> LandscapePicture:
+    return landscape_figure(
         field,
         scene.points,
         n_total=scene.n_rows,
         limit=color_limit(scene),
-        rows=scene.in_words,
-        axes=name,
+        axes=scene.axes,
         labels=scene.classes,
         **look,
     )
-    return scene, field, chart

@@ -19,6 +19,31 @@ def test_nodes_are_the_definition(sample):
         assert field.effective_size[row, column] == pytest.approx(k.sum() ** 2 / (k**2).sum())
 
 
+@pytest.mark.parametrize("resolution", [9, 60])
+def test_smoothed_nodes_and_outlines_are_kernel_means(sample, resolution):
+    c, a, z = sample
+    support, counts = np.where(z[:, 0] < 0.3, 50.0, 1.0), np.arange(1, len(z) + 1)
+    good, inside = support > 10, z[:, 1] > 0
+    extent = np.ptp(z, axis=0).max()
+
+    def definition(of, rows, values, weights):
+        nodes = np.stack(np.meshgrid(of.x, of.y), axis=-1)
+        k = np.exp(-np.abs(nodes[:, :, None] - z[rows]).sum(axis=-1) / (0.012 * extent))
+        return (k * (weights * values)[rows]).sum(axis=-1) / (k * weights[rows]).sum(axis=-1)
+
+    for weights in (None, counts):
+        field = smoothed_field(c - a, support, z, resolution=resolution, weights=weights)
+        shown = np.isfinite(field.signed)
+        expected = definition(field, good, c - a, np.ones(len(z)) if weights is None else weights)
+        assert shown.any()
+        np.testing.assert_allclose(field.signed[shown], expected[shown], rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(field.effective_size[shown], 50.0)
+    outline = rows_outline(z, inside)
+    near = outline.inside > 0
+    expected = definition(outline, np.ones(len(z), dtype=bool), inside, np.ones(len(z)))
+    np.testing.assert_allclose(outline.inside[near], expected[near])
+
+
 def test_what_has_no_support_is_empty(sample):
     c, a, z = sample
     field = error_field(c, a, z, gamma=0.02, min_effective_size=10)
