@@ -37,7 +37,18 @@ _FONT = '"Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
 #: What attributes are where they are left out.
 _PLAIN = {"stroke-opacity": 1.0, "fill-opacity": 1.0, "text-anchor": "start"}
 #: Lengths of dashes and gaps, in widths of the line, which count as one unit at least.
-_DASHES = {"solid": (), "dash": (5.0, 5.0), "dot": (1.7, 1.7)}
+_DASHES: dict[str, tuple[float, ...]] = {"solid": (), "dash": (5, 5), "dot": (1.7, 1.7)}
+#: Those of methods by their colours, told apart without them.
+_PATTERNS: tuple[tuple[float, ...], ...] = (
+    (),
+    (6, 1.5),
+    (1.2, 1.2),
+    (6, 1.5, 1.2, 1.5),
+    (3, 1.5),
+    (6, 1.2, 1.2, 1.2, 1.2, 1.2),
+)
+_PATTERNS += (5, 3), (3, 1.2, 1.2, 1.2), (3, 3), (6, 1.2, 3, 1.2), (1.2, 3), (9, 1.5)
+_DASHES |= {f"m{k}": _PATTERNS[k % len(_PATTERNS)] for k in range(17)}
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ class Stroke:
     pieces: Sequence[Floats]  #: (k, 2) each
     color: str
     width: float = 1.0
-    dash: Literal["solid", "dash", "dot"] = "solid"
+    dash: str = "solid"  #: Or dash, dot, or the name of a method's colour
     alpha: float = 1.0
 
     @property
@@ -218,10 +229,8 @@ class Drawing:
         box = f"0 0 {_short(self.width)} {_short(self.height)}"
         named = {"role": "img", "aria-label": self.alt, "class": self._kind}
         look = {"font-family": _FONT, "font-size": _short(self.type_size)}
-        root = ElementTree.Element(
-            "svg",
-            {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box} | named | look | dict(size),
-        )
+        named |= {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box}
+        root = ElementTree.Element("svg", named | look | dict(size))
         for item in self.items:
             _add_svg(root, item, colors, fast)
         return ElementTree.tostring(root, encoding="unicode")
@@ -276,9 +285,8 @@ def page_rules() -> str:
     )
     screen = "@media screen and (prefers-color-scheme: dark)"
     grounds = [f".b-{name} {{ background: var(--{name}); }}" for name in palette("light")]
-    return "\n".join(
-        [f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}", *grounds, ""]
-    )
+    rules = f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}"
+    return "\n".join([rules, *grounds, ""])
 
 
 def png_url(pixels: NDArray[np.uint8], *, fast: bool = False) -> str:
@@ -305,35 +313,26 @@ def _mm(units: float) -> str:
     return _short(units / UNITS_PER_INCH * MM_PER_INCH)
 
 
-def _element(
-    item: Item, colors: Mapping[str, str], fast: bool
-) -> tuple[str, Mapping[str, Any], str]:
+def _element(item: Item, colors: Mapping[str, str], fast: bool) -> tuple[str, dict[str, Any], str]:
     """Return the element of an item: tag, attributes (None: left out) and text."""
+    color = "" if isinstance(item, Pixels | Part) else _color(item.color, colors)
     match item:
         case Stroke():
             dash = " ".join(map(_short, item.dashes)) or None
-            look = {
-                "fill": "none",
-                "stroke": _color(item.color, colors),
-                "stroke-width": item.width,
-            }
+            look = {"fill": "none", "stroke": color, "stroke-width": item.width}
             look |= {"stroke-dasharray": dash, "stroke-opacity": item.alpha}
             path = "".join(f"M{_svg_points(piece)}" for piece in item.pieces)
             return "path", {"d": path, "stroke-linejoin": "round", **look}, ""
         case Area():
-            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
+            look = {"fill": color, "fill-opacity": item.alpha}
             return "polygon", {"points": _svg_points(item.points), **look}, ""
         case Disc():
-            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
+            look = {"fill": color, "fill-opacity": item.alpha}
             if item.ring:
-                look = {
-                    "fill": "none",
-                    "stroke": _color(item.color, colors),
-                    "stroke-width": item.ring,
-                }
+                look = {"fill": "none", "stroke": color, "stroke-width": item.ring}
             return "circle", {"cx": item.x, "cy": item.y, "r": item.radius, **look}, ""
         case Words():
-            look = {"fill": _color(item.color, colors), "text-anchor": item.anchor}
+            look = {"fill": color, "text-anchor": item.anchor}
             look["font-weight"] = "600" if item.bold else None
             if item.upright:
                 look["transform"] = f"rotate(-90 {_short(item.x)} {_short(item.y)})"
@@ -405,10 +404,12 @@ def _add_pdf(canvas: Any, items: Iterable[Item], type_size: float) -> None:
 
 
 def _add_item(canvas: Any, item: Item, type_size: float) -> None:
+    from reportlab.lib.colors import HexColor
+
     colors = palette("light")
     if not isinstance(item, Pixels | Part):
         alpha = getattr(item, "alpha", 1.0)
-        color = _pdf_color(_color(item.color, colors))
+        color = HexColor(_color(item.color, colors))
         canvas.setFillColor(color, alpha)
         canvas.setStrokeColor(color, alpha)
     match item:
@@ -447,13 +448,6 @@ def _add_item(canvas: Any, item: Item, type_size: float) -> None:
                 corners = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
                 canvas.clipPath(_path(canvas, [corners]), stroke=0)
             _add_pdf(canvas, item.items, type_size)
-
-
-@cache
-def _pdf_color(color: str) -> Any:
-    from reportlab.lib.colors import HexColor
-
-    return HexColor(color)
 
 
 def _path(canvas: Any, pieces: Iterable[Floats]) -> Any:

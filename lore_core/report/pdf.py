@@ -127,7 +127,8 @@ class _Reader(HTMLParser):
                 parent[1] += 1
                 self._text += _BETWEEN.get(parent[0], "") * (parent[1] == 1)
         if self._rows and tag in {"table", "dl"}:
-            self.parts.append(_table(self._rows) if tag == "table" else _tiles(self._rows))
+            even = [_ROOM / len(self._rows[0])] * len(self._rows[0])
+            self.parts.append(_table(self._rows) if tag == "table" else _grid(self._rows, even))
             self._rows = []
         elif tag in _BLOCKS or tag == "math":
             self._end_block(tag)
@@ -209,11 +210,6 @@ def _beside(drawing: Drawing, caption: Any) -> Any:
 
     widths = [size[0] + _GAP, _ROOM - size[0] - _GAP]
     return _grid([[Figure(), caption]], widths)
-
-
-def _tiles(rows: list[list[Any]]) -> Any:
-    n_tiles = len(rows[0])
-    return _grid(rows, [_ROOM / n_tiles] * n_tiles, ("BOTTOMPADDING", 0), ("TOPPADDING", 0))
 
 
 def _table(rows: list[list[Any]]) -> Any:

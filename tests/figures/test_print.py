@@ -335,6 +335,15 @@ def test_signs_differ_without_colours(charts):
     assert {"solid", "dot"} <= {item.dash for item in marks}
 
 
+def test_several_methods_differ_without_colours(plain):
+    """Each has dashes of its own, two only their shades of grey; a solid one is the first."""
+    lines = [Line(RAMP, RAMP / 10, Tint(f"m{k}"), name=f"{k}") for k in range(10)]
+    drawn = [item.dashes for item in own(plain(*lines).drawing(), Stroke)]
+    assert drawn[0] == []
+    assert len({tuple(dashes) for dashes in drawn}) == len(drawn) == 10
+    assert all(not item.dashes for item in own(plain(*lines[:2]).drawing(), Stroke))
+
+
 def test_text_is_as_wide_as_its_letters():
     assert text_width("", 10) == 0
     assert text_width("aa", 10) == pytest.approx(2 * text_width("a", 10), rel=0.01)
