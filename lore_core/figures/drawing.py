@@ -343,9 +343,10 @@ def _element(item: Item, colors: Mapping[str, str], fast: bool) -> tuple[str, di
             box = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
             sharp = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated"}
             return "image", {"href": png_url(item.values, fast=fast), **box, **sharp}, ""
-        case Part(box=None):
-            return "g", {"transform": f"translate({_short(item.x)} {_short(item.y)})"}, ""
-        case Part(box=(left, top, right, bottom)):
+        case Part():
+            if item.box is None:
+                return "g", {"transform": f"translate({_short(item.x)} {_short(item.y)})"}, ""
+            left, top, right, bottom = item.box
             size = {"width": right - left, "height": bottom - top}
             shown = " ".join(map(_short, (left, top, *size.values())))
             return "svg", {"x": item.x + left, "y": item.y + top, **size, "viewBox": shown}, ""

@@ -339,8 +339,7 @@ class _Frame:
         if mark.level:  # beside a curve that falls from a limit at the left, or to one at the right
             is_left, gap = mark.part[0] == 0, 2
             x, y = self.left if is_left else self.right, float(self.py(mark.at))
-            free = 3.5 * self.thin  # (of the curve's dots)
-            y += -0.3 * size - free if is_left else 0.95 * size + free
+            y += (-0.3 if is_left else 0.95) * size + (-3.5 if is_left else 3.5) * self.thin
             if self.drawing.text_width(text) > (self.right - self.left) / 2:
                 text = text.rpartition("= ")[2]
         else:  # on the side that has room
