@@ -153,8 +153,7 @@ class PanelPicture(Chart):
         from lore_core.figures.pictures.picture import Line
 
         panel = self.panels[0].in_units()
-        lines = [mark for mark in panel.marks if isinstance(mark, Line)]
-        lines = [line for line in lines if line.listed and line.name]
+        lines = [of for of in panel.marks if isinstance(of, Line) and of.listed and of.name]
         if not self.legend or self.free_corner or not 1 < len(lines) <= _MAX_NAMED:
             return []
         across = [line.x[np.isfinite(line.y)] for line in lines]
@@ -186,11 +185,7 @@ class PanelPicture(Chart):
         for number, panel in enumerate(self.panels, start=1):
             end = "" if number == 1 else str(number)
             x, y = (self.seen.axes.get(f"{letter}axis{end}") for letter in "xy")
-            marks = [
-                mark
-                for mark in panel.marks
-                if (escape(mark.name), escape(mark.group)) not in hidden
-            ]
+            marks = [of for of in panel.marks if (escape(of.name), escape(of.group)) not in hidden]
             ends = panel.x.between(x), panel.y.between(y)
             panels.append(replace(panel, marks=marks, x=ends[0], y=ends[1]))
         return replace(self, panels=tuple(panels), seen=None)

@@ -37,7 +37,18 @@ _FONT = '"Source Sans 3", "Source Sans", "Open Sans", Arial, sans-serif'
 #: What attributes are where they are left out.
 _PLAIN = {"stroke-opacity": 1.0, "fill-opacity": 1.0, "text-anchor": "start"}
 #: Lengths of dashes and gaps, in widths of the line, which count as one unit at least.
-_DASHES = {"solid": (), "dash": (5.0, 5.0), "dot": (1.7, 1.7)}
+_DASHES: dict[str, tuple[float, ...]] = {"solid": (), "dash": (5, 5), "dot": (1.7, 1.7)}
+#: Those of methods by their colours, told apart without them.
+_PATTERNS: tuple[tuple[float, ...], ...] = (
+    (),
+    (6, 1.5),
+    (1.2, 1.2),
+    (6, 1.5, 1.2, 1.5),
+    (3, 1.5),
+    (6, 1.2, 1.2, 1.2, 1.2, 1.2),
+)
+_PATTERNS += (5, 3), (3, 1.2, 1.2, 1.2), (3, 3), (6, 1.2, 3, 1.2), (1.2, 3), (9, 1.5)
+_DASHES |= {f"m{k}": _PATTERNS[k % len(_PATTERNS)] for k in range(17)}
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ class Stroke:
     pieces: Sequence[Floats]  #: (k, 2) each
     color: str
     width: float = 1.0
-    dash: Literal["solid", "dash", "dot"] = "solid"
+    dash: str = "solid"  #: Or dash, dot, or the name of a method's colour
     alpha: float = 1.0
 
     @property
@@ -105,12 +116,12 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Part:
-    """What lies in a box of other items, drawn with the box's upper left corner at a place."""
+    """Other items, moved; of those with a ``box`` only what lies in it."""
 
     items: Sequence[Item]
-    box: Box
-    x: float
-    y: float
+    x: float = 0.0
+    y: float = 0.0
+    box: Box | None = None
 
 
 #: Left, top, right and bottom.
@@ -143,7 +154,7 @@ class Drawing:
     def place(self, other: Drawing, right: float, down: float) -> None:
         """Draw all of another, its upper left corner at a place."""
         if other.items:
-            self.add(Part(other.items, (0.0, 0.0, other.width, other.height), right, down))
+            self.add(Part(other.items, right, down))
 
     def add_inside(self, box: Box, item: Stroke | Area) -> None:
         """Draw what of an item lies in a box."""
@@ -151,7 +162,7 @@ class Drawing:
         points = np.concatenate([np.empty((0, 2)), *pieces])
         beyond = (points < box[:2]) | (points > box[2:])
         if len(points):
-            self.add(Part([item], box, *box[:2]) if beyond.any() else item)
+            self.add(Part([item], box=box) if beyond.any() else item)
 
     def text_width(self, text: str, *, bold: bool = False) -> float:
         """Return the width of a text in units."""
@@ -218,10 +229,8 @@ class Drawing:
         box = f"0 0 {_short(self.width)} {_short(self.height)}"
         named = {"role": "img", "aria-label": self.alt, "class": self._kind}
         look = {"font-family": _FONT, "font-size": _short(self.type_size)}
-        root = ElementTree.Element(
-            "svg",
-            {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box} | named | look | dict(size),
-        )
+        named |= {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box}
+        root = ElementTree.Element("svg", named | look | dict(size))
         for item in self.items:
             _add_svg(root, item, colors, fast)
         return ElementTree.tostring(root, encoding="unicode")
@@ -276,9 +285,8 @@ def page_rules() -> str:
     )
     screen = "@media screen and (prefers-color-scheme: dark)"
     grounds = [f".b-{name} {{ background: var(--{name}); }}" for name in palette("light")]
-    return "\n".join(
-        [f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}", *grounds, ""]
-    )
+    rules = f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}"
+    return "\n".join([rules, *grounds, ""])
 
 
 def png_url(pixels: NDArray[np.uint8], *, fast: bool = False) -> str:
@@ -305,35 +313,26 @@ def _mm(units: float) -> str:
     return _short(units / UNITS_PER_INCH * MM_PER_INCH)
 
 
-def _element(
-    item: Item, colors: Mapping[str, str], fast: bool
-) -> tuple[str, Mapping[str, Any], str]:
+def _element(item: Item, colors: Mapping[str, str], fast: bool) -> tuple[str, dict[str, Any], str]:
     """Return the element of an item: tag, attributes (None: left out) and text."""
+    color = "" if isinstance(item, Pixels | Part) else _color(item.color, colors)
     match item:
         case Stroke():
             dash = " ".join(map(_short, item.dashes)) or None
-            look = {
-                "fill": "none",
-                "stroke": _color(item.color, colors),
-                "stroke-width": item.width,
-            }
+            look = {"fill": "none", "stroke": color, "stroke-width": item.width}
             look |= {"stroke-dasharray": dash, "stroke-opacity": item.alpha}
             path = "".join(f"M{_svg_points(piece)}" for piece in item.pieces)
             return "path", {"d": path, "stroke-linejoin": "round", **look}, ""
         case Area():
-            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
+            look = {"fill": color, "fill-opacity": item.alpha}
             return "polygon", {"points": _svg_points(item.points), **look}, ""
         case Disc():
-            look = {"fill": _color(item.color, colors), "fill-opacity": item.alpha}
+            look = {"fill": color, "fill-opacity": item.alpha}
             if item.ring:
-                look = {
-                    "fill": "none",
-                    "stroke": _color(item.color, colors),
-                    "stroke-width": item.ring,
-                }
+                look = {"fill": "none", "stroke": color, "stroke-width": item.ring}
             return "circle", {"cx": item.x, "cy": item.y, "r": item.radius, **look}, ""
         case Words():
-            look = {"fill": _color(item.color, colors), "text-anchor": item.anchor}
+            look = {"fill": color, "text-anchor": item.anchor}
             look["font-weight"] = "600" if item.bold else None
             if item.upright:
                 look["transform"] = f"rotate(-90 {_short(item.x)} {_short(item.y)})"
@@ -345,10 +344,12 @@ def _element(
             sharp = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated"}
             return "image", {"href": png_url(item.values, fast=fast), **box, **sharp}, ""
         case Part():
+            if item.box is None:
+                return "g", {"transform": f"translate({_short(item.x)} {_short(item.y)})"}, ""
             left, top, right, bottom = item.box
             size = {"width": right - left, "height": bottom - top}
             shown = " ".join(map(_short, (left, top, *size.values())))
-            return "svg", {"x": item.x, "y": item.y, **size, "viewBox": shown}, ""
+            return "svg", {"x": item.x + left, "y": item.y + top, **size, "viewBox": shown}, ""
 
 
 def _add_svg(root: ElementTree.Element, item: Item, colors: Mapping[str, str], fast: bool) -> None:
@@ -373,9 +374,11 @@ def _svg_points(points: Floats) -> str:
 @cache
 def register_fonts() -> tuple[str, str]:
     """Make the fonts known to reportlab; return the names of the regular and the bold one."""
+    from reportlab import rl_config
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.ttfonts import TTFont
 
+    rl_config.useA85 = 0  # (bytes as they are: a fifth smaller, in half the time)
     paths = _font_file(bold=False), _font_file(bold=True)
     for path in paths:
         pdfmetrics.registerFont(TTFont(path.stem, path))
@@ -402,11 +405,14 @@ def _add_pdf(canvas: Any, items: Iterable[Item], type_size: float) -> None:
 
 
 def _add_item(canvas: Any, item: Item, type_size: float) -> None:
+    from reportlab.lib.colors import HexColor
+
     colors = palette("light")
     if not isinstance(item, Pixels | Part):
         alpha = getattr(item, "alpha", 1.0)
-        canvas.setFillColor(_color(item.color, colors), alpha)
-        canvas.setStrokeColor(_color(item.color, colors), alpha)
+        color = HexColor(_color(item.color, colors))
+        canvas.setFillColor(color, alpha)
+        canvas.setStrokeColor(color, alpha)
     match item:
         case Stroke():
             canvas.setLineWidth(item.width)
@@ -437,10 +443,11 @@ def _add_item(canvas: Any, item: Item, type_size: float) -> None:
             place = item.x, -item.y - item.height, item.width, item.height
             canvas.drawImage(image, *place, mask="auto")
         case Part():
-            left, top, right, bottom = item.box
-            canvas.translate(item.x - left, top - item.y)
-            corners = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
-            canvas.clipPath(_path(canvas, [corners]), stroke=0)
+            canvas.translate(item.x, -item.y)
+            if item.box is not None:
+                left, top, right, bottom = item.box
+                corners = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
+                canvas.clipPath(_path(canvas, [corners]), stroke=0)
             _add_pdf(canvas, item.items, type_size)
 
 

@@ -15,6 +15,7 @@ from lore_core.figures.drawing import (
     Drawing,
     beside,
 )
+from lore_core.figures.style import escape
 
 if TYPE_CHECKING:
     from lore_core.figures.chart import Chart
@@ -60,23 +61,14 @@ def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
 
     ``script``: path of a ``plotly.min.js`` that several files can share, not in the file itself.
     """
-    import plotly.graph_objects as go
-
-    figure = go.Figure(chart.figure)
-    figure.update_layout(margin_b=70)
-    foot = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left"}
-    figure.add_annotation(
-        foot | {"text": chart.how_to_read, "showarrow": False, "font": {"size": 11}},
-        yshift=-56,
-        yanchor="bottom",
-    )
-    page = figure.to_html(
+    page = chart.figure.to_html(
         full_html=True,
         include_plotlyjs=True if script is None else script,
         config=plot_config(chart),
         div_id=f"lore-lens-{chart.name}",
     )
-    return str(page).encode()
+    foot = f'<p style="font: 13px sans-serif">{escape(chart.how_to_read)}</p>'
+    return str(page).replace("</body>", f"{foot}</body>").encode()
 
 
 def latex(chart: Chart, file: str, width_mm: float) -> str:
@@ -122,9 +114,8 @@ def side_by_side(
     ``charts``: their names, if any, are written beside the letters. ``n_columns``: by default one
     row. ``drawing.save("figure.pdf")`` writes what is returned.
     """
-    names, shown = (
-        ([*charts], [*charts.values()]) if isinstance(charts, Mapping) else ([], [*charts])
-    )
+    names = [*charts] if isinstance(charts, Mapping) else []
+    shown = [*charts.values()] if isinstance(charts, Mapping) else [*charts]
     if not 1 <= len(shown) <= _MOST_PANELS:
         raise InputError(f"'charts' must be 1 to {_MOST_PANELS} charts; got {len(shown)}.")
     columns = n_columns or len(shown)

@@ -44,7 +44,8 @@ _LONGEST, _NAMES = 20, 0.4
 _PAD = 0.06
 #: Between two labels of an axis, in widths of the longest, and most of them.
 _APART, _MOST_TICKS = 1.6, 6
-_BAR_SHADES = 64
+#: Shades of a scale on each side of 0, and lines that need no dashes to be told apart.
+_BAR_SHADES, _FEW_LINES = 64, 2
 #: Units that a dot may lie outside of the frame; beside a scale of colours.
 _CUT, _EDGE = 0.01, 4.0
 
@@ -57,10 +58,8 @@ def panel_drawing(
     at_end, line = picture.lines_named_at_end(), 1.35 * type_size
     foot = _foot(picture, panels, [item.name for item in at_end], width, type_size)
     ends = [text_width(truncate(item.name, _LONGEST), type_size) + type_size for item in at_end]
-    across = (
-        max(_room(panel, width, type_size) for panel in panels),
-        width - max([1.5 * type_size, *ends]),
-    )
+    left = max(_room(panel, width, type_size) for panel in panels)
+    across = left, width - max([1.5 * type_size, *ends])
     top, between = 0.7 * line, 1.1 * line
     heights = _heights(panels, width, line)
     rest = top + between * (len(panels) - 1) + 2.5 * line + foot.height
@@ -126,7 +125,8 @@ def _foot(
         match mark:
             case Line() | Rule():
                 ends = np.array([[x, middle], [x + 1.7 * size, middle]])
-                foot.add(Stroke([ends], tint.meaning, 1.5, mark.dash, tint.alpha))
+                dash = _dash(mark, panels) if isinstance(mark, Line) else mark.dash
+                foot.add(Stroke([ends], tint.meaning, 1.5, dash, tint.alpha))
             case Dots():
                 foot.add(Disc(x + 0.85 * size, middle, 0.3 * size, tint.meaning, tint.alpha))
             case _:
@@ -134,6 +134,13 @@ def _foot(
                 foot.box(*box, tint.meaning, tint.alpha)
         foot.add(Words(text, x + 2.1 * size, y))
     return foot
+
+
+def _dash(line: Line, panels: Sequence[Panel]) -> str:
+    """Return the dashes of a line; those of several methods are told apart by them."""
+    colors = {mark.tint.meaning for mark in panels[0].marks if isinstance(mark, Line)}
+    is_varied = len(colors) > _FEW_LINES and line.tint.meaning[0] == "m" and line.dash == "solid"
+    return line.tint.meaning if is_varied else line.dash
 
 
 def _tint_of(mark: Mark) -> Tint:
@@ -208,7 +215,7 @@ class _Frame:
     def __init__(
         self, drawing: Drawing, panel: Panel, across: tuple[float, float], down: tuple[float, float]
     ) -> None:
-        self.drawing, self.log = drawing, panel.x.log
+        self.drawing, self.panel, self.log = drawing, panel, panel.x.log
         (self.left, self.right), (self.top, self.bottom) = across, down
         self.x, self.y = _spans(panel)
         self.box = across[0], down[0], across[1], down[1]
@@ -332,7 +339,7 @@ class _Frame:
         if mark.level:  # beside a curve that falls from a limit at the left, or to one at the right
             is_left, gap = mark.part[0] == 0, 2
             x, y = self.left if is_left else self.right, float(self.py(mark.at))
-            y += (-0.3 if is_left else 0.95) * size
+            y += (-0.3 if is_left else 0.95) * size + (-3.5 if is_left else 3.5) * self.thin
             if self.drawing.text_width(text) > (self.right - self.left) / 2:
                 text = text.rpartition("= ")[2]
         else:  # on the side that has room
@@ -349,12 +356,11 @@ class _Frame:
             self.drawing.add(*(Disc(x, y, 2.5 * self.thin, color) for x, y in dots))
         if mark.steps:
             known = np.repeat(known, 2)[1:]
-            points = np.column_stack(
-                [np.repeat(points[:, 0], 2)[1:], np.repeat(points[:, 1], 2)[:-1]]
-            )
+            doubled = np.repeat(points, 2, axis=0)
+            points = np.column_stack([doubled[1:, 0], doubled[:-1, 1]])
         ends = np.flatnonzero(np.diff(known)) + 1
         runs = [run for run in np.split(np.arange(len(known)), ends) if known[run].any()]
-        look = mark.width * self.thin, mark.dash, mark.tint.alpha
+        look = mark.width * self.thin, _dash(mark, [self.panel]), mark.tint.alpha
         self._stroke([points[run] for run in runs], color, *look)
 
     def _stroke(self, lines: Sequence[Floats], *look: Any) -> None:
@@ -414,13 +420,9 @@ class _Frame:
             x, y = self.left + column * wide, self.bottom - (row + 1) * tall
             self.drawing.add(Pixels(color[None, None], x + 1, y + 1, wide - 2, tall - 2))
             text, ink = str(mark.words[row, column]), "ink" if luminance(color) > 0.4 else "paper"
-            middle, bold = (
-                (x + wide / 2, y + tall / 2 + 0.33 * size),
-                bool(mark.bold[row, column]),
-            )
-            self.drawing.add(
-                Words(self._fitting(text, wide - 4), *middle, "middle", ink, bold=bold)
-            )
+            middle, text = (x + wide / 2, y + tall / 2 + 0.33 * size), self._fitting(text, wide - 4)
+            bold = bool(mark.bold[row, column])
+            self.drawing.add(Words(text, *middle, "middle", ink, bold=bold))
 
 
 def thinned(width: float) -> float:

@@ -142,10 +142,9 @@ class _View:
         window = (middle - half, middle + half)
         # (A node without a value adds neither colour nor weight.)
         values = picture.scale.of(field.signed)
-        total, known = (
-            _between(part, field.x, field.y, window, size)
-            for part in (np.nan_to_num(values), np.isfinite(values))
-        )
+        grid = field.x, field.y, window, size
+        total = _between(np.nan_to_num(values), *grid)
+        known = _between(np.isfinite(values), *grid)
         drawn = colored(total / np.maximum(known, 0.5), picture.scale)
         alpha = np.full_like(known, 255 * picture.strength)
         if (vivid := picture.vivid) is not None:
@@ -208,10 +207,8 @@ class _View:
         # (In space rows hide each other: their edges would be all one sees.)
         is_edged = radius > (_OVER_FIELD if is_flat else _EDGED) * self.thin
         draw, width = ImageDraw.Draw(image), round(0.8 * scale) if is_edged else 0
-        at, r = (
-            (places[order] - _MARGIN) * scale,
-            radius * scale * (1 + depth[order, None] / _SHIFT),
-        )
+        at = (places[order] - _MARGIN) * scale
+        r = radius * scale * (1 + depth[order, None] / _SHIFT)
         boxes = np.hstack([at - r, at + r]).tolist()
         for box, fill, edge in zip(boxes, colors[order], edges[order], strict=True):
             draw.ellipse(box, fill=tuple(fill), outline=tuple(edge), width=width)
@@ -241,8 +238,9 @@ class _View:
         at = np.array([[0, y, -half[2]], [x, 0, -half[2]], [x, -y, 0]])
         for name, (across, down) in zip(names, self._seen(at * 1.12)[0], strict=False):
             room = self.drawing.text_width(name) / 2 + 1
-            place = float(np.clip(across, room, self.drawing.width - room)), float(down)
-            add(Words(name, *place, "middle", "quiet", on="paper"))
+            x = float(np.clip(across, room, self.drawing.width - room))
+            y = min(float(down) + 0.7 * self.drawing.type_size, self.size[1] + _MARGIN)
+            add(Words(name, x, y, "middle", "quiet", on="paper"))
 
     def _surface(self, field: Field) -> None:
         """Draw the error as height, what is behind first."""

@@ -136,12 +136,8 @@ def report_drawings(
         label, report = next(iter(findings.group_reports.items()))
         groups = figures.group_figure({label: report.head(_MAX_GROUPS)}, rows=rows, by_sign=True)
         made["groups"] = groups.drawing()
-    as_shown = [
-        name
-        for name in ("reliability", "bandwidth", "bandwidth_by_method", "decisions")
-        if name in charts
-    ]
-    return made | {name: charts[name].drawing() for name in as_shown}
+    as_shown = "reliability", "bandwidth", "bandwidth_by_method", "decisions"
+    return made | {name: charts[name].drawing() for name in as_shown if name in charts}
 
 
 def ranking_chart(findings: Findings, result: Comparison) -> figures.Chart:

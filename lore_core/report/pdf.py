@@ -38,6 +38,8 @@ _INLINE |= {"msup": ("", "</super>")}
 _BETWEEN = {"mfrac": ") / (", "msub": "<sub>", "munder": "<sub>", "msup": "<super>"}
 #: Points of the larger side of an example, and between columns.
 _EXAMPLE, _GAP = 36, 10.0
+#: First and last rows of a table that stay together, and letters of a cell that may need a page.
+_TOGETHER, _LONG = 3, 100
 
 
 def report_pdf(page: str, drawings: Iterable[Drawing], title: str) -> bytes:
@@ -74,7 +76,7 @@ class _Reader(HTMLParser):
     def __init__(self, drawings: Mapping[str, Drawing]) -> None:
         super().__init__()
         self.parts: list[Any] = []
-        self._drawings, self._text, self._class = drawings, "", ""
+        self._drawings, self._text, self._class = {**drawings}, "", ""
         self._skipped: list[str] = []  # elements that are open
         self._figure: Drawing | None = None
         self._rows: list[list[Any]] = []
@@ -89,11 +91,13 @@ class _Reader(HTMLParser):
             self._skipped += [tag] * (tag == self._skipped[0])
             return
         if tag == "svg":
-            self._figure = self._drawings.get(_key(of["aria-label"]))
+            self._figure = self._drawings.pop(_key(of["aria-label"]), None)
         elif tag == "img":
             self._images.append(_image(of["src"]))
         elif tag == "tr":
             self._rows.append([])
+        elif tag == "dl" and of.get("class") == "tiles":  # names above their numbers
+            self._rows = [[], []]
         elif tag in _BLOCKS:
             self._end_block("p")
             self._class = of.get("class", "")
@@ -122,21 +126,24 @@ class _Reader(HTMLParser):
                 parent = self._formula[-1]
                 parent[1] += 1
                 self._text += _BETWEEN.get(parent[0], "") * (parent[1] == 1)
-        if tag == "table":
-            self.parts.append(_table(self._rows))
+        if self._rows and tag in {"table", "dl"}:
+            even = [_ROOM / len(self._rows[0])] * len(self._rows[0])
+            self.parts.append(_table(self._rows) if tag == "table" else _grid(self._rows, even))
             self._rows = []
         elif tag in _BLOCKS or tag == "math":
             self._end_block(tag)
 
     def _end_block(self, tag: str) -> None:
         text, self._text = self._text.strip(), ""
-        if self._rows and tag in {"td", "th"}:
-            self._rows[-1].append(_paragraph(text, tag, self._class))
+        if self._rows and tag in {"td", "th", "dt", "dd"}:
+            self._rows[-(tag != "dt")].append(_paragraph(text, tag, self._class))
         elif self._figure and tag == "figcaption":
             self.parts.append(_beside(self._figure, _paragraph(text, tag, "")))
             self._figure = None
         elif tag == "figcaption" and self._images:
             self._captions.append(_paragraph(text, tag, ""))
+        elif tag == "figcaption":  # of a drawing that is on paper already
+            self.parts.append(_paragraph(f"The figure above. {text}", tag, ""))
         elif text:
             if self._captions:
                 widths = [_EXAMPLE + _GAP] * len(self._images)
@@ -214,7 +221,11 @@ def _table(rows: list[list[Any]]) -> Any:
     style: list[tuple[Any, ...]] = [("LINEBELOW", 0.4, palette("light")["line"])]
     style += [(f"{side}PADDING", 2) for side in ("TOP", "BOTTOM")]
     style += [(f"{side}PADDING", _GAP / 2 - 1) for side in ("LEFT", "RIGHT")]
-    return _grid(rows, [min(width, most) for width in widths], *style)
+    table = _grid(rows, [min(width, most) for width in widths], *style)
+    if max(len(cell.text) for row in rows for cell in row) < _LONG:
+        last, end = len(rows) - 1, min(_TOGETHER, len(rows)) - 1
+        table.setStyle([("NOSPLIT", (0, at), (0, at + end)) for at in (0, last - end)])
+    return table
 
 
 def _natural_width(cell: Any) -> float:

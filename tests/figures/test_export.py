@@ -1,5 +1,4 @@
 import io
-import json
 import re
 from dataclasses import replace
 
@@ -7,7 +6,7 @@ import pandas as pd
 import pytest
 
 from lore_core.figures.export import chart_csv, chart_html, plot_config
-from lore_core.figures.style import PAPER
+from lore_core.figures.style import PAPER, escape
 
 ON_MAPS = ["landscape", "rows", "3-D", "surface"]
 OVER_AXES = ["reliability", "cdf", "bandwidth", "suggestion", "groups", "rewards", "runs"]
@@ -39,9 +38,8 @@ def test_html_opens_without_a_network_says_how_to_read_it_and_never_uploads(char
     assert not re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=", page)
     assert "https://cdn" not in call
     assert "https://cdn.plot" not in page.replace("https://cdn.plot.ly/un/", "")
-    sentence = chart.how_to_read
-    written = {text.replace("/", r"\u002f") for text in (sentence, json.dumps(sentence)[1:-1])}
-    assert any(text in call for text in written)
+    assert page.count("</body>") == 1
+    assert f">{escape(chart.how_to_read)}</p></body>" in page  # (where a browser wraps it)
     assert re.search(r'"showSendToCloud":\s*false', call)
     assert not re.search(r"<script>alert|\\u003cb\\u003ex|<b>(x|first)", call)
     settings = plot_config(chart)

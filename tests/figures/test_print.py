@@ -43,8 +43,7 @@ def every(items, right=0.0, down=0.0):
     """Items and those of parts, with words where they stand."""
     for item in items:
         if isinstance(item, Part):
-            left, top, *_ = item.box
-            yield from every(item.items, right + item.x - left, down + item.y - top)
+            yield from every(item.items, right + item.x, down + item.y)
         elif isinstance(item, Words):
             yield replace(item, x=item.x + right, y=item.y + down)
         else:
@@ -127,7 +126,7 @@ class TestPlaces:
         assert corners == [[0, 0], [0, 7], [1, 0], [1, 7]]
         assert area.alpha == 0.3
         (part,) = [item for item in drawing.items if isinstance(item, Part) and area in item.items]
-        assert part.box == (part.x, part.y, *part.box[2:]) == drawing.frames[0]
+        assert part.box == drawing.frames[0]
         drawing = plain(*(Rule(at, Tint("ink")) for at in (5.0, 11.0))).drawing()
         (rule,) = own(drawing, Stroke)
         np.testing.assert_allclose(framed(drawing)(rule.pieces[0])[:, 0], 0.5)
@@ -334,6 +333,15 @@ def test_signs_differ_without_colours(charts):
     assert len(chart.contour(over)) > 0
     marks = [item for item in of_kind(chart.drawing(), Stroke) if item.width == 0.8]
     assert {"solid", "dot"} <= {item.dash for item in marks}
+
+
+def test_several_methods_differ_without_colours(plain):
+    """Each has dashes of its own, two only their shades of grey; a solid one is the first."""
+    lines = [Line(RAMP, RAMP / 10, Tint(f"m{k}"), name=f"{k}") for k in range(10)]
+    drawn = [item.dashes for item in own(plain(*lines).drawing(), Stroke)]
+    assert drawn[0] == []
+    assert len({tuple(dashes) for dashes in drawn}) == len(drawn) == 10
+    assert all(not item.dashes for item in own(plain(*lines[:2]).drawing(), Stroke))
 
 
 def test_text_is_as_wide_as_its_letters():
