@@ -113,7 +113,7 @@ class Limits:
 def start_server() -> None:
     """Start the fork server if it is not running."""
     if IS_POSSIBLE:
-        multiprocessing.set_forkserver_preload([_READERS])
+        multiprocessing.set_forkserver_preload([_READERS, "scipy.optimize", "scipy.stats"])
         resource_tracker.ensure_running()  # else the server starts it and unblocks SIGINT
         # A Ctrl-C in a terminal reaches the new process, too, which would print a traceback.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

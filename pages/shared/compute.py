@@ -63,7 +63,9 @@ _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
     Dataset: lambda dataset: dataset.digest,
     Embedding: lambda embedding: embedding.digest,
     regions.Selection: lambda selection: selection.text,
-    SubgroupSearch: lambda search: search.against,  # but for the parts of a view
+    SubgroupSearch: lambda search: blake2b(
+        b"|".join(subgroup.rows.tobytes() for subgroup in search.subgroups)
+    ).digest(),
     Comparison: lambda result: tuple(result.datasets),
 }
 

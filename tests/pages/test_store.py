@@ -99,7 +99,9 @@ def loaded(made):
     frame = pd.DataFrame({"day": [date(2020, 1, 2)] * 400, "site": ["a", "<b>"] * 200})
     dataset = made(metadata=frame, groups=frame[["site"]])
     check = Check(name="sums", level="fine", found="all 1")
-    return Loaded(dataset, "upload", ("a fact",), (), ("careful",), (check,), True, (("f", 1, 2),))
+    return Loaded(
+        dataset, "upload", ("a fact",), (), ("careful",), (check,), (0.5, 0), (("f", 1, 2),)
+    )
 
 
 def learned(dataset):
