@@ -106,8 +106,8 @@ class _Landscape:
     def seconds_to_field(self, gamma: float) -> float | None:
         """Ask for the exact field of a γ; None where there is no answer."""
         start, scene = time.monotonic(), self._scene
-        said = self._ask(scene["address"], {"rows": scene["rows"], "gamma": gamma})
-        return None if said is None else time.monotonic() - start
+        answer = self._ask(scene["address"], {"rows": scene["rows"], "gamma": gamma})
+        return None if answer is None else time.monotonic() - start
 
     def _lacks(self) -> tuple[str, dict[str, Any]] | None:
         rows, fields = self._scene.get("rows"), self._scene.get("fields")

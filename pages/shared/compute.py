@@ -209,13 +209,13 @@ def row_field(
     return regions.smoothed_field(_errors.signed, _errors.effective_size, points, rows=_rows)
 
 
-@_cached(48, False, *SEARCHED)
+@_cached(48, False, "maps")
 def outline(view: View, on_map: Embedding, search: SubgroupSearch) -> regions.Outline:
-    """Where on a map the rows of any subgroup lie."""
+    """Where on a map the rows of any subgroup lie: the same at every γ that finds them."""
     return regions.rows_outline(view.points(on=on_map), search.inside())
 
 
-@_cached(48, False, *SEARCHED)
+@_cached(48, False, "maps")
 def outlines(
     view: View, on_map: Embedding, search: SubgroupSearch
 ) -> list[tuple[str, regions.Outline]]:
