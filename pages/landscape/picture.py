@@ -136,8 +136,10 @@ class FieldParts:
             yield None if curve is None else GammaFields(curve=curve)
         if self._search is not None and self._on.n_components == 2:
             yield from self._make_outlines(self._search.against)
-        # What chance shows, where it is known by now.
+        # What chance shows takes seconds: it is simulated once no reader waits for a page.
         if (request := compute.chance_request(self._view)) is not None:
+            while not wait_for_pages():
+                yield None
             while not (task := submit(request)).wait(_BAND_SECONDS):
                 yield None
             if not task.error:

@@ -72,7 +72,10 @@ def list_subgroups(
     columns, n_more = st.columns(2, gap="medium"), len(search.subgroups) - _LISTED
     for number in range(len(search.subgroups)):
         if number == _LISTED:
-            more = st.expander(f"{n_more} more subgroup{'s' * (n_more > 1)}")
+            label = f"{n_more} more subgroup{'s' * (n_more > 1)}"
+            more = st.expander(label, key="more_subgroups", on_change="rerun")
+            if not more.open:
+                break
             columns = more.columns(2, gap="medium")
         scattered = str(number + 1) not in outlined
         with columns[number % 2]:

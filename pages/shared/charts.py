@@ -56,9 +56,11 @@ def chart_line(
             type="tertiary",
             key=f"export_{key}",
             help="Export this chart",
-        ):
-            made = as_seen or (lambda: chart)
-            _exports(chart.name, lambda: replace(made(), mode="light"), key)
+            on_change="rerun",
+        ) as exports:
+            if exports.open:
+                made = as_seen or (lambda: chart)
+                _exports(chart.name, lambda: replace(made(), mode="light"), key)
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:

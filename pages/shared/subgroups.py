@@ -177,10 +177,14 @@ def name_control(dataset: Dataset, item: Subgroup | SavedSubgroup) -> None:
         given = {part: st.session_state[key].strip() for part, key in keys.items()}
         saved()[item.id] = replace(definition_of(dataset, item), **given)
 
-    made = generated_name(item) if isinstance(item, Subgroup) else item.title
-    with st.popover("Rename", icon=":material/edit:", type="tertiary", width="content"):
-        st.text_input("Name", item.name, MAX_NAME, keys["name"], placeholder=made, on_change=take)
-        st.text_area("Note", item.note, max_chars=MAX_NOTE, key=keys["note"], on_change=take)
+    look: Any = {"icon": ":material/edit:", "type": "tertiary", "width": "content"}
+    with st.popover("Rename", **look, key=f"rename_{item.id}", on_change="rerun") as opened:
+        if opened.open:
+            made = generated_name(item) if isinstance(item, Subgroup) else item.title
+            st.text_input(
+                "Name", item.name, MAX_NAME, keys["name"], placeholder=made, on_change=take
+            )
+            st.text_area("Note", item.note, max_chars=MAX_NOTE, key=keys["note"], on_change=take)
 
 
 def load_control() -> None:

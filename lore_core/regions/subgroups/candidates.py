@@ -253,11 +253,10 @@ class SearchedHalf:
 
         ``points``: all rows on the map. ``gamma``: bandwidth of the field whose tree is cut.
         """
-        regions = [] if points is None else list(self._regions(points[self.searched], gamma))
-        nearest = np.empty(0, dtype=np.int64)
-        if points is not None and regions:
-            nearest = nearest_rows(points[self.searched], points, 1)[1][:, 0]
-            nearest[self.searched] = np.arange(len(self.searched))
+        regions, nearest = list[Candidate](), np.empty(0, dtype=np.int64)
+        if points is not None:
+            graph, nearest = self._neighbours(points)
+            regions = list(self._regions(points[self.searched], graph, gamma))
         pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
         chosen: list[Candidate] = []
@@ -270,6 +269,25 @@ class SearchedHalf:
             if len(chosen) == most:
                 break
         return chosen
+
+    @cached_property
+    def _last_map(self) -> list[tuple[Floats, Any, Ints]]:
+        """Hold the points searched last and their neighbours, which are the same at every γ."""
+        return []
+
+    def _neighbours(self, points: Floats) -> tuple[Any, Ints]:
+        """Return which searched rows touch on a map (a graph), and the nearest one to each row."""
+        for known, graph, nearest in self._last_map[-1:]:
+            if np.array_equal(known, points):
+                return graph, nearest
+        searched = points[self.searched]
+        n, k = len(searched), min(_NEIGHBOURS + 1, len(searched))
+        touching = np.repeat(np.arange(n), k), nearest_rows(searched, searched, k)[1].ravel()
+        graph = sparse.csr_array((np.ones(n * k, dtype=np.int8), touching), shape=(n, n))
+        nearest = nearest_rows(searched, points, 1)[1][:, 0]
+        nearest[self.searched] = np.arange(n)
+        self._last_map[:] = [(points, graph, nearest)]
+        return graph, nearest
 
     @cached_property
     def _word_slices(self) -> list[tuple[str, Candidate, Mask]]:
@@ -338,16 +356,12 @@ class SearchedHalf:
             if worth[k] > 0
         ]
 
-    def _regions(self, points: Floats, gamma: float) -> Iterator[Candidate]:
+    def _regions(self, points: Floats, graph: Any, gamma: float) -> Iterator[Candidate]:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
         excess = self.average.moments[:, 1] / self.average.moments[:, 0]
         means = laplacian_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
         least = max(round(MIN_ROWS * len(points) / len(self.rows)), 5)
-        n, k = len(points), min(_NEIGHBOURS + 1, len(points))
-        _, neighbour = nearest_rows(points, points, k)
-        touching = np.repeat(np.arange(n), k), neighbour.ravel()
-        graph = sparse.csr_array((np.ones(n * k, dtype=np.int8), touching), shape=(n, n))
         for rows in level_tree(field, graph, min_rows=least, lowest=_LOWEST):
             of_rows = self.average.of_rows(rows)
             worth = float(self._interest(of_rows, 0))
