@@ -225,7 +225,7 @@ def show_progress(task: Task, stop: Callable[[], None], key: str) -> DeltaGenera
 def _progress_text(task: Task) -> str:
     title = f"**{plain(task.title)}**"
     if before := POOL.n_before(task):
-        return f"{title} · {before} of other readers come before"
+        return f"{title} · after {before} other task{'s' * (before > 1)}"
     so_far = time_so_far(task.seconds, task.fraction, task.expected)
     parts = (title, plain(task.message), "stopping" if task.cancelled else "", so_far)
     return " · ".join(filter(None, parts))
