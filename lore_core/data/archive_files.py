@@ -151,9 +151,7 @@ class Kind:
             return tuple(self._decode_value(item, arrays) for item in parts)
         form = next((form for form in self.forms if form.name == name), None)
         if form is None and name != "object":
-            raise InputError(
-                f"the file of {self.what} must hold kinds this version knows; got {name!r}."
-            )
+            raise InputError(f"the file of {self.what} must hold known kinds; got {name!r}.")
         made = {part: self._decode_value(item, arrays) for part, item in parts.items()}
         return made if form is None else form.build(made)
 
@@ -194,8 +192,7 @@ class Kind:
                     return self._unpack(stream, name, key)
             except OSError as error:
                 raise InputError(
-                    f"{name} cannot be read ({error.strerror}). Pass a file that "
-                    f"{self.written_by} has written."
+                    f"{name} cannot be read ({error.strerror}). Pass a file of {self.written_by}."
                 ) from error
         if isinstance(source, (bytes, bytearray)):
             source = io.BytesIO(source)
@@ -208,7 +205,7 @@ class Kind:
     ) -> tuple[dict[str, Any], Arrays]:
         damaged = f"{name} is damaged or was changed after it was written"
         try:
-            header, arrays = self._read_archive(stream, name, damaged)
+            header, arrays = self._contents(stream, name, damaged)
             checksum = _digest(header, arrays) if self.has_checksum else None
         except InputError:
             raise
@@ -231,18 +228,14 @@ class Kind:
         own = ("format", "schema", "digest", "signature")
         return {part: item for part, item in header.items() if part not in own}, arrays
 
-    def _read_archive(
-        self, stream: BinaryIO, name: str, damaged: str
-    ) -> tuple[dict[str, Any], Arrays]:
+    def _contents(self, stream: BinaryIO, name: str, damaged: str) -> tuple[dict[str, Any], Arrays]:
         n_bytes = stream.seek(0, io.SEEK_END)
         with zipfile.ZipFile(stream) as archive:
             if _HEADER not in archive.namelist():
                 raise self._other_kind(name)
             most = _MAX_BYTES + _MAX_RATIO * n_bytes if self.compressed else n_bytes
             if sum(part.file_size for part in archive.infolist()) > most:
-                raise InputError(
-                    f"{damaged}: its parts claim more bytes than such a file can hold."
-                )
+                raise InputError(f"{damaged}: its parts claim more bytes than such a file holds.")
             header = json.loads(archive.read(_HEADER), parse_constant=_refuse_constant)
             if not isinstance(header, dict) or header.get("format") != self.format:
                 raise self._other_kind(name)
@@ -256,10 +249,7 @@ class Kind:
             return header, {name.removesuffix(".npy"): _array(archive.read(name)) for name in names}
 
     def _other_kind(self, name: str) -> InputError:
-        return InputError(
-            f"{name} is no file of {self.what}: it has no header of one. Pass a file that "
-            f"{self.written_by} has written."
-        )
+        return InputError(f"{name} is no file of {self.what}. Pass a file of {self.written_by}.")
 
 
 def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:

@@ -145,11 +145,7 @@ def fit_umap(
     if n_epochs is not None:
         n_epochs = check_integer(n_epochs, "n_epochs")
     require("A UMAP map", "umap")
-    tell(
-        progress,
-        0.0,
-        f"finding the neighbours of {n:,} rows (up to half a minute more the first time)",
-    )
+    tell(progress, 0.0, f"finding the neighbours of {n:,} rows (up to 30 s more the first time)")
     with warnings.catch_warnings():
         # Raised on import where TensorFlow, which only parametric UMAP needs, is not installed.
         warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
@@ -205,9 +201,7 @@ def _exclusive(progress: Progress | None, what: str) -> Iterator[None]:
         yield
 
 
-def _watched(
-    progress: Progress, what: str, epochs: range, **_settings_of_the_bar: Any
-) -> Iterator[int]:
+def _watched(progress: Progress, what: str, epochs: range, **_settings: Any) -> Iterator[int]:
     for epoch in epochs:
         progress(0.3 + 0.7 * epoch / len(epochs), f"{what} {epoch} of {len(epochs)}")
         yield epoch

@@ -319,9 +319,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     _check_weights(parts)
     labels, predictions, names, count = _decoded(parts, notes)
     if count < 2:
-        raise InputError(
-            f"'{first.columns.file}' must have two classes or more; got {count}. Add the others."
-        )
+        raise InputError(f"'{first.columns.file}' must have two classes or more; got {count}.")
     probabilities = np.concatenate([part.probabilities for part in parts])
     complete = True
     if probabilities.ndim == 1:
@@ -395,20 +393,16 @@ def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> Fil
             for k in (first.n_classes, other.n_classes)
         ]
         raise InputError(
-            f"{files} must hold the same classes; got {words[0]} and {words[1]}. "
-            "Save both from the same classifier."
+            f"{files} must hold the same classes; got {words[0]} and {words[1]}. Save both alike."
         )
     if bool(one) != bool(two):
         named = (first if one else other).columns.file
-        notes.append(
-            f"Only '{named}' names the classes: the same order was taken for the other file."
-        )
+        notes.append(f"Only '{named}' names the classes: the same order was taken for the other.")
     if not one or not two or one == two:
         return other
     if sorted(one) != sorted(two) or not other.names_from_columns:
         raise InputError(
-            f"{files} must hold the same classes in the same order; got "
-            f"{listed(one, 8)} and {listed(two, 8)}."
+            f"{files} must hold classes in the same order; got {listed(one)} and {listed(two)}."
         )
     order = [two.index(name) for name in one]
     return dataclasses.replace(other, probabilities=other.probabilities[:, order])
@@ -419,14 +413,10 @@ def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> Fi
     files = f"'{first.columns.file}' and '{other.columns.file}'"
     widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
     if widths[0] != widths[1]:
-        raise InputError(
-            f"{files} must have the same features; got {widths[0]} and {widths[1]} feature columns."
-        )
+        raise InputError(f"{files} must have the same features; got {widths[0]} and {widths[1]}.")
     one, two = first.feature_names or (), other.feature_names or ()
     if one != two and sorted(one) == sorted(two) and other.features is not None:
-        notes.append(
-            f"Features of '{other.columns.file}' were put in the order of '{first.columns.file}'."
-        )
+        notes.append(f"The features of {files} were put in one order, by their names.")
         order = [two.index(name) for name in one]
         return dataclasses.replace(other, features=other.features[:, order])
     if len(one) > 1 and len(two) > 1 and one != two:
