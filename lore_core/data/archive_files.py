@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 #: Most bytes of a compressed file's parts: this, and so many times the file's size.
 _MAX_BYTES, _MAX_RATIO = 64 * 2**20, 100
 _DTYPE_KINDS = "biufmMU"
-_MAX_NPY_HEADER_BYTES = 2**17
 #: zlib's fastest: hardly larger files.
 _ZLIB_LEVEL = 1
 
@@ -74,10 +73,6 @@ class Kind:
         """Write values to a file, as a whole or not at all."""
         with replaced_at_once(path) as part, part.open("wb") as stream:
             self.save(stream, *self.encode(content))
-
-    def to_bytes(self, content: Mapping[str, Any], key: bytes | None = None) -> bytes:
-        """Return the file's bytes, signed with ``key``; InputError for unsupported values."""
-        return self.pack(*self.encode(content), key)
 
     def digest(self, content: Mapping[str, Any]) -> str:
         """Return the sha256 of values, exact to the last bit."""
@@ -136,9 +131,8 @@ class Kind:
             form = next((form for form in self.forms if isinstance(value, form.type)), None)
             if form is None:
                 raise InputError(
-                    f"{self.what} cannot be saved: it holds a {type(value).__name__}, which has no "
-                    "place in a file of numbers and text. Use numbers, text and the recalibrators "
-                    "of lore_core."
+                    f"{self.what} cannot be saved: it holds a {type(value).__name__}. Use numbers, "
+                    "text and the recalibrators of lore_core."
                 )
             name, parts = form.name, form.parts(value)
         return {name: {part: self._encode_value(item, add) for part, item in parts.items()}}
@@ -157,10 +151,7 @@ class Kind:
             return tuple(self._decode_value(item, arrays) for item in parts)
         form = next((form for form in self.forms if form.name == name), None)
         if form is None and name != "object":
-            raise InputError(
-                f"the file of {self.what} must hold kinds of values this version knows; got "
-                f"{name!r}."
-            )
+            raise InputError(f"the file of {self.what} must hold known kinds; got {name!r}.")
         made = {part: self._decode_value(item, arrays) for part, item in parts.items()}
         return made if form is None else form.build(made)
 
@@ -201,8 +192,7 @@ class Kind:
                     return self._unpack(stream, name, key)
             except OSError as error:
                 raise InputError(
-                    f"{name} cannot be read ({error.strerror}). Pass a file that "
-                    f"{self.written_by} has written."
+                    f"{name} cannot be read ({error.strerror}). Pass a file of {self.written_by}."
                 ) from error
         if isinstance(source, (bytes, bytearray)):
             source = io.BytesIO(source)
@@ -215,7 +205,7 @@ class Kind:
     ) -> tuple[dict[str, Any], Arrays]:
         damaged = f"{name} is damaged or was changed after it was written"
         try:
-            header, arrays = self._read_archive(stream, name, damaged)
+            header, arrays = self._contents(stream, name, damaged)
             checksum = _digest(header, arrays) if self.has_checksum else None
         except InputError:
             raise
@@ -233,24 +223,19 @@ class Kind:
         ):
             raise InputError(
                 f"{name} must be signed with the key that was given; it is signed with another "
-                "or not at all. Take no file whose origin you do not know."
+                "or not at all. Take no file of unknown origin."
             )
         own = ("format", "schema", "digest", "signature")
         return {part: item for part, item in header.items() if part not in own}, arrays
 
-    def _read_archive(
-        self, stream: BinaryIO, name: str, damaged: str
-    ) -> tuple[dict[str, Any], Arrays]:
+    def _contents(self, stream: BinaryIO, name: str, damaged: str) -> tuple[dict[str, Any], Arrays]:
         n_bytes = stream.seek(0, io.SEEK_END)
         with zipfile.ZipFile(stream) as archive:
             if _HEADER not in archive.namelist():
                 raise self._other_kind(name)
             most = _MAX_BYTES + _MAX_RATIO * n_bytes if self.compressed else n_bytes
             if sum(part.file_size for part in archive.infolist()) > most:
-                raise InputError(
-                    f"{damaged}: its parts claim more bytes than such a file can hold. Save it "
-                    "again."
-                )
+                raise InputError(f"{damaged}: its parts claim more bytes than such a file holds.")
             header = json.loads(archive.read(_HEADER), parse_constant=_refuse_constant)
             if not isinstance(header, dict) or header.get("format") != self.format:
                 raise self._other_kind(name)
@@ -260,17 +245,11 @@ class Kind:
                     f"{name} must have schema {SCHEMA}; got {header.get('schema')!r}, written by "
                     f"{by}. Read it with that version of lore-lens, or save it again with this one."
                 )
-            return header, {
-                info.filename.removesuffix(".npy"): _array(archive.read(info))
-                for info in archive.infolist()
-                if info.filename != _HEADER
-            }
+            names = [name for name in archive.namelist() if name != _HEADER]
+            return header, {name.removesuffix(".npy"): _array(archive.read(name)) for name in names}
 
     def _other_kind(self, name: str) -> InputError:
-        return InputError(
-            f"{name} is no file of {self.what}: it has no header of one. Pass a file that "
-            f"{self.written_by} has written."
-        )
+        return InputError(f"{name} is no file of {self.what}. Pass a file of {self.written_by}.")
 
 
 def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
@@ -292,6 +271,15 @@ def _refuse_constant(word: str) -> float:
     raise ValueError(f"{word} is no JSON")
 
 
+def _array(content: bytes) -> NDArray[Any]:
+    """Return a read-only view of an array; ValueError or TypeError if the bytes hold none."""
+    stream = io.BytesIO(content)
+    shape, by_column, dtype = read_npy_header(stream)
+    if dtype.kind not in _DTYPE_KINDS:
+        raise ValueError(f"an array of {dtype}, which allow_pickle=False does not load")
+    return np.ndarray(shape, dtype, content, stream.tell(), order="F" if by_column else "C")
+
+
 def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return an array's shape, whether it is in Fortran order, and its dtype."""
     version = np.lib.format.read_magic(stream)
@@ -300,20 +288,3 @@ def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if version == (2, 0):
         return np.lib.format.read_array_header_2_0(stream)
     raise ValueError(f"array format version {version}")
-
-
-def _array(content: bytes) -> NDArray[Any]:
-    """Return a read-only view of an array; its size must be what its header says."""
-    stream = io.BytesIO(content[:_MAX_NPY_HEADER_BYTES])
-    shape, by_column, dtype = read_npy_header(stream)
-    start = stream.tell()
-    if dtype.kind not in _DTYPE_KINDS:
-        raise ValueError(f"an array of {dtype}, which allow_pickle=False does not load")
-    if start + math.prod(shape) * dtype.itemsize != len(content) or min(shape, default=0) < 0:
-        raise ValueError(f"an array of shape {shape} in {len(content):,} bytes")
-    order: Literal["F", "C"] = "F" if by_column else "C"
-    made = np.ndarray(shape, dtype, content, start, order=order)
-    # (Compiled loops would be compiled once more for unaligned numbers.)
-    made = made if made.flags.aligned else made.copy(order="A")
-    made.flags.writeable = False
-    return made

@@ -14,13 +14,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.archive_files import fields_of
-from lore_core.data.arrays import Floats, Ints, MapArray, Mask, as_block
+from lore_core.data.arrays import Floats, Ints, MapArray, Mask, Selection, as_block
 from lore_core.data.defaults import (
     ALL_CLASSES as ALL_CLASSES,
     CALIBRATION as CALIBRATION,
     EVALUATION as EVALUATION,
     TOP_LABEL as TOP_LABEL,
 )
+from lore_core.data.errors import check_choice
 from lore_core.data.probabilities import with_confidence
 from lore_core.data.validation import (
     InputError,
@@ -207,12 +208,7 @@ class Dataset:
         """Confidence and outcome of the top label, or of one class by its index."""
         if target == TOP_LABEL:
             return Target(self.confidence, self.outcome, weights=self.weights)
-        if not isinstance(target, (int, np.integer)) or not 0 <= target < self.n_classes:
-            raise InputError(
-                f"'target' must be 'top-label' or a class index 0 to {self.n_classes - 1}; "
-                f"got {target!r}."
-            )
-        k = int(target)
+        k = int(check_choice(target, "target", (TOP_LABEL, *range(self.n_classes))))
         return Target(
             np.asarray(self.probabilities[:, k]),
             (self.labels == k).astype(np.float64),
@@ -220,9 +216,7 @@ class Dataset:
             self.weights,
         )
 
-    def rows(
-        self, selection: NDArray[Any] | slice, *, map_array: MapArray | None = None
-    ) -> Dataset:
+    def rows(self, selection: Selection, *, map_array: MapArray | None = None) -> Dataset:
         """Return the chosen rows (mask, indices or slice) as a new dataset.
 
         ``map_array``: moves each copied array, as in :meth:`map_arrays`.
@@ -288,8 +282,8 @@ class Dataset:
         mask = self.in_split(EVALUATION)
         if not mask.any():
             raise InputError(
-                f"'{self.name}' has no evaluation rows: its split column names only calibration "
-                "rows. Add the file to evaluate on, or split these rows by fraction."
+                f"'{self.name}' has no evaluation rows: its split names only calibration rows. Add "
+                "the file to evaluate on, or split these rows by fraction."
             )
         return self.rows(mask)
 
@@ -411,16 +405,12 @@ def _as_pictures(
     pictures = None if images is None else np.asarray(in_memory(images))
     if pictures is not None and pictures.dtype != np.uint8:
         raise InputError(
-            f"'images' must be uint8 in 0 to 255; got {pictures.dtype}. Save "
-            "(255 * images).astype('uint8') for values in [0, 1]."
+            f"'images' must be uint8; got {pictures.dtype}. Pass (255 * images).astype('uint8')."
         )
     if pictures is not None and pictures.shape[3:] == (1,):
         pictures = pictures[..., 0]
     if pictures is not None and (pictures.ndim, *pictures.shape[3:]) not in ((3,), (4, 3)):
-        raise InputError(
-            "'images' must be grey or RGB, of shape (n, h, w) or (n, h, w, 3); got "
-            f"{pictures.shape}."
-        )
+        raise InputError(f"'images' must be (n, h, w) or (n, h, w, 3); got {pictures.shape}.")
     shown = None if has_image is None else np.asarray(has_image, dtype=bool)
     if pictures is None or shown is None or shown.all():
         return pictures, None

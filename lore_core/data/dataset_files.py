@@ -189,9 +189,7 @@ def _as_array(column: pd.Series[Any]) -> NDArray[Any]:
 
 
 def _as_texts(column: pd.Series[Any]) -> NDArray[np.str_]:
-    texts = [
-        "" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)
-    ]
+    texts = ["" if gone else str(value) for value, gone in zip(column, column.isna(), strict=True)]
     longest = max(map(len, texts), default=0)
     if 4 * longest * len(texts) > _MAX_TEXT_BYTES:
         raise InputError(

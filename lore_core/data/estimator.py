@@ -87,10 +87,7 @@ def class_margins(estimator: Any, X: Any) -> Floats:
     """Return margins (n, K) of ``decision_function``; of two classes (0, margin). Or InputError."""
     name = type(estimator).__name__
     if not hasattr(estimator, "decision_function"):
-        raise InputError(
-            "'estimator' must be a classifier with 'predict_proba' or 'decision_function'; got "
-            f"{name}."
-        )
+        raise InputError(f"{name} must have 'predict_proba' or 'decision_function'.")
     margins = np.asarray(estimator.decision_function(X), dtype=np.float64)
     n_classes = len(estimator.classes_)
     if n_classes == 2 and margins.size == len(margins):

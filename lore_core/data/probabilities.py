@@ -105,10 +105,8 @@ def top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
     index = np.arange(len(probabilities))
     others = probabilities.copy()
     others[index, predicted] = 0.0
-    against = np.maximum(others.sum(axis=1), SMALLEST)
-    return np.asarray(
-        np.log(np.maximum(probabilities[index, predicted], SMALLEST)) - np.log(against)
-    )
+    rest = np.maximum(others.sum(axis=1), SMALLEST)
+    return np.asarray(np.log(np.maximum(probabilities[index, predicted], SMALLEST)) - np.log(rest))
 
 
 @_blockwise

@@ -3,19 +3,11 @@
 import dataclasses
 import math
 import types
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -29,10 +21,8 @@ _WHOLE = 2**63
 
 def refuse(name: str, rule: str, value: object) -> InputError:
     """Return the error for a part ``name`` that breaks a rule."""
-    return InputError(
-        f"the file must hold {rule} as '{name}'; got {short(value, 60)}. It was changed after it "
-        "was written; save it again."
-    )
+    got = short(value, 60)
+    return InputError(f"the file must hold {rule} as '{name}'; got {got}. Save it again.")
 
 
 @dataclass(frozen=True)
@@ -163,7 +153,7 @@ def _check_kind(kinds: list[Any], value: Any, name: str, sizes: Sizes) -> None:
             raise refuse(name, "values by name", value)
         for key, item in value.items():
             check_value(parts[1], item, f"{name}: {key}" if name else key, dict(sizes))
-    elif is_typeddict(kind):
+    elif typing.is_typeddict(kind):
         check_fields(kind, value, name, sizes)
     elif kind is not Any:
         classes = tuple(get_origin(item) or item for item in kinds)
@@ -175,7 +165,7 @@ def _check_kind(kinds: list[Any], value: Any, name: str, sizes: Sizes) -> None:
 def words_of(kind: Any) -> dict[str, str]:
     """Return field descriptions of a TypedDict, nested ones too, from annotations' metadata."""
     words: dict[str, str] = {}
-    for name, hint in (_hints_of(kind) if is_typeddict(kind) else {}).items():
+    for name, hint in (_hints_of(kind) if typing.is_typeddict(kind) else {}).items():
         for part in get_args(hint):
             words |= words_of(part)
             if isinstance(part, str) and get_origin(hint) is Annotated:

@@ -76,8 +76,8 @@ class TextFeatures:
             weighted = None
         if weighted is None or weighted.shape[1] < 3:
             raise InputError(
-                f"the texts must hold words that occur again; of {len(known):,} texts hardly two "
-                "share a word. Name another column, or give an embedding."
+                f"hardly two of the {len(known):,} texts share a word, as they must. Name another "
+                "column, or give an embedding."
             )
         count = min(self.n_features, weighted.shape[1] - 1)
         svd = TruncatedSVD(count, random_state=0).fit(weighted)

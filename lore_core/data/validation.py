@@ -274,11 +274,9 @@ def check_lengths(**arrays: Any) -> int:
     """Return the common number of rows, or raise InputError on the first two that differ."""
     lengths = {name: len(array) for name, array in arrays.items() if array is not None}
     (first, n), *rest = lengths.items()
-    for name, length in rest:
-        if length != n:
-            raise InputError(
-                f"'{name}' must have as many rows as '{first}'; got {length:,} and {n:,}."
-            )
+    for name, m in rest:
+        if m != n:
+            raise InputError(f"'{name}' must have as many rows as '{first}'; got {m:,} and {n:,}.")
     return n
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats
+from lore_core.data.errors import check_choice
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import learned_maps, result
@@ -81,12 +82,10 @@ def embed(
         raise InputError("'features' must be given: these data have none, so there is no map.")
     table = _as_table(features, method)
     n, p = table.shape
-    if not result.is_method(method):
-        raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
+    method = check_choice(cast(result.Method, method), "method", result.METHODS)
     learned, known = method in _OPTIONS, _OPTIONS.get(method, ())
-    chosen_scale = cast(result.Scale, scale or ("unit" if learned else "isotropic"))
-    if chosen_scale not in result.SCALES:
-        raise InputError(f"'scale' must be 'unit', 'isotropic' or 'none'; got {scale!r}.")
+    default: result.Scale = "unit" if learned else "isotropic"
+    chosen_scale = check_choice(cast(result.Scale, scale or default), "scale", result.SCALES)
     for name in options.keys() - set(known):
         choice = ", ".join(map(repr, known)) or "none"
         raise InputError(f"options of method '{method}' must be among: {choice}; got '{name}'.")
@@ -173,12 +172,10 @@ def _fit_neighbour_map(
         fit_on[:] = False
         fit_on[np.random.default_rng(random_state).choice(n, limit, replace=False)] = True
     share = 1.0 if n <= limit else 0.6
-    reduction, points = None, table
+    axes, points = None, table
     if min(fit_on.sum(), table.shape[1]) > MAX_NEIGHBOUR_DIMENSIONS:
-        reduction = result.fit_pca(
-            table[fit_on], MAX_NEIGHBOUR_DIMENSIONS, random_state=random_state
-        )
-        points = reduction.place(table)
+        axes = result.fit_pca(table[fit_on], MAX_NEIGHBOUR_DIMENSIONS, random_state=random_state)
+        points = axes.place(table)
     fit = learned_maps.fit_tsne if method == "tsne" else learned_maps.fit_umap
     arranged = points if method == "tsne" else table
     fitted, place, note = fit(
@@ -193,9 +190,9 @@ def _fit_neighbour_map(
     if n > limit:
         coordinates[~fit_on] = place(arranged[~fit_on], part_of(progress, share, 1.0))
     notes: tuple[str, ...] = (note,)
-    if method == "tsne" and reduction is not None:
+    if method == "tsne" and axes is not None:
         notes += (f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components",)
-    return result.NeighbourMap(points, coordinates, reduction, notes), coordinates, min(n, limit)
+    return result.NeighbourMap(points, coordinates, axes, notes), coordinates, min(n, limit)
 
 
 def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> float:

@@ -22,8 +22,7 @@ _BARNES_HUT_ROWS = 5_000
 EARLY_ITERATIONS = 250
 _EARLY_EXAGGERATION = 12.0
 _ITERATIONS_PER_REPORT = 5
-_PLACE_ITERATIONS = 250
-_PLACE_BLOCK = 10_000
+_PLACE_BLOCK = 1_000
 
 # openTSNE keeps its interpolation grid on the fitted map: one thread places rows at a time.
 _place_lock = threading.Lock()
@@ -35,30 +34,12 @@ def _place_by_tsne(model: Any, features: Floats, progress: Progress | None = Non
     places = np.empty((n, model.shape[1]))
     for start in range(0, n, _PLACE_BLOCK):
         block = features[start : start + _PLACE_BLOCK]
-
-        def report(
-            iteration: int, _error: float, _places: Any, start: int = start, size: int = len(block)
-        ) -> None:
-            done = start + size * iteration / _PLACE_ITERATIONS
-            tell(progress, done / n, f"placing the remaining rows: {int(done):,} of {n:,}")
-
+        tell(progress, start / n, f"placing the remaining rows: {start:,} of {n:,}")
         with _place_lock:
-            # Perplexity, start and step sizes are openTSNE's own for placing new rows.
-            partial_map = model.prepare_partial(
-                block, initialization="median", k=25, perplexity=min(5.0, (len(model) - 1) / 3)
+            # Start, step sizes and number of steps are openTSNE's own for placing new rows.
+            places[start : start + len(block)] = model.transform(
+                block, perplexity=min(5.0, (len(model) - 1) / 3)
             )
-            partial_map.optimize(
-                n_iter=_PLACE_ITERATIONS,
-                learning_rate=0.1,
-                exaggeration=1.5,
-                momentum=0.8,
-                max_grad_norm=0.25,
-                inplace=True,
-                propagate_exception=True,
-                callbacks=None if progress is None else [report],
-                callbacks_every_iters=_ITERATIONS_PER_REPORT,
-            )
-        places[start : start + len(block)] = partial_map
     return places
 
 
@@ -164,11 +145,7 @@ def fit_umap(
     if n_epochs is not None:
         n_epochs = check_integer(n_epochs, "n_epochs")
     require("A UMAP map", "umap")
-    tell(
-        progress,
-        0.0,
-        f"finding the neighbours of {n:,} rows (up to half a minute more the first time)",
-    )
+    tell(progress, 0.0, f"finding the neighbours of {n:,} rows (up to 30 s more the first time)")
     with warnings.catch_warnings():
         # Raised on import where TensorFlow, which only parametric UMAP needs, is not installed.
         warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
@@ -224,9 +201,7 @@ def _exclusive(progress: Progress | None, what: str) -> Iterator[None]:
         yield
 
 
-def _watched(
-    progress: Progress, what: str, epochs: range, **_settings_of_the_bar: Any
-) -> Iterator[int]:
+def _watched(progress: Progress, what: str, epochs: range, **_settings: Any) -> Iterator[int]:
     for epoch in epochs:
         progress(0.3 + 0.7 * epoch / len(epochs), f"{what} {epoch} of {len(epochs)}")
         yield epoch

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeGuard, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.archive_files import Form, fields_of, form_of
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Selection
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress
@@ -23,12 +22,7 @@ from lore_core.data.validation import InputError, as_coordinates
 Method = Literal["pca", "tsne", "umap", "identity"]
 METHODS: tuple[Method, ...] = get_args(Method)
 #: How people write the methods.
-METHOD_NAMES: dict[str, str] = {
-    "pca": "PCA",
-    "tsne": "t-SNE",
-    "umap": "UMAP",
-    "identity": "All features",
-}
+METHOD_NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP", "identity": "All features"}
 
 
 @dataclass(frozen=True)
@@ -47,12 +41,12 @@ class MapName:
         mentions ``none``, too.
         """
         method, dash, dimensions = typed.partition("-")
-        if not is_method(method) or (dash and not dimensions.isdecimal()):
+        if method not in METHODS or (dash and not dimensions.isdecimal()):
             raise InputError(
                 f"'{argument}' must be one of {', '.join(METHODS)}{' or none' * or_none}, or one "
                 f"with its number of dimensions such as 'pca-20'; got {typed!r}."
             )
-        return cls(method, int(dimensions) if dash else None)
+        return cls(cast(Method, method), int(dimensions) if dash else None)
 
     @property
     def typed(self) -> str:
@@ -71,11 +65,6 @@ class MapName:
     def learned(self) -> bool:
         """Whether the map is learned from neighbours, which takes its time."""
         return self.method in ("tsne", "umap")
-
-
-def is_method(name: str) -> TypeGuard[Method]:
-    """Whether there is such a method."""
-    return name in METHODS
 
 
 #: Rows between which a new one is placed. Of 3 to 25, with weights of this and of other kinds, 5 to
@@ -183,13 +172,11 @@ class NeighbourMap:
         """Return unscaled coordinates, shape (m, d)."""
         return self._between(features if self.reduction is None else self.reduction.place(features))
 
-    def rows(self, selection: NDArray[Any] | slice) -> Self:
+    def rows(self, selection: Selection) -> Self:
         """Return the map that knows the chosen rows alone (mask, indices or slice)."""
-        return dataclasses.replace(
-            self, points=self.points[selection], places=self.places[selection]
-        )
+        return replace(self, points=self.points[selection], places=self.places[selection])
 
-    def as_new(self, selection: NDArray[Any] | slice, among: NDArray[Any] | slice) -> Floats:
+    def as_new(self, selection: Selection, among: Selection) -> Floats:
         """Place known rows ``selection`` as if only those ``among`` were known, shape (m, d)."""
         return self.rows(among)._between(self.points[selection])
 
@@ -231,8 +218,6 @@ _ROUNDING = 1e-12
 #: The maps that place new rows from a file: from features to unscaled coordinates.
 Map = IdentityMap | LinearMap | NeighbourMap
 MAPS = get_args(Map)
-#: A mask, indices or a slice.
-Selection = NDArray[Any] | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,11 +303,11 @@ class Embedding:
         """
         made = self.projection
         made = made.rows(selection) if isinstance(made, NeighbourMap) else made
-        return dataclasses.replace(self, coordinates=self.coordinates[selection], projection=made)
+        return replace(self, coordinates=self.coordinates[selection], projection=made)
 
     def without_coordinates(self) -> Embedding:
         """Return the map alone: it places new rows, and holds none."""
-        return dataclasses.replace(self, coordinates=np.empty((0, self.n_components)))
+        return replace(self, coordinates=np.empty((0, self.n_components)))
 
     def known_by(self, of: Callable[[Floats], Floats]) -> Embedding:
         """Return the map with other values of its known rows, such as means; itself if none.
@@ -331,10 +316,10 @@ class Embedding:
         """
         if not isinstance(self.projection, NeighbourMap):
             return self
-        known = dataclasses.replace(
+        known = replace(
             self.projection, points=of(self.projection.points), places=of(self.projection.places)
         )
-        return dataclasses.replace(self, projection=known)
+        return replace(self, projection=known)
 
     def as_new(self, selection: Selection, *, among: Selection) -> Embedding:
         """Return the chosen rows where a map that knows other rows alone would place them.
@@ -346,7 +331,7 @@ class Embedding:
         if not isinstance(self.projection, NeighbourMap):
             return chosen
         places = self.projection.as_new(selection, among) / self.scale_factors
-        return dataclasses.replace(chosen, coordinates=places)
+        return replace(chosen, coordinates=places)
 
 
 def _checked(parts: dict[str, Any]) -> Embedding:

@@ -57,12 +57,11 @@ def open_feather(raw: RawFile) -> Columns:
         else:
             _check_batches(raw)
             table, is_whole = pa.feather.read_table(stream), True
-    incomplete = (
+    lost = (
         f"the Arrow stream '{raw.name}' has no end marker where the file ends: rows after these "
         f"{table.num_rows:,} may be missing. Save it again."
-    )
-    more = {} if is_whole else {"incomplete": incomplete}
-    return _columns(raw, "Feather", table.schema, table.num_rows, table.column, **more)
+    ) * (not is_whole)
+    return _columns(raw, "Feather", table.schema, table.num_rows, table.column, incomplete=lost)
 
 
 def _check_batches(raw: RawFile) -> None:
@@ -138,9 +137,8 @@ def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[
     for file, other, lacking in ((one, two, only[0]), (two, one, only[1])):
         if lacking:
             raise InputError(
-                f"'{one}' and '{two}' must have the same columns; {listed(sorted(lacking), 6)} "
-                f"of '{file}' {'is' if len(lacking) == 1 else 'are'} missing in '{other}'. Save "
-                "all files with the same columns."
+                f"'{one}' and '{two}' must have the same columns; '{other}' lacks "
+                f"{listed(sorted(lacking), 6)} of '{file}'. Save both with the same columns."
             )
 
 
@@ -281,22 +279,17 @@ def splits_of(folder: Path) -> list[RawFile]:
     names = _json(folder / _SPLITS).get("splits")
     known = [str(name) for name in names] if isinstance(names, list) else []
     halves = {name: SPLIT_WORDS.get(name.lower()) for name in known if Path(name).name == name}
-    chosen = [
-        [name for name in halves if halves[name] == half] for half in (CALIBRATION, EVALUATION)
-    ]
+    chosen = [[n for n in halves if halves[n] == half] for half in (CALIBRATION, EVALUATION)]
     if not any(chosen) or max(map(len, chosen)) > 1:
         raise InputError(
-            f"'{folder.name}' holds the splits {listed(known) or 'of no name'}, of which one must "
-            "be called validation or calibration, and one test or evaluation. Name the two "
-            "folders to read."
+            f"'{folder.name}' must hold one split called validation and one called test; it holds "
+            f"{listed(known) or 'none with a name'}. Name the two folders to read."
         )
-    unnamed = sorted(
-        p.name for p in folder.iterdir() if is_saved_dataset(p) and p.name not in known
-    )
-    if unnamed:
+    others = sorted(p.name for p in folder.iterdir() if is_saved_dataset(p) and p.name not in known)
+    if others:
         raise InputError(
-            f"{_SPLITS} of '{folder.name}' does not name {listed(unnamed)}, of which there is a "
-            "folder. Save the datasets again, or name the folders to read."
+            f"{_SPLITS} of '{folder.name}' does not name the folder {listed(others)}. Save them "
+            "again, or name the folders to read."
         )
     return [RawFile(f"{folder.name}_{name}", folder / name) for half in chosen for name in half]
 

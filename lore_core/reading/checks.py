@@ -130,10 +130,9 @@ def _confidence(dataset: Dataset) -> str | None:
         as_read = dataset.probabilities[other]
         if row_nll(as_read[:, ::-1], labels[other]).mean() < row_nll(as_read, labels[other]).mean():
             return (
-                f"the confidence is smaller where {names[1 - k]!r} is predicted than where "
-                f"{names[k]!r} is, and fits the labels better as P({names[k]}) of every row. "
-                "Probably it is that: map it as positive, without a prediction"
-                f"{'' if k == 1 else ', after taking it from 1'}."
+                f"the confidence is smaller where {names[1 - k]!r} is predicted, and fits the "
+                f"labels better as P({names[k]}) of every row. Probably it is that: map it as "
+                f"positive, without a prediction{'' if k == 1 else ', after taking it from 1'}."
             )
     return None
 
@@ -149,9 +148,8 @@ def _confidence_in_answers(dataset: Dataset) -> str | None:
         if clear or _rank_score(stated[low], right[low]) < -_LENIENT_Z:
             return (
                 f"of {counted(n + m, 'answer')} with a confidence below 50 %, "
-                f"{percent(n / (n + m))} are right, and the more the smaller the confidence. "
-                "Probably it is the probability of one class, not that of the answer: give "
-                "max(p, 1 - p), or the true classes and p as P(y = 1)."
+                f"{percent(n / (n + m))} are right. Probably it is the probability of one class: "
+                "give max(p, 1 - p), or the true classes and p as P(y = 1)."
             )
     return None
 
@@ -188,10 +186,9 @@ def _inversion(dataset: Dataset) -> str | None:
     if _rank_score(probabilities[:, 1], labels == 1) > -_STRICT_Z or other >= as_read:
         return None
     return (
-        f"the probabilities fit the labels better the other way round: rows of class {names[1]!r} "
-        f"have the smaller P({names[1]}). Probably the probability is that of {names[0]!r}, or the "
-        "two classes are in another order: correct the columns, or give class_names in the order "
-        "of the probabilities."
+        f"the probabilities fit the labels better the other way round: rows of {names[1]!r} have "
+        f"the smaller P({names[1]}). Probably it is that of {names[0]!r}, or the classes are in "
+        "another order: correct the columns, or give class_names in their order."
     )
 
 
@@ -215,9 +212,8 @@ def _reordering(dataset: Dataset) -> str | None:
     return (
         "the labels fit the probabilities better if they stood for other classes "
         f"({listed(order, 4)}): {percent(float((guessed == best[labels]).mean()))} instead of "
-        f"{percent(float(right.mean()))} would be right. Probably labels and probabilities count "
-        "or order the classes differently: give class_names in the order of the probabilities, or "
-        "correct the labels."
+        f"{percent(float(right.mean()))} would be right. Correct the labels, or give class_names "
+        "in the order of the probabilities."
     )
 
 
@@ -289,8 +285,7 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     return Check(
         OVERLAP,
         f"{counted(count, 'calibration row')} and as many evaluation rows {how}. What is fitted on "
-        "a row must not be measured on it: every method would look better than it is. Take them "
-        "out of one half.",
+        "a row must not be measured on it. Take them out of one half.",
         "refuse",
     )
 
@@ -331,8 +326,7 @@ def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
         return Check(
             name,
             f"Calibration rows are better predicted than evaluation rows, significantly (NLL "
-            f"{one.mean():.3f} and {two.mean():.3f}): were they used in training, or are the "
-            "halves swapped? Recalibrators then learn too little doubt.",
+            f"{one.mean():.3f} and {two.mean():.3f}): were they used in training?",
             "look",
         )
     return Check(name, "Calibration rows are not better predicted than evaluation rows.")

@@ -234,9 +234,7 @@ def _from_numbers(
         if distinct[0] >= 0 and distinct[-1] + 1 <= 2 * max(len(distinct), 2):
             return integers, None, max(2, int(distinct[-1]) + 1), []
         classes = tuple(f"{value:.15g}" for value in distinct)
-        note = (
-            f"The {len(classes)} distinct labels were taken as the classes: {listed(classes, 10)}."
-        )
+        note = f"The {len(classes)} distinct labels were taken as classes: {listed(classes, 10)}."
         return np.searchsorted(distinct, numbers), classes, len(classes), [note]
     if distinct[0] >= 1 and distinct[-1] == count:
         return integers - 1, names, count, [_shifted(count)]

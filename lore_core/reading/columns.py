@@ -85,9 +85,7 @@ class Columns:
         if not isinstance(values, pd.Series):
             if values.ndim == 2 and values.shape[1] == 1:
                 return pd.Series(values[:, 0])
-            raise InputError(
-                f"{self.called(name)} must hold one value a row; got shape {values.shape}."
-            )
+            raise InputError(f"{self.called(name)} must hold one value a row; got {values.shape}.")
         return values
 
     def take(self, rows: Ints, n_rows: int) -> Columns:
@@ -171,8 +169,7 @@ class Columns:
             return self._numeric(values, name)
         if values.dtype.kind not in "biuf":
             raise InputError(
-                f"{self.called(name)} must hold numbers only; got {values.dtype}. "
-                "Encode text as numbers first."
+                f"{self.called(name)} must hold numbers only; got {values.dtype}. Encode it first."
             )
         return np.asarray(values)
 
@@ -206,8 +203,6 @@ def _cell_text(value: Any) -> str:
 def columns_of_records(raw: RawFile, records: Iterable[Mapping[str, Any]], **more: Any) -> Columns:
     """Return columns of records: nested values as ``metrics.acc``, equal lists as a matrix."""
     flat = [list(_flat(record)) for record in records]
-    if not flat:
-        raise InputError(f"'{raw.name}' holds no record. Save it again with data.")
     rows = [dict(pairs) for pairs in flat]
     for pairs, row in zip(flat, rows, strict=True):
         if len(row) < len(pairs):
@@ -224,6 +219,14 @@ def columns_of_records(raw: RawFile, records: Iterable[Mapping[str, Any]], **mor
             nested.add(name)
     made = columns_of_values(raw, "JSON", values, **more)
     return replace(made, kinds={**made.kinds, **dict.fromkeys(nested, "other")})
+
+
+def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) -> Columns:
+    """Return the columns of a table in memory; ``what``: its format, ``more``: what is known."""
+    names = [str(name) for name in frame.columns]
+    check_table(raw.name, names, 0 if frame.empty else len(frame))
+    values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
+    return columns_of_values(raw, what, values, **more)
 
 
 def columns_of_values(
@@ -271,21 +274,16 @@ def refusing_damage(file: str, what: str, *errors: type[Exception]) -> Iterator[
 def damaged(file: str, what: str, error: BaseException) -> InputError:
     """Return the error that a file is damaged; ``what`` is the kind it should be."""
     reason = short(error).rstrip(".") or type(error).__name__
-    return InputError(
-        f"'{file}' is damaged or no {what} ({reason}). It may have been cut off while being "
-        "copied. Save it again."
-    )
+    return InputError(f"'{file}' is damaged or no {what} ({reason}). Copy or save it again.")
 
 
 def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
     """Refuse a table without rows, with too many columns, or with a repeated name."""
     check_width(file, len(names))
-    if twice := repeated(names):
-        raise InputError(
-            f"'{file}' has two columns named {listed(map(repr, twice[:100]), 5)}. Rename one."
-        )
+    if twice := listed(map(repr, repeated(names)), 5):
+        raise InputError(f"'{file}' has two columns named {twice}. Rename one.")
     if n_rows == 0:
-        raise InputError(f"'{file}' has column names but no rows. Save it again with data.")
+        raise InputError(f"'{file}' has no rows. Save it again with data.")
 
 
 def check_width(file: str, n_columns: int) -> None:
@@ -293,7 +291,7 @@ def check_width(file: str, n_columns: int) -> None:
     if n_columns > _MAX_COLUMNS:
         raise InputError(
             f"'{file}' has {n_columns:,} columns, more than the {_MAX_COLUMNS:,} that are read. "
-            "Save an .npz, whose one array 'features' may have any number of columns."
+            "Save features as one array of an .npz."
         )
 
 
@@ -301,8 +299,8 @@ def check_size(file: str, n_bytes: int) -> None:
     """Refuse a file that declares more bytes than are read."""
     if n_bytes > MAX_BYTES:
         raise InputError(
-            f"'{file}' declares more than {MAX_BYTES / 2**30:.3g} GiB, which is more than is read. "
-            "Save fewer rows or columns, or float32 instead of float64."
+            f"'{file}' declares more than the {MAX_BYTES / 2**30:.3g} GiB that are read. Save "
+            "fewer rows or columns, or float32."
         )
 
 
@@ -311,22 +309,3 @@ def kind_of_dtype(dtype: Any) -> Kind:
     if isinstance(dtype, pd.CategoricalDtype):
         return kind_of_dtype(dtype.categories.dtype)
     return _KINDS.get(dtype.kind, "other")
-
-
-def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
-    """Return an array (n,) as a table's Series; ValueError for bad Unicode or unitless dates."""
-    kind = values.dtype.kind
-    if kind == "S":
-        values = np.char.decode(values, "utf-8", "replace")
-    if values.dtype.kind == "U":
-        # (numpy takes any numbers for characters and fails later.)
-        native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
-        points = native.view(np.uint32) if native.nbytes else np.empty(0)
-        if ((points > 0xD7FF) & (points < 0xE000) | (points > 0x10FFFF)).any():
-            raise ValueError("text with characters that do not exist")
-        return pd.Series(values.astype(object)).infer_objects()
-    if kind in "mM" and np.datetime_data(values.dtype)[0] == "generic":
-        raise ValueError("dates without a unit")
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
-    return pd.Series(values)

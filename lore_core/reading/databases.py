@@ -14,13 +14,7 @@ import pandas as pd
 from lore_core.data.errors import InputError, listed, short
 from lore_core.reading import npz
 from lore_core.reading.arrow_tables import columns_of_table
-from lore_core.reading.columns import (
-    Columns,
-    check_table,
-    columns_of_values,
-    damaged,
-    refusing_damage,
-)
+from lore_core.reading.columns import Columns, columns_of_frame, damaged, refusing_damage
 from lore_core.reading.raw_file import RawFile
 
 #: An untrusted DuckDB database reaches no file but itself, and no variable of this program.
@@ -58,8 +52,7 @@ class SeveralTablesError(InputError):
         self.found = f"'{file}' holds several {what}s ({listed(tables, 12)})."
         one = short("".join(tables[:1]), 40)
         super().__init__(
-            f'{self.found} Name one as table: mapping={{"table": "{one}"}}, or --column '
-            f"table={one}."
+            f'{self.found} Name one: mapping={{"table": "{one}"}}, or --column table={one}.'
         )
 
 
@@ -92,14 +85,6 @@ def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: st
     return table
 
 
-def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) -> Columns:
-    """Return the columns of a table in memory; ``what``: its format, ``more``: what is known."""
-    names = [str(name) for name in frame.columns]
-    check_table(raw.name, names, 0 if frame.empty else len(frame))
-    values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
-    return columns_of_values(raw, what, values, **more)
-
-
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
     """Open a table or view of an SQLite database read-only: ``table``, the only one or a query."""
     try:
@@ -109,8 +94,6 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
                 "AND name NOT LIKE 'sqlite_%' ORDER BY name"
             ).fetchall()
             frame = pd.read_sql_query(query or _select(raw, names, table), database)
-    except InputError:
-        raise
     # (A statement that gives no rows leads to a TypeError.)
     except (sqlite3.Error, pd.errors.DatabaseError, OSError, UnicodeError, TypeError) as error:
         cause = error.__cause__ or error

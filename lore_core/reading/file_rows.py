@@ -1,4 +1,4 @@
-"""The checked rows of one file by its mapping; labels are not numbered yet."""
+"""Checked rows of files by their mappings, and the Dataset they are put together into."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats, Mask
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.dataset import Dataset
 from lore_core.data.errors import counted, listed
-from lore_core.data.probabilities import softmax, undo_rounded_sums
+from lore_core.data.probabilities import softmax, spread_confidence, undo_rounded_sums
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
+    Classes,
+    decode,
     parse_verbal_confidence,
     right_of,
     weights_in_words,
@@ -134,8 +137,7 @@ def _rows_to_read(
                 rows, label = counted(int(missing.sum()), "row"), columns.called(str(mapping.label))
                 raise InputError(
                     f"{label} has {rows} that read as missing (first: {row}), and a class is "
-                    f"called '{name}': the two cannot be told apart. Call the class otherwise, in "
-                    "its labels and its probability column."
+                    f"called '{name}': the two cannot be told apart. Rename the class."
                 )
         unlabelled = f" without a label (first: {row})"
     is_read, dropped = np.ones(len(labels), dtype=bool), []
@@ -175,11 +177,11 @@ def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
     n_columns = sum(map(columns.width, mapping.probabilities))
     is_single = mapping.probability_kind in ("confidence", "positive", "correct")
     if mapping.probability_kind != "logits" and is_single != (n_columns == 1):
+        rule = "one number a row" if is_single else "at least two classes"
         raise InputError(
-            f"{columns.called(*mapping.probabilities)} must hold "
-            f"{'one number a row' if is_single else 'at least two classes'}, to be mapped as "
-            f"{mapping.probability_kind}; got {n_columns}. Map P(y = 1) as positive, numbers of "
-            "several classes as probabilities."
+            f"{columns.called(*mapping.probabilities)} must hold {rule}, to be mapped as "
+            f"{mapping.probability_kind}; got {n_columns}. Map P(y = 1) as positive, others as "
+            "probabilities."
         )
     return mapping.label
 
@@ -189,8 +191,7 @@ def _check_lengths(columns: Columns, mapping: ColumnMapping, label: str) -> int:
     n = shape[0] if shape else 0
     if not shape or (len(shape) > 1 and shape != (n, 1)):
         raise InputError(
-            f"{columns.called(label)} must hold one class a row; got shape {shape}. "
-            "Take the argmax of one-hot labels."
+            f"{columns.called(label)} must hold one class a row; got shape {shape}. Use the argmax."
         )
     if n == 0:
         raise InputError(f"'{columns.file}' has no rows: {columns.called(label)} is empty.")
@@ -264,8 +265,7 @@ def _of_logits(logits: Floats, columns: Columns, called: str, notes: list[str]) 
     if may_be and not undo_rounded_sums(logits, SUM_TOLERANCE)[2].any():
         raise InputError(
             f"{called} was to hold logits, but all rows lie in [0, 1] and sum to 1 as "
-            "probabilities do. Map them as probabilities, by probability_kind; or, if they are "
-            "logits all the same, save their softmax."
+            "probabilities do. Map them so, by probability_kind, or save their softmax."
         )
     made = "probabilities by softmax" if several else "P(y = 1) by the logistic function"
     notes.append(f"The logits of '{columns.file}' became {made}.")
@@ -308,3 +308,178 @@ def _values(columns: Columns, name: str) -> pd.Series[Any]:
     values = columns.series(name)
     # Lists and objects become text: nothing can be counted by them.
     return values.map(str, na_action="ignore") if columns.kinds[name] == "other" else values
+
+
+def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[str, ...]]:
+    """Join the rows of one or two parts; also return notes on what was done."""
+    notes: list[str] = [note for part in parts for note in part.notes]
+    first, *others = parts
+    others = [_with_its_classes(first, other, notes) for other in others]
+    parts = [first, *(_with_its_features(first, other, notes) for other in others)]
+    _check_weights(parts)
+    labels, predictions, names, count = _decoded(parts, notes)
+    if count < 2:
+        raise InputError(f"'{first.columns.file}' must have two classes or more; got {count}.")
+    probabilities = np.concatenate([part.probabilities for part in parts])
+    complete = True
+    if probabilities.ndim == 1:
+        assert predictions is not None  # a confidence comes with a prediction
+        probabilities = spread_confidence(probabilities, predictions, count)
+        complete = count == 2
+    elif predictions is not None:
+        differ = int((predictions != probabilities.argmax(axis=1)).sum())
+        if differ and first.mapping.probability_kind != "correct":
+            rows = f"In {differ:,} of {len(labels):,} rows"
+            notes.append(f"{rows} the prediction is not the most probable class.")
+    dataset = Dataset(
+        probabilities,
+        labels,
+        features=_joined([part.features for part in parts]),
+        groups=_groups(parts),
+        metadata=_metadata(parts, notes),
+        images=_images(parts),
+        split=_joined([part.split for part in parts]),
+        class_names=names,
+        predictions=predictions,
+        name=name,
+        complete=complete,
+        has_image=np.concatenate([np.full(len(p), p.images is not None) for p in parts]),
+        feature_names=first.feature_names,
+        weights=_joined([part.weights for part in parts]),
+    )
+    return dataset, tuple(dict.fromkeys(notes))
+
+
+def _decoded(
+    parts: Sequence[FileRows], notes: list[str]
+) -> tuple[Ints, Ints | None, tuple[str, ...] | None, int]:
+    """Return labels and predictions as class indices, class names, and K."""
+    first = parts[0]
+    n_rows = sum(map(len, parts))
+    predictions = [part.predictions for part in parts if part.predictions is not None]
+    has_predictions = len(predictions) == len(parts)
+    series = [part.labels for part in parts] + predictions * has_predictions
+
+    def where(position: int) -> tuple[str, str]:
+        role = "label" if position < n_rows else "prediction"
+        row = position % n_rows
+        for part in parts:
+            if row < len(part):
+                break
+            row -= len(part)
+        return part.columns.called(getattr(part.mapping, role)), part.columns.where(row)
+
+    columns = first.mapping.probabilities or ()
+    of_columns = class_suffixes(columns)
+    is_one = first.mapping.probability_kind == "positive" and len(columns) == 1
+    classes = Classes(
+        names=next((part.class_names for part in parts if part.class_names), None),
+        count=first.n_classes,
+        by_name=first.names_from_columns,
+        positive=of_columns[0] if is_one and of_columns != columns else None,
+    )
+    indices, names, count, found = decode(pd.concat(series, ignore_index=True), classes, where)
+    notes += found
+    return indices[:n_rows], indices[n_rows:] if has_predictions else None, names, count
+
+
+def _with_its_classes(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
+    """Return the rows with probabilities in the first part's order."""
+    files = f"'{first.columns.file}' and '{other.columns.file}'"
+    one, two = first.class_names, other.class_names
+    if first.n_classes != other.n_classes:
+        words = [
+            "confidences only" if k is None else f"{k} classes"
+            for k in (first.n_classes, other.n_classes)
+        ]
+        raise InputError(
+            f"{files} must hold the same classes; got {words[0]} and {words[1]}. Save both alike."
+        )
+    if bool(one) != bool(two):
+        named = (first if one else other).columns.file
+        notes.append(f"Only '{named}' names the classes: the same order was taken for the other.")
+    if not one or not two or one == two:
+        return other
+    if sorted(one) != sorted(two) or not other.names_from_columns:
+        raise InputError(
+            f"{files} must hold classes in the same order; got {listed(one)} and {listed(two)}."
+        )
+    order = [two.index(name) for name in one]
+    return dataclasses.replace(other, probabilities=other.probabilities[:, order])
+
+
+def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> FileRows:
+    """Return the rows with features in the first part's order."""
+    files = f"'{first.columns.file}' and '{other.columns.file}'"
+    widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
+    if widths[0] != widths[1]:
+        raise InputError(f"{files} must have the same features; got {widths[0]} and {widths[1]}.")
+    one, two = first.feature_names or (), other.feature_names or ()
+    if one != two and sorted(one) == sorted(two) and other.features is not None:
+        notes.append(f"The features of {files} were put in one order, by their names.")
+        order = [two.index(name) for name in one]
+        return dataclasses.replace(other, features=other.features[:, order])
+    if len(one) > 1 and len(two) > 1 and one != two:
+        here = next(name for name in one if name not in two)
+        raise InputError(
+            f"{files} must have the same features; '{here}' is in the first only. Name the "
+            "columns alike, or leave out those that differ."
+        )
+    return other
+
+
+def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
+    """Return the group columns that every part has."""
+    names = dict.fromkeys(name for part in parts for name in part.mapping.groups or ())
+    shared = [name for name in names if all(name in part.columns.shapes for part in parts)]
+    if not shared:
+        return None
+    return pd.concat([group_columns(part.columns, shared) for part in parts], ignore_index=True)
+
+
+def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame:
+    frames = [part.metadata for part in parts]
+    if len(frames) == 1:
+        return frames[0]
+    names = dict.fromkeys(name for frame in frames for name in frame)
+    partial = [name for name in names if not all(name in frame for frame in frames)]
+    if partial:
+        notes.append(f"In one of the files only, so missing elsewhere: {listed(partial)}.")
+    # As objects true or false, numbers, text and gaps meet without a guess at a common type.
+    mixed = [n for n in names if len({frame[n].dtype for frame in frames if n in frame}) > 1]
+    frames = [frame.astype({n: object for n in mixed if n in frame}) for frame in frames]
+    return pd.concat(frames, ignore_index=True).infer_objects()
+
+
+def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
+    known = [array for array in arrays if array is not None]
+    if len(known) < len(arrays):
+        return None
+    return known[0] if len(known) == 1 else np.concatenate(known)
+
+
+def _check_weights(parts: Sequence[FileRows]) -> None:
+    weighed = [part for part in parts if part.weights is not None]
+    without = [part for part in parts if part.weights is None]
+    if weighed and without:
+        raise InputError(
+            f"'{without[0].columns.file}' must have weights of its rows, as "
+            f"'{weighed[0].mapping.weight}' of '{weighed[0].columns.file}'. Add them, or map none "
+            '(mapping={"weight": ""}, --column weight=).'
+        )
+
+
+def _images(parts: Sequence[FileRows]) -> NDArray[np.uint8] | None:
+    """Return one image a row, black where there is none."""
+    shapes = {part.images.shape[1:]: None for part in parts if part.images is not None}
+    if len(shapes) > 1:
+        raise InputError(
+            f"the images of {' and '.join(repr(p.columns.file) for p in parts)} must have one "
+            f"size; got {' and '.join(map(str, shapes))}."
+        )
+    if not shapes:
+        return None
+    (shape,) = shapes
+    return np.concatenate(
+        [np.zeros((len(p), *shape), np.uint8) if p.images is None else p.images for p in parts]
+    )

@@ -52,12 +52,12 @@ class FileFormat:
 
 
 FORMATS = (
-    FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP, rank=0),
+    FileFormat("NPZ", (".npz",), open_npz, "a zip archive of arrays", _ZIP, rank=0),
     FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text, rank=3),
     FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",), rank=1),
     FileFormat("Feather", (".feather", ".arrow"), open_feather, "a Feather file", _ARROW, rank=2),
     FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json, rank=4),
-    FileFormat("Inspect", (".eval",), open_eval, magic=_ZIP),
+    FileFormat("Inspect", (".eval",), open_eval, "a zip archive of samples", _ZIP),
     FileFormat("Excel", (".xlsx",), open_excel, "an Excel workbook", _ZIP, package="openpyxl"),
     FileFormat("SQLite", (".sqlite", ".sqlite3", ".db"), open_sqlite, "an SQLite database", _SQL),
     FileFormat("DuckDB", (".duckdb", ".ddb"), open_duckdb, "a DuckDB database", _DUCK, 8, "duckdb"),
@@ -96,28 +96,20 @@ def _format_of(raw: RawFile) -> FileFormat:
         return _FOLDER
     by_suffix = _BY_SUFFIX.get(raw.suffix)
     if by_suffix is None and raw.suffix:
-        raise InputError(
-            f"'{raw.name}' is of no readable kind. These can be read: {', '.join(SUFFIXES)}."
-        )
+        raise InputError(f"'{raw.name}' is of no readable kind. Readable: {', '.join(SUFFIXES)}.")
     with raw.open() as stream:
         head = stream.read(_HEAD_BYTES)
     if not head:
         raise InputError(f"'{raw.name}' is empty (0 bytes). Save it again.")
     if head.startswith(b"FEA1"):
-        raise InputError(
-            f"'{raw.name}' is Feather of version 1, whose damaged files end the program that reads "
-            "them. Save it as version 2 (pandas: to_feather), or as Parquet."
-        )
+        raise InputError(f"'{raw.name}' is Feather of version 1. Save it by pandas' to_feather.")
     by_content = [kind for kind in FORMATS if head.startswith(kind.magic, kind.magic_offset)]
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]
     if by_suffix is None or not by_suffix.magic:
         return by_suffix or _TEXT
-    is_zip = by_suffix.magic == _ZIP
-    what = f"a zip archive, as {by_suffix.suffixes[0]} is" if is_zip else by_suffix.what
     raise InputError(
-        f"'{raw.name}' is not {what}: its first bytes are others. Save it again, or give it the "
-        "suffix of what it is."
+        f"'{raw.name}' is not {by_suffix.what} by its first bytes. Correct the suffix."
     )
 
 
@@ -168,17 +160,14 @@ def in_directory(directory: Path) -> list[RawFile]:
     """Return the files of a directory that holds one pair or one file (and images, perhaps)."""
     files = _readable(directory)
     if not files:
-        raise InputError(
-            f"'{directory}' holds no readable file. These can be read: {', '.join(SUFFIXES)}."
-        )
+        raise InputError(f"'{directory}' holds no readable file. Readable: {', '.join(SUFFIXES)}.")
     check_parts(f"'{directory}'", [file.name for file in files])
     pairs, rest = _paired(files)
     halves = [file for file in rest if half_of(file.name).split]
     if len(files) == 1 or (len(pairs) == 1 and len(rest) <= 1 and not halves):
         return [*itertools.chain.from_iterable(pairs.values()), *rest]
     raise InputError(
-        f"'{directory}' holds {len(files)} files, which are more than one pair. Name the files to "
-        "read, or read every run with load_runs."
+        f"'{directory}' holds {len(files)} files, more than one pair. Name two, or use load_runs."
     )
 
 
@@ -198,15 +187,9 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
         half = half_of(file.name)
         if half.split is not None and half.run not in names:
             other = "test" if half.split == CALIBRATION else "calibration"
-            raise InputError(
-                f"'{file.name}' has no {other} file beside it in {where}. Add it, or remove this "
-                "file."
-            )
+            raise InputError(f"'{file.name}' has no {other} file in {where}. Add it.")
     if not files:
-        raise InputError(
-            f"there is no run to read in {where}: no pair of files such as run1_cal.npz and "
-            "run1_test.npz, and no other file of predictions."
-        )
+        raise InputError(f"no run to read in {where}: no pair such as a_cal.npz and a_test.npz.")
     chosen: dict[str, tuple[RawFile, ...]] = {}
     for (run, _), pair in sorted(pairs.items(), key=lambda item: _rank(item[1][0])):
         chosen.setdefault(run or unnamed, pair)
@@ -239,10 +222,7 @@ def _paired(files: Sequence[RawFile]) -> _Pairs:
             continue
         other = halves.setdefault((half.run, file.suffix), {}).setdefault(half.split, file)
         if other is not file:
-            raise InputError(
-                f"'{other.name}' and '{file.name}' are both the same half of one run. Name the "
-                "files to read."
-            )
+            raise InputError(f"'{other.name}' and '{file.name}' are one half of a run. Name one.")
     both = {run: found for run, found in halves.items() if len(found) == 2}
     pairs = {run: (found[CALIBRATION], found[EVALUATION]) for run, found in both.items()}
     used = {file for pair in pairs.values() for file in pair}

@@ -34,15 +34,13 @@ def image_files(
     frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
     roots = [folder.resolve() for folder in dict.fromkeys(folders)]
     if named is None:
-        named = next(
-            (name for name in map(str, frame) if _looks_so(frame[name], name, roots)), None
-        )
+        named = next((n for n in map(str, frame) if _looks_so(frame[n], n, roots)), None)
     if named is None or named not in frame:
         return None
     if not roots:
         raise InputError(
-            f"the images that '{named}' names are files, which neither an upload nor a data frame "
-            "brings along. Name the table by its path, below which they lie."
+            f"'{named}' names image files, which neither an upload nor a data frame brings along. "
+            "Name the table by its path, below which they lie."
         )
     codes, texts = pd.factorize(frame[named])
     found = [_inside(str(text), roots, named) for text in texts]
@@ -77,9 +75,9 @@ def thumbnails(
                 made[k] = _thumbnail(stream)
         # A damaged image raises almost anything.
         except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+            reason = short(error).rstrip(".")
             raise InputError(
-                f"the image {called(k)} cannot be opened ({short(error).rstrip('.')}). Leave it "
-                "out, or save it again."
+                f"the image {called(k)} cannot be opened ({reason}). Leave it out or save it again."
             ) from error
     return made
 
@@ -124,8 +122,5 @@ def _inside(text: str, roots: Sequence[Path], column: str) -> Path | None:
         except (OSError, ValueError, RuntimeError):
             continue  # (A name too long, a zero byte or a circle of links)
     if leads_out:
-        raise InputError(
-            f"{short(repr(text))} in '{column}' leads out of '{roots[0]}', the folder of the "
-            "table, and is not read. Put the images below it."
-        )
+        raise InputError(f"{short(repr(text))} in '{column}' leads out of '{roots[0]}'. Move it.")
     return None

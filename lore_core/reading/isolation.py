@@ -140,10 +140,7 @@ def parse(
         try:
             return function(raws, *arguments)
         except MemoryError as full:
-            raise InputError(
-                f"'{raws[0].name}' does not fit into memory. Save fewer rows or features, or "
-                "float32 instead of float64."
-            ) from full
+            raise InputError(f"'{raws[0].name}' does not fit in memory. Save fewer rows.") from full
     limits = Limits.of(sum(map(_size, raws)))
     with _slots, contextlib.ExitStack() as stack:
         files = [stack.enter_context(on_disk(raw)) for raw in raws]
@@ -272,14 +269,13 @@ def _end_in_words(raws: Sequence[RawFile], by: int, limits: Limits) -> str:
     if by in (signal.SIGXCPU, signal.SIGALRM):
         return (
             f"{files} took more than the {limits.seconds:.0f} s of work that a file of its size "
-            "may take, and was given up. If it is no damage, read it with lore.load(…), which has "
-            "no limit, and save what it returns with lore.save_npz."
+            "may take. If it is your own, save what lore.load(…) returns with lore.save_npz."
         )
     if by == signal.SIGKILL:
         return (
             f"{files} needs more than the {limits.memory / 2**30:.1f} GiB of memory that a file of "
-            "its size may take: it holds much more than its size says. Save fewer rows or "
-            f"features, or, if it is your own, start LoRe Lens with {MEMORY_VARIABLE}=8 or more."
+            "its size may take. Save fewer rows or features, or, if it is your own, start LoRe "
+            f"Lens with {MEMORY_VARIABLE}=8 or more."
         )
     return (
         f"{files} is damaged, or holds much more than its size says: reading it ended the process "

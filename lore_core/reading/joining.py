@@ -81,8 +81,7 @@ def _file_of_equal_length(
         what = "images" if side_mapping.images else "rows without predictions"
         raise InputError(
             f"'{side.file}' holds {count:,} {what}, which must belong to exactly one file of as "
-            f"many rows, or share an id column (id, row_id) with it; rows: {rows}. Name it after "
-            "its file, or name the column as row_id."
+            f"many rows, or share an id column (id, row_id) with it; rows: {rows}. Map row_id."
         )
     return fitting[0]
 

@@ -11,10 +11,9 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.errors import InputError, counted
 from lore_core.data.progress import Progress, tell
 from lore_core.data.texts import with_text_features
-from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
-from lore_core.reading.file_rows import FileRows, read_rows
+from lore_core.reading.file_rows import FileRows, assemble, read_rows
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
@@ -225,14 +224,11 @@ def read_files(
     halves = _halves([columns.file for columns in files], notes)
     runs = [half_of(columns.file).run for columns in files]
     if len(set(runs)) > 1:
-        notes.append(
-            f"The files are called differently ('{runs[0]}' and '{runs[1]}'): both must be of one "
-            "classifier."
-        )
+        notes.append(f"Files called '{runs[0]}' and '{runs[1]}' must be of one classifier.")
     shared = runs[0] if len(runs) == 2 and runs[0] == runs[1] else ""
     parts: list[FileRows] = []
     for columns, half in zip(files, halves, strict=True):
-        rows = _rows_like(parts, columns, _without_absent(given, columns, files))
+        rows = _rows_like(parts, columns, _drop_absent(given, columns, files))
         parts.append(_in_half(rows, half, notes))
     used = parts[0].mapping
     # (In the order of the files, unless the names say that the first is for evaluation.)
@@ -277,15 +273,12 @@ def read_batch_files(raws: Sequence[RawFile], given: ColumnMapping) -> tuple[Dat
 
 def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:
     if not files:
-        raise InputError(
-            f"'{raws[0].name}' holds images but no predictions. Give the file with probabilities "
-            "and labels, too."
-        )
+        raise InputError(f"'{raws[0].name}' holds images but no predictions. Add their file.")
     if len(files) > 2:
         raise InputError(
             f"{len(files)} files with predictions were given "
-            f"({', '.join(columns.file for columns in files)}); one dataset takes one file, or two "
-            "for calibration and test. Read several runs with load_runs."
+            f"({', '.join(columns.file for columns in files)}), but a dataset takes one or two. "
+            "Read several runs with load_runs."
         )
 
 
@@ -295,10 +288,7 @@ def _halves(names: Sequence[str], notes: list[str]) -> list[str]:
         return [""]
     one, two = (half_of(name).split for name in names)
     if one == two:
-        notes.append(
-            f"The file names do not tell which is which: '{names[0]}' was taken for calibration "
-            f"and '{names[1]}' for evaluation."
-        )
+        notes.append(f"'{names[0]}' was taken for calibration, '{names[1]}' for evaluation.")
     first = EVALUATION if one != two and (one == EVALUATION or two == CALIBRATION) else CALIBRATION
     return [first, CALIBRATION if first == EVALUATION else EVALUATION]
 
@@ -309,16 +299,11 @@ def _in_half(part: FileRows, half: str, notes: list[str]) -> FileRows:
     if part.split is None:
         return dataclasses.replace(part, split=np.full(len(part), half) if half else None)
     if named is not None and not (part.split == named).all():
-        notes.append(
-            f"The column '{part.mapping.split}' of '{part.columns.file}' tells the split; the "
-            f"file's name would make all its rows {named} rows."
-        )
+        notes.append(f"'{part.mapping.split}' of '{part.columns.file}' tells the split.")
     return part
 
 
-def _without_absent(
-    given: ColumnMapping, columns: Columns, files: Sequence[Columns]
-) -> ColumnMapping:
+def _drop_absent(given: ColumnMapping, columns: Columns, files: Sequence[Columns]) -> ColumnMapping:
     """Leave out optional columns that only the other file holds, such as images."""
     elsewhere = {name for file in files for name in (*file.shapes, *file.parents.values())}
     absent = elsewhere - {*columns.shapes, *columns.parents.values()}

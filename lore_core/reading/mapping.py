@@ -154,7 +154,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
     """Replace ``prefix*`` by its columns and check that every name exists."""
     replaced: dict[str, Any] = {}
     for role, names in mapping.columns().items():
-        meant: list[str] = []
+        meant, called = list[str](), role.replace("_", " ")
         for name in names:
             starts = name[:-1] if name.endswith("*") else None
             fitting = [column for column in columns.names if starts and column.startswith(starts)]
@@ -163,16 +163,15 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
             fitting = [name] if name in columns.shapes else fitting
             if not fitting:
                 raise InputError(
-                    f"'{columns.file}' has no {columns.unit} '{name}', which was named as "
-                    f"{role.replace('_', ' ')}.{_meant(name, columns.names)} "
-                    f"It has: {listed(columns.names)}."
+                    f"'{columns.file}' has no {columns.unit} '{name}', which was named as {called}."
+                    f"{_meant(name, columns.names)} It has: {listed(columns.names)}."
                 )
             meant += fitting
         if role in _SINGLE:
             if len(meant) > 1:
                 raise InputError(
-                    f"{listed(meant, 6)} were named as {role.replace('_', ' ')} of "
-                    f"'{columns.file}', but only one {columns.unit} can be. Name one."
+                    f"{listed(meant, 6)} were named as {called} of '{columns.file}', but only one "
+                    f"{columns.unit} can be. Name one."
                 )
             replaced[role] = meant[0]
         else:
@@ -185,8 +184,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
         for name in names:
             if name in seen:
                 raise InputError(
-                    f"{columns.called(name)} is mapped to both {seen[name]} and {role}. "
-                    "Give it one role."
+                    f"{columns.called(name)} is mapped to both {seen[name]} and {role}. Name one."
                 )
             seen[name] = role
     return expanded

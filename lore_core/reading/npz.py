@@ -26,7 +26,6 @@ from lore_core.reading.columns import (
     check_width,
     kind_of_dtype,
     refusing_damage,
-    vector_of,
 )
 from lore_core.reading.raw_file import RawFile
 
@@ -95,9 +94,7 @@ def _headers(raw: RawFile) -> _Headers:
         members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
         names = [item.filename.removesuffix(".npy") for item in members]
         if not members:
-            raise InputError(
-                f"'{raw.name}' holds no arrays. Save it with numpy.savez(file, probs=…, labels=…)."
-            )
+            raise InputError(f"'{raw.name}' holds no arrays. Save it with numpy.savez.")
         check_table(raw.name, names, 1)
         check_entries(stream, archive)
         for name, item in zip(names, members, strict=True):
@@ -106,9 +103,8 @@ def _headers(raw: RawFile) -> _Headers:
                 start = member.tell()
             if dtype.hasobject:
                 raise InputError(
-                    f"array '{name}' of '{raw.name}' is pickled (dtype object), which is never "
-                    "loaded because it can run code. Save it as numbers or as text: "
-                    "array.astype(str)."
+                    f"array '{name}' of '{raw.name}' is pickled, which can run code. Save it as "
+                    "numbers or as text: array.astype(str)."
                 )
             size = math.prod(shape) * dtype.itemsize
             total += size
@@ -145,8 +141,23 @@ def _read(raw: RawFile, name: str) -> NDArray[Any]:
 
 
 def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
+    """Return an array (n,) as a table's Series; InputError for bad Unicode or unitless dates."""
     with refusing_damage(raw.name, f"archive with plain values as '{name}'", ValueError):
-        return vector_of(values)
+        kind = values.dtype.kind
+        if kind == "S":
+            values = np.char.decode(values, "utf-8", "replace")
+        if values.dtype.kind == "U":
+            # (numpy takes any numbers for characters and fails later.)
+            native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+            points = native.view(np.uint32) if native.nbytes else np.empty(0)
+            if ((points > 0xD7FF) & (points < 0xE000) | (points > 0x10FFFF)).any():
+                raise ValueError("text with characters that do not exist")
+            return pd.Series(values.astype(object)).infer_objects()
+        if kind in "mM" and np.datetime_data(values.dtype)[0] == "generic":
+            raise ValueError("dates without a unit")
+        if not values.dtype.isnative:
+            values = values.astype(values.dtype.newbyteorder("="))
+        return pd.Series(values)
 
 
 def _texts(raw: RawFile, array: str) -> tuple[str, ...]:
@@ -163,9 +174,7 @@ def _column_names(raw: RawFile, headers: _Headers, array: str) -> Sequence[str]:
     companion = f"{single}_names"
     count = 1 if len(shape) == 1 else shape[1]
     check_width(raw.name, count)
-    names: Sequence[str] = (
-        [f"{single}_{index}" for index in range(count)] if count > 1 else [single]
-    )
+    names: Sequence[str] = [f"{single}_{k}" for k in range(count)] if count > 1 else [single]
     if companion in headers:
         names = _texts(raw, companion)
         check_table(raw.name, names, 1)

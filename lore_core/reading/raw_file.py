@@ -12,8 +12,6 @@ import pyarrow as pa
 
 from lore_core.data.errors import InputError, as_path, short
 
-#: Bytes at the end of a text that are searched for its last line break.
-_ENDING_BYTES = 64
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
 
 
@@ -83,19 +81,8 @@ def raw_file(source: Source) -> RawFile:
             content = content.encode("utf-8")
         return RawFile(Path(str(getattr(source, "name", "upload"))).name, bytes(content))
     raise InputError(
-        f"a source must be a path, an open file or a data frame; got {type(source).__name__}. "
-        "For arrays in memory build a lore_core.Dataset."
-    )
-
-
-def missing_line_break(raw: RawFile) -> tuple[str, ...]:
-    """Return a note if the last line of a text does not end: it may be cut off."""
-    with raw.open() as stream:
-        stream.seek(max(0, stream.seek(0, io.SEEK_END) - _ENDING_BYTES))
-        if stream.read().rstrip(b" \t\0")[-1:] in (b"\n", b"\r"):
-            return ()
-    return (
-        f"'{raw.name}' does not end with a line break: if it was cut off there, rows are missing.",
+        "a source must be a path, an open file or a data frame (or build a lore_core.Dataset); "
+        f"got {type(source).__name__}."
     )
 
 
@@ -111,10 +98,7 @@ def check_parts(
     for (stem, count), parts in found.items():
         for part in range(int(count)):
             if part not in parts:
-                raise InputError(
-                    f"{where} lacks the part {stem}{part:05d}-of-{count}, which the names of the "
-                    f"others count. {fix}"
-                )
+                raise InputError(f"{where} lacks the part {stem}{part:05d}-of-{count}. {fix}")
 
 
 def is_saved_dataset(folder: Path) -> bool:

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from lore_core.data.arrays import Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.errors import InputError, counted, listed, short
 from lore_core.data.number_text import percent
-from lore_core.data.weights import chosen_weights
 from lore_core.reading.checks import Check
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping
@@ -32,8 +30,7 @@ _PREVIEW_ROWS, _MAX_CLASSES = 5, 50
 #: In fewer rows all may be right, or certain, by chance.
 _FEWEST = 20
 NO_FEATURES = (
-    "No feature columns: everything global works; add features to see where the confidence is "
-    "wrong."
+    "No feature columns: everything global works; add features to see where confidence is wrong."
 )
 #: Accuracy within this of the majority class's share gets a warning.
 _MAJORITY_MARGIN = 0.01
@@ -198,7 +195,7 @@ def _facts(dataset: Dataset, files: Sequence[str], dropped: Sequence[str]) -> It
     if dataset.split is None:
         yield f"{rows} without a split: choose which share fits the recalibrators."
     else:
-        yield f"{rows}: {' and '.join(f'{mask.sum():,} {name}' for name, mask in parts.items())}."
+        yield f"{rows}: {' and '.join(f'{len(part):,} {name}' for name, part in parts.items())}."
     counts = np.bincount(dataset.labels, minlength=dataset.n_classes)
     if dataset.class_names == WRONG_OR_RIGHT:
         yield f"Answers and whether they are right: {counts[1]:,} right, {counts[0]:,} wrong."
@@ -206,18 +203,19 @@ def _facts(dataset: Dataset, files: Sequence[str], dropped: Sequence[str]) -> It
         named = zip(dataset.class_names, counts, strict=True)
         yield f"{len(counts)} classes: {listed((f'{name} ({n:,})' for name, n in named), 12)}."
     accuracy = (
-        percent(_accuracy(dataset, mask)) + (f" on {name} rows" if name else "")
-        for name, mask in parts.items()
+        percent(part.accuracy) + (f" on {name} rows" if name else "")
+        for name, part in parts.items()
     )
     yield f"Accuracy {', '.join(accuracy)}."
-    yield from _facts_on_columns(dataset, parts.get(EVALUATION, next(iter(parts.values()))))
-
-
-def _facts_on_columns(dataset: Dataset, shown: Mask) -> Iterator[str]:
     n_features = 0 if dataset.features is None else dataset.features.shape[1]
     yield f"{counted(n_features, 'feature column')}." if n_features else NO_FEATURES
+    yield from _facts_on_columns(dataset)
+
+
+def _facts_on_columns(dataset: Dataset) -> Iterator[str]:
     if dataset.groups is not None:
-        sizes = dataset.groups[shown].nunique().items()
+        shown = dataset.in_split(EVALUATION)
+        sizes = dataset.groups[shown if shown.any() else ~shown].nunique().items()
         yield f"Groups: {listed((f'{name} ({n})' for name, n in sizes), 12)}."
     if dataset.metadata is not None:
         yield f"Metadata: {listed(dataset.metadata, 12)}."
@@ -229,25 +227,20 @@ def _facts_on_columns(dataset: Dataset, shown: Mask) -> Iterator[str]:
         yield f"Images: {size}, {which}."
 
 
-def _parts(dataset: Dataset) -> dict[str, Mask]:
-    """Return the rows of each half that has some; of all rows, named "", without a split."""
+def _parts(dataset: Dataset) -> dict[str, Dataset]:
+    """Return the predictions of each half that has rows; of all, named "", without a split."""
+    plain = dataset.predictions_only()
     if dataset.split is None:
-        return {"": np.ones(len(dataset), dtype=bool)}
+        return {"": plain}
     masks = {name: dataset.in_split(name) for name in (CALIBRATION, EVALUATION)}
-    return {name: mask for name, mask in masks.items() if mask.any()}
-
-
-def _accuracy(dataset: Dataset, rows: Mask) -> float:
-    weights = chosen_weights(dataset.weights, rows)
-    return float(np.average(dataset.outcome[rows], weights=weights))
+    return {name: plain.rows(mask) for name, mask in masks.items() if mask.any()}
 
 
 def _warnings(dataset: Dataset) -> Iterator[str]:
     parts, names = _parts(dataset), dataset.class_names
     shown = parts.get(EVALUATION, next(iter(parts.values())))
-    labels = dataset.labels[shown]
     which = "evaluation rows" if dataset.split is not None else "rows"
-    counts = np.bincount(labels, minlength=dataset.n_classes)
+    counts = np.bincount(shown.labels, minlength=dataset.n_classes)
     absent = [name for name, count in zip(names, counts, strict=True) if count == 0]
     if (counts > 0).sum() == 1:
         yield (
@@ -256,34 +249,29 @@ def _warnings(dataset: Dataset) -> Iterator[str]:
         )
     elif absent:
         yield f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}."
-    if len(labels) >= _FEWEST and np.isin(dataset.probabilities[shown], (0.0, 1.0)).all():
-        yield (
-            f"Every probability of the {which} is 0 or 1: there is no doubt that could be right or "
-            "wrong. Save the probabilities before they are rounded."
-        )
+    if len(shown) >= _FEWEST and np.isin(shown.probabilities, (0.0, 1.0)).all():
+        yield f"Every probability of the {which} is 0 or 1. Save them before they are rounded."
     if names != WRONG_OR_RIGHT:
-        yield from _about_predictions(dataset, shown, which)
+        yield from _about_predictions(shown, which)
     for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
         if dataset.split is not None and split not in parts:
             yield f"There are no {split} rows {need}."
 
 
-def _about_predictions(dataset: Dataset, shown: Mask, which: str) -> Iterator[str]:
-    labels, accuracy = dataset.labels[shown], _accuracy(dataset, shown)
-    weights = chosen_weights(dataset.weights, shown)
-    commonest = int(np.bincount(labels, weights=weights).argmax())
-    majority = float(np.average(labels == commonest, weights=weights))
-    if majority < 1 and accuracy <= majority + _MAJORITY_MARGIN:
+def _about_predictions(rows: Dataset, which: str) -> Iterator[str]:
+    commonest = int(np.bincount(rows.labels, weights=rows.weights).argmax())
+    majority = float(np.average(rows.labels == commonest, weights=rows.weights))
+    if majority < 1 and rows.accuracy <= majority + _MAJORITY_MARGIN:
         yield (
-            f"Accuracy {percent(accuracy)} is no better than that of always answering "
-            f"'{dataset.class_names[commonest]}', {percent(majority)}."
+            f"Accuracy {percent(rows.accuracy)} is no better than that of always answering "
+            f"'{rows.class_names[commonest]}', {percent(majority)}."
         )
-    if len(labels) >= _FEWEST and dataset.outcome[shown].all():
+    if len(rows) >= _FEWEST and rows.outcome.all():
         yield (
             f"Every prediction of the {which} is right: are the labels what was predicted, or were "
             "the rows used in training?"
         )
-    if not dataset.complete:
+    if not rows.complete:
         yield (
             "Only the predicted class's confidence is known; the rest of each probability vector "
             "was spread evenly, so NLL and Brier score are not the classifier's."

@@ -190,11 +190,9 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     if len(family) > 1:
         return family, "probabilities"
     # A lone p_0 is not P(y = 1).
-    single = free.named(_POSITIVE) or next(
-        (n for n in family if class_suffixes([n]) != ("0",)), None
-    )
-    if single is not None and not _is_confidence(free.columns, single, mapping):
-        return (single,), "positive"
+    one = free.named(_POSITIVE) or next((n for n in family if class_suffixes([n]) != ("0",)), None)
+    if one is not None and not _is_confidence(free.columns, one, mapping):
+        return (one,), "positive"
     logits = free.named(_LOGITS, (1, 2))
     if logits is not None:
         return (logits,), "logits"
@@ -202,7 +200,7 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     if family:
         return family, "logits"
     if mapping.prediction:
-        confidence = free.named(_CONFIDENCE, (1, 2)) or single or free.named(_SCORE, (1, 2))
+        confidence = free.named(_CONFIDENCE, (1, 2)) or one or free.named(_SCORE, (1, 2))
         return ((confidence,), "confidence") if confidence else ((), None)
     score = free.named(_SCORE, (1, 2))
     return ((score,), "positive") if score else ((), None)
@@ -322,21 +320,18 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
             continue
         shape, called = columns.shapes[name], f"'{name}' of '{columns.file}'"
         is_text = columns.kinds[name] == "text" and len(shape) == 1
-        if _is_called_feature(name) and is_text and (found := _written_numbers(columns, name)):
+        is_named = _NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name)
+        if is_named and is_text and (found := _written_numbers(columns, name)):
             notes.append(
                 f"'{name}' is no feature: it holds text such as {short(repr(found[1]))} "
-                f"({columns.where(found[0])}). Write its numbers without separators and signs to "
-                "use it."
+                f"({columns.where(found[0])}). Write plain numbers to use it."
             )
         if shape == rows and _key(name) in _LABEL and not _is_alike(columns, name, mapping):
-            notes.append(
-                f"{called} is kept beside its rows: the true class is taken from '{mapping.label}'."
-            )
+            notes.append(f"{called} is metadata: the true class is '{mapping.label}'.")
         if shape == rows and name.lower() in _MAYBE_WEIGHTS and mapping.weight is None:
             notes.append(
-                f"{called} is not used: every row counts once. If it says what each row counts "
-                f'for, map it as weight (mapping={{"weight": "{name}"}}, --column weight={name}, '
-                "or its role on the Data page)."
+                f"{called} is not used: every row counts once. If it weighs rows, map it as weight "
+                f'(mapping={{"weight": "{name}"}}, --column weight={name}, or on the Data page).'
             )
         if name in shown or name in columns.parents:
             continue
@@ -348,10 +343,6 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         elif columns.kinds[name] == "other":
             notes.append(f"{called} is not used: it has no plain values.")
     return notes
-
-
-def _is_called_feature(name: str) -> bool:
-    return bool(_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
 
 
 def _is_alike(columns: Columns, name: str, mapping: ColumnMapping) -> bool:

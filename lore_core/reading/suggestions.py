@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from lore_core.data.errors import InputError
-from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
-from lore_core.reading.file_rows import read_rows
+from lore_core.reading.file_rows import assemble, read_rows
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess
 
@@ -90,7 +89,9 @@ def _changes(
     label = known.label or FreeColumns(columns, ()).named(CORRECT_NAMES)
     if label and not names:
         known = replace(known, label=label)
-        for name in [n for n in flat if _can_be_confidence(columns, n, known)][:_TRIED]:
+        used = (label, known.split, known.row_id)
+        free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
+        for name in free[:_TRIED]:
             for kind in ("correct", "confidence", "positive"):
                 change = {"label": label, "probabilities": name, "probability_kind": kind}
                 yield "probabilities", f"{name} as {_WORDS[kind]}", name, change
@@ -106,10 +107,6 @@ def _changes(
     for name in known.features or ():
         left = tuple(n for n in known.features or () if n != name)
         yield "features", f"without '{name}' as feature", name, {"features": left}
-
-
-def _can_be_confidence(columns: Columns, name: str, known: ColumnMapping) -> bool:
-    return name not in (known.label, known.split, known.row_id) and columns.kinds[name] != "date"
 
 
 def _can_be_label(columns: Columns, name: str, known: ColumnMapping) -> bool:

@@ -23,11 +23,11 @@ from lore_core.reading.columns import (
     Columns,
     check_size,
     check_table,
+    columns_of_frame,
     columns_of_records,
-    columns_of_values,
     refusing_damage,
 )
-from lore_core.reading.raw_file import RawFile, missing_line_break
+from lore_core.reading.raw_file import RawFile
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_BYTES = 2**20
@@ -57,24 +57,19 @@ def open_text(raw: RawFile) -> Columns:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
-    notes: tuple[str, ...] = ()
-    encoding = "utf-8-sig"
-    try:
-        frame = _parse(raw, names, delimiter, decimal, encoding)
-    except UnicodeDecodeError:
-        encoding = "cp1252"
-        frame = _parse(raw, names, delimiter, decimal, encoding)
-        notes = (f"'{raw.name}' is not UTF-8: read as Windows-1252 text.",)
+    frame, encoding = _parse(raw, names, delimiter, decimal)
+    notes, last = [], _unended_line(raw)
+    if encoding == "cp1252":
+        notes.append(f"'{raw.name}' is not UTF-8: read as Windows-1252 text.")
     if decimal == ",":
-        notes += (f"'{raw.name}' writes decimals with a comma: read so.",)
-    check_table(raw.name, names, len(frame))
-    return columns_of_values(
+        notes.append(f"'{raw.name}' writes decimals with a comma: read so.")
+    return columns_of_frame(
         raw,
         "CSV",
-        {name: frame[name] for name in names},
-        notes=notes + missing_line_break(raw),
+        frame,
+        notes=(*notes, *_notes_on(raw, last)),
         locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
-        incomplete=_cut_line(raw, names, delimiter),
+        incomplete=_cut_short(raw, last, names, delimiter),
     )
 
 
@@ -107,15 +102,11 @@ def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
     names = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(rows[0])]
     if pd.to_numeric(pd.Series(names).str.replace(",", "."), errors="coerce").notna().all():
         raise InputError(
-            f"'{raw.name}' has no column names: its first line holds numbers only. Add a first "
-            "line such as label,p_0,p_1."
+            f"'{raw.name}' has no column names: its first line holds numbers only. Add label,p_0,…"
         )
     check_table(raw.name, names, len(rows))
     if len(rows) > 1 and len(rows[1]) > len(names):
-        raise InputError(
-            f"'{raw.name}' has {len(rows[1])} values in its first data row but {len(names)} column "
-            "names. Name every column."
-        )
+        raise InputError(f"'{raw.name}' has {len(rows[1])} values in row 0 for {len(names)} names.")
     return names
 
 
@@ -129,11 +120,12 @@ def _decimal(rows: list[list[str]], delimiter: str) -> str:
 
 
 def _parse(
-    raw: RawFile, names: list[str], delimiter: str, decimal: str, encoding: str
-) -> pd.DataFrame:
+    raw: RawFile, names: list[str], delimiter: str, decimal: str, encoding: str = "utf-8-sig"
+) -> tuple[pd.DataFrame, str]:
+    """Return the table and its encoding."""
     try:
         with raw.open() as stream:
-            return pd.read_csv(
+            frame = pd.read_csv(
                 stream,
                 sep=delimiter,
                 decimal=decimal,
@@ -146,8 +138,9 @@ def _parse(
                 na_values=MISSING,
                 low_memory=False,
             )
+            return frame, encoding
     except UnicodeDecodeError:
-        raise
+        return _parse(raw, names, delimiter, decimal, "cp1252")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise InputError(
             f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')}). Quote cells "
@@ -155,19 +148,28 @@ def _parse(
         ) from error
 
 
-def _cut_line(raw: RawFile, names: list[str], delimiter: str) -> str:
-    """Return what is wrong if the last line ends too early, else ``""``."""
+def _unended_line(raw: RawFile) -> bytes:
+    """Return the last line of a text if no line break ends it: it may be cut off."""
     with raw.open() as stream:
         stream.seek(max(0, stream.seek(0, io.SEEK_END) - _SAMPLE_BYTES))
-        last = stream.read().rpartition(b"\n")[2]
-    # (With quotes or other line breaks the last line cannot be told.)
-    known = last.strip() and b'"' not in last and b"\r" not in last
+        last = re.split(rb"[\r\n]", stream.read())[-1]
+    return last if last.strip(b" \t\0") else b""
+
+
+def _notes_on(raw: RawFile, last: bytes) -> tuple[str, ...]:
+    note = f"'{raw.name}' does not end with a line break: if it was cut off, rows are missing."
+    return (note,) if last else ()
+
+
+def _cut_short(raw: RawFile, last: bytes, names: list[str], delimiter: str) -> str:
+    """Return what is wrong if the last line ends too early, else ``""``."""
     n_values = last.count(delimiter.encode()) + 1
-    if not known or n_values >= len(names):
+    # (With quotes the last line may be a part of a cell.)
+    if not last or b'"' in last or n_values >= len(names):
         return ""
     return (
         f"the last line of '{raw.name}' holds {n_values} of {len(names)} values and does not end: "
-        "the file may have been cut off there. Save it again."
+        "it may have been cut off. Save it again."
     )
 
 
@@ -211,7 +213,7 @@ def open_json(raw: RawFile) -> Columns:
             json.dumps(records, ensure_ascii=False).encode()
     notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
     if is_one_a_line:
-        notes += missing_line_break(raw)
+        notes += _notes_on(raw, _unended_line(raw))
     return columns_of_records(raw, records, notes=notes)
 
 
@@ -230,10 +232,7 @@ def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]
     elif isinstance(content, dict) and {"eval", "samples"} <= set(content):
         content = [content]
     elif not isinstance(content, list):
-        raise InputError(
-            f"'{raw.name}' must hold a list of records, one record a line, or columns of one "
-            "length. Save one object a prediction."
-        )
+        raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
     return [_record(raw, row, f"record {number}") for number, row in enumerate(content)], False
 
 
@@ -336,10 +335,7 @@ def _columns_of_samples(raw: RawFile, samples: Any, n_logged: int) -> Columns:
         raise InputError(f"'{raw.name}' holds no samples. Save the log when the run has ended.")
     scorer = next((name for sample in samples for name in _mapping(sample.get("scores"))), None)
     if scorer is None:
-        raise InputError(
-            f"'{raw.name}' has no score: which answers are right is not known. Score the log "
-            "(inspect score) and save it."
-        )
+        raise InputError(f"'{raw.name}' has no score. Score the log (inspect score) and save it.")
     rows = (_row(sample, scorer) for sample in samples)
     incomplete = (
         f"'{raw.name}' holds {len(samples):,} samples but says that {n_logged:,} were logged: some "

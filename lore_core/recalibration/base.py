@@ -313,7 +313,7 @@ class Recalibrator(ABC):
             **vars(on),
             "feature_maps": on.stored_maps(self.used_maps(state), maps),
         }
-        return KIND.to_bytes(content, key)
+        return KIND.pack(*KIND.encode(content), key)
 
     def save(
         self, path: str | Path, *, maps: bool = True, rows: bool = True, key: bytes | None = None

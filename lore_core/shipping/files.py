@@ -92,7 +92,9 @@ def recalibrate_file(
     is added where there is none.
     """
     chunk_rows = check_integer(chunk_rows, "chunk_rows")
-    predictor = _as_predictor(model)
+    if isinstance(model, Recalibrator):
+        model = Predictor(model)
+    predictor = model if isinstance(model, Predictor) else Predictor.load(model)
     path, out = Path(source).expanduser(), Path(target).expanduser()
     if path.suffix.lower() != out.suffix.lower():
         raise InputError(
@@ -124,14 +126,8 @@ def recalibrate_file(
             done += len(chunk)
             tell(progress, share, f"{done:,} rows recalibrated")
         if not done:
-            raise InputError(f"'{path.name}' has column names but no rows.")
+            raise InputError(f"'{path.name}' has no rows.")
     return done
-
-
-def _as_predictor(model: Predictor | Recalibrator | str | Path) -> Predictor:
-    if isinstance(model, Predictor):
-        return model
-    return Predictor(model) if isinstance(model, Recalibrator) else Predictor.load(model)
 
 
 def _counted_on(message: str, start: int) -> str:
@@ -240,10 +236,7 @@ def recalibrate_files(
 
     place = Path(directory).expanduser()
     for twice in repeated(path.name for path in sources):
-        raise InputError(
-            f"two of the files are called '{twice}', and cannot both be written to "
-            f"'{directory}'. Name those of one directory at a time."
-        )
+        raise InputError(f"two of the files are called '{twice}'. Rename one.")
     try:
         place.mkdir(parents=True, exist_ok=True)
         content = Path(model).expanduser().read_bytes()
@@ -324,10 +317,7 @@ def _refusing_damage(path: Path) -> AbstractContextManager[None]:
 def _opened(path: Path) -> tuple[list[str], str]:
     """Return a file's columns and the separator of a CSV; InputError if it cannot be read."""
     if path.suffix.lower() not in (".parquet", ".csv"):
-        raise InputError(
-            f"'{path.name}' must be a .parquet or .csv file to be read in chunks; got "
-            f"'{path.suffix}'. Save it as one of those."
-        )
+        raise InputError(f"'{path.name}' must be a .parquet or .csv file. Save it as one of those.")
     _stamp(path)
     separator = ""
     with _refusing_damage(path):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats
+from lore_core.data.errors import listed
 from lore_core.data.rows import Place, Rows
 from lore_core.data.validation import (
     InputError,
@@ -58,9 +59,7 @@ class Predictor:
     def __init__(self, recalibrator: Recalibrator) -> None:
         on = recalibrator.fitted_on_
         if on is None:
-            raise InputError(
-                f"{type(recalibrator).__name__} must be fitted before it can recalibrate."
-            )
+            raise InputError(f"{type(recalibrator).__name__} must be fitted to recalibrate.")
         self._recalibrator = recalibrator
         self._maps = on.used_maps(recalibrator.used_maps(recalibrator.state()))
         self.label = recalibrator.label
@@ -118,8 +117,7 @@ class Predictor:
         if given.shape[1] != len(self.class_names):
             raise InputError(
                 f"'probabilities' must have the {len(self.class_names)} classes of the fit "
-                f"({', '.join(map(str, self.class_names[:8]))}"
-                f"{', …' if len(self.class_names) > 8 else ''}); got {given.shape[1]} columns."
+                f"({listed(self.class_names, 8)}); got {given.shape[1]} columns."
             )
         predicted = given.argmax(axis=1).astype(np.int64)
         if predictions is not None:
@@ -151,8 +149,7 @@ class Predictor:
             array = array[:, None] if array.ndim == 1 else array
             if array.ndim != 2 or array.shape[1] != max(len(wanted), 1):
                 raise InputError(
-                    f"'groups' must have one column for each of {list(wanted)}; got shape "
-                    f"{array.shape}."
+                    f"'groups' must have one column for each of {list(wanted)}; got {array.shape}."
                 )
         check_lengths(probabilities=np.empty(n), groups=array)
         return as_group_labels(array)
@@ -168,10 +165,7 @@ class Predictor:
                 points = as_coordinates(chosen_map(coordinates, name, "coordinates"))
             check_lengths(probabilities=np.empty(n), coordinates=points)
             if points.shape[1] != dimensions:
-                raise InputError(
-                    "'coordinates' must have the dimensions the recalibrator was fitted on, "
-                    f"({dimensions},); got {points.shape[1:]}."
-                )
+                raise InputError(f"'coordinates' must be (n, {dimensions}); got {points.shape}.")
             return points
 
         return place
@@ -179,10 +173,7 @@ class Predictor:
     def _mapped(self, name: str | None, features: Any) -> Floats:
         embedding: Embedding | None = chosen_map(self._maps, name)
         if embedding is None:
-            raise InputError(
-                f"'coordinates' must be given: {self.label} was fitted on plain coordinates or "
-                "saved without its map, so they cannot be computed from features."
-            )
+            raise InputError(f"'coordinates' must be given: {self.label} holds no map.")
         if features is None:
             raise InputError(
                 f"'features' must be given: {self.label} compares each row with its neighbours on "

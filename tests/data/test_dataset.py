@@ -9,37 +9,34 @@ from lore_core import Dataset, InputError, from_estimator, load, save_npz
 from lore_core.kernel_sums import laplacian_means
 
 
+@dataclasses.dataclass
 class Tensor:
     """What torch says of its tensors: when ``numpy()`` refuses, and what helps."""
 
-    def __init__(self, values, dtype="torch.float32", *, grad=False, device="cpu"):
-        self._values, self.dtype = np.asarray(values), dtype
-        self._grad, self._device = grad, device
+    values: np.ndarray
+    dtype: str = "torch.float32"
+    grad: bool = False
+    device: str = "cpu"
 
     def detach(self):
-        return Tensor(self._values, self.dtype, device=self._device)
+        return dataclasses.replace(self, grad=False)
 
     def cpu(self):
-        return Tensor(self._values, self.dtype, grad=self._grad)
+        return dataclasses.replace(self, device="cpu")
 
     def float(self):
-        values = self._values.astype(np.float32)
-        return Tensor(values, grad=self._grad, device=self._device)
+        return Tensor(self.values.astype(np.float32), grad=self.grad, device=self.device)
 
     def numpy(self):
-        if self._grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
-        if self._device != "cpu":
-            raise TypeError("can't convert cuda:0 device type tensor to numpy.")
-        if self.dtype == "torch.bfloat16":
-            raise TypeError("Got unsupported ScalarType BFloat16")
-        return self._values
+        if self.grad or self.device != "cpu" or self.dtype == "torch.bfloat16":
+            raise TypeError("torch cannot convert it to numpy")
+        return self.values
 
     def __array__(self, dtype=None, copy=None):
         return self.numpy()
 
     def __len__(self):
-        return len(self._values)
+        return len(self.values)
 
 
 class Lent:

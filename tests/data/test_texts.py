@@ -123,7 +123,7 @@ def test_refusals():
         with_text_features(data, "question")
     with pytest.raises(InputError, match="'age' must hold texts; it holds int64"):
         with_text_features(data, "age")
-    with pytest.raises(InputError, match="hardly two share a word"):
+    with pytest.raises(InputError, match="hardly two of the 2 texts share a word"):
         TextFeatures().fit(["one", "other"])
     with pytest.raises(InputError, match="Call fit first"):
         TextFeatures().transform(["one"])

@@ -95,13 +95,10 @@ def test_label_and_description(clusters):
 def test_scale_factors_by_hand(scale, factors):
     np.testing.assert_allclose(scale_factors(POINTS, scale), factors)
     np.testing.assert_array_equal(scale_factors(np.full((5, 2), 0.3), scale), [1.0, 1.0])
-
-
-def test_a_constant_dimension_is_left_as_it_is():
+    # A constant dimension is left as it is; sqrt((2² + 0²) / 2).
     points = np.column_stack([POINTS[:, 0], np.full(4, 0.1)])
-    np.testing.assert_allclose(scale_factors(points, "unit"), [2.0, 1.0])
-    # sqrt((2² + 0²) / 2)
-    np.testing.assert_allclose(scale_factors(points, "isotropic"), [np.sqrt(2.0)] * 2)
+    expected = {"unit": [2.0, 1.0], "isotropic": [np.sqrt(2.0)] * 2, "none": [1.0, 1.0]}[scale]
+    np.testing.assert_allclose(scale_factors(points, scale), expected)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +130,7 @@ def test_the_name_of_a_made_map():
     dataset = lore.Dataset(np.full((20, 2), 0.5), np.arange(20) % 2, features)
     made = make_map(dataset, MapName("pca", 3))
     assert (made.name, made.label) == (MapName("pca", 3), "PCA 3-D, isotropic scale")
-    every = make_map(dataset, MapName("identity"))
-    assert (every.name.title, every.name.typed) == ("All features", "identity")
-    assert every.label == "All features, isotropic scale"
+    assert make_map(dataset, MapName("identity")).label == "All features, isotropic scale"
     with pytest.raises(InputError, match="these data have none, so there is no map"):
         make_map(lore.Dataset([0.1, 0.9], [0, 1]), MapName("pca"))
 
@@ -143,7 +138,7 @@ def test_the_name_of_a_made_map():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (["lda"], {}, "'method' must be 'pca', 'tsne', 'umap' or 'identity'"),
+        (["lda"], {}, "'method' must be one of pca, tsne, umap, identity; got 'lda'"),
         *(
             (["pca", 2], {"random_state": seed}, "'random_state' must be a whole number")
             for seed in (-1, 1.5, None)
@@ -154,7 +149,7 @@ def test_the_name_of_a_made_map():
         ),
         (["tsne"], {"perplexety": 5}, r"'perplexity', 'n_iter'.*; got 'perplexety'"),
         (["pca"], {"whiten": 1}, "options of method 'pca' must be among: none; got 'whiten"),
-        (["pca"], {"scale": 3}, r"'scale' must be 'unit', 'isotropic' or 'none'; got 3"),
+        (["pca"], {"scale": 3}, r"'scale' must be one of unit, isotropic, none; got 3"),
         (["tsne", 4], {}, "'n_components' of t-SNE must be 2 or 3; got 4"),
         (["umap", 4], {}, "'n_components' of UMAP must be 2 or 3; got 4"),
         *(

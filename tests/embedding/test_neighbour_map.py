@@ -65,12 +65,7 @@ def test_rows_as_new_are_where_a_map_of_the_others_places_them(made, clusters):
     # On the map itself they lie elsewhere, if it is a learned one.
     same = np.allclose(found.coordinates, made.coordinates[~among], atol=1e-9)
     assert same == (made.method != "tsne")
-
-
-def test_rows_alone_are_known(clusters):
-    made = embed(clusters, "tsne", n_iter=20)
     part = made.rows(slice(0, 50))
-    assert part.known_rows == 50
-    for held in (part.projection.points, part.projection.places):
-        assert len(held) == 50
-    np.testing.assert_array_equal(part.transform(clusters[:50]), part.coordinates)
+    np.testing.assert_allclose(part.transform(clusters[:50]), part.coordinates, atol=1e-12)
+    if made.method == "tsne":
+        assert part.known_rows == len(part.projection.points) == len(part.projection.places) == 50

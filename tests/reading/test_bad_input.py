@@ -112,7 +112,7 @@ TWO = np.full((6, 2), "a")  #: Two columns of groups
         ({"probs": None}, "'runs.npz' has no probabilities.*It has: labels, features, region"),
         ({"probs": None, "confidence": np.ones(6)}, "no predicted|no probabilities"),
         ({"images": np.zeros((6, 2, 2))}, "'images' must be uint8.*float64.*astype"),
-        ({"images": np.zeros((6, 2, 2, 4), np.uint8)}, "grey or RGB"),
+        ({"images": np.zeros((6, 2, 2, 4), np.uint8)}, r"'images' must be .n, h, w."),
         ({"split": ["cal", "test", "oops"] * 2}, "'split' of 'runs.npz'.*got 'oops' at row 2"),
         ({"split": np.full(6, "train")}, "no row left to read: 6 training rows"),
         ({"labels": np.full(6, np.nan)}, "no row left to read: 6 rows of 'runs.npz' without a lab"),
@@ -122,16 +122,9 @@ def test_parts_that_do_not_fit(npz, changes, message):
     refused(npz(**changes), message)
 
 
-@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "feather"])
-def test_empty_file(tmp_path, suffix):
-    path = tmp_path / f"runs.{suffix}"
-    path.write_bytes(b"")
-    refused(path, rf"'runs.{suffix}' is empty \(0 bytes\)")
-
-
 def test_header_without_rows(tmp_path, table, npz):
     table.iloc[:0].to_parquet(tmp_path / "runs.parquet")
-    refused(tmp_path / "runs.parquet", "'runs.parquet' has column names but no rows")
+    refused(tmp_path / "runs.parquet", "'runs.parquet' has no rows")
     path = npz()
     with zipfile.ZipFile(path) as archive:
         content = archive.read("probs.npy")
@@ -144,14 +137,14 @@ def test_header_without_rows(tmp_path, table, npz):
     ("content", "message"),
     [
         ("0,0.5,0.5\n1,0.5,0.5\n", "no column names: its first line holds numbers only"),
-        ("label,p_0,p_1\n0,.5,.5,9\n1,.5,.5\n", "4 values in its first data row but 3 column"),
+        ("label,p_0,p_1\n0,.5,.5,9\n1,.5,.5\n", "4 values in row 0 for 3 names"),
         ("label,p_0,p_1\n0,.5,.5\n1,.5,.5,9\n", "Expected 3 fields in line 3, saw 4.*Quote cells"),
         ('label,p_0,p_1\n0,.5,.5\n1,.5,"\n', r"'runs.csv' cannot be read as a table"),
         ("label,p_0,p_1\n0,.5\n1,.5,.5\n", r"'p_1'.*a missing value \(NaN\) at row 0 \(line 2\)"),
         ("a,b\n1,2\n", r"no column of true classes.*It has: a, b"),
         ("label,b\n1,2\n", r"no probabilities: neither p_<class>.*It has: label, b"),
         (f"{'x' * 5000},b\n1,2\n", "It has: x+…, b"),
-        ("label,p_0,p_1\n", "'runs.csv' has column names but no rows"),
+        ("label,p_0,p_1\n", "'runs.csv' has no rows"),
         ("\n\n", "nothing but blank lines"),
         ("label,p_0,p_1,p_1\n0,.5,.5,.5\n", "'runs.csv' has two columns named 'p_1'"),
         ('label,p_0,p_1,note\n\n0,.5,.5,"two\nlines"\n1,.5,.9,x\n', r"got 1.4 at row 1 \(line 5\)"),
@@ -215,17 +208,11 @@ def test_truncated_and_corrupt_archives(npz, tmp_path):
     content = npz().read_bytes()
     path = tmp_path / "cut.npz"
     path.write_bytes(content[: len(content) // 2])
-    refused(path, r"'cut.npz' is damaged.*Save it again")
+    refused(path, r"'cut.npz' is damaged.*save it again")
     flipped = bytearray(content)
     position = content.index(b"\x93NUMPY") + 140
     flipped[position : position + 8] = b"\xff" * 8
     path.write_bytes(bytes(flipped))
-    refused(path, r"'cut.npz' is damaged")
-    with np.load(npz()) as archive:
-        np.savez_compressed(tmp_path / "small.npz", **archive)
-    squeezed = bytearray((tmp_path / "small.npz").read_bytes())
-    squeezed[60:90] = b"\xff" * 30
-    path.write_bytes(bytes(squeezed))
     refused(path, r"'cut.npz' is damaged")
 
 
@@ -250,7 +237,7 @@ def forged(path, shape, data=b""):
 
 def test_zip_bombs_are_refused_by_their_headers(tmp_path, npz, monkeypatch, table):
     huge = forged(tmp_path / "huge.npz", (10**12, 10**6))
-    refused(huge, r"'huge.npz' declares more than 8 GiB")
+    refused(huge, r"'huge.npz' declares more than the 8 GiB")
     refused(forged(tmp_path / "lie.npz", (1000, 3)), r"'lie.npz' is damaged.*array 'probs'")
     refused(forged(tmp_path / "minus.npz", (-4, 3)), r"'minus.npz' is damaged.*array 'probs'")
     monkeypatch.setattr(columns, "MAX_BYTES", 100)
@@ -282,6 +269,8 @@ def test_damaged_tables(tmp_path, table, suffix):
     refused(path, rf"'runs.{suffix}' is damaged or no {suffix.title()} file")
     path.write_bytes(b"hello, this is text")
     refused(path, rf"'runs.{suffix}' is not a {suffix.title()} file")
+    path.write_bytes(b"")
+    refused(path, rf"'runs.{suffix}' is empty \(0 bytes\)")
 
 
 def test_damage_inside_a_sound_feather_file(tmp_path, table):
@@ -324,4 +313,4 @@ def test_damaged_arrays_are_one_sentence(npz, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(np.lib.format, "read_array", full)
-    refused(npz(), "'runs.npz' does not fit into memory")
+    refused(npz(), "'runs.npz' does not fit in memory")

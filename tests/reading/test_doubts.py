@@ -106,7 +106,7 @@ SAID = {
     "features in another order": (
         {"m_cal.npz": npz(FIRST, feature_names=["a", "b"]),
          "m_test.npz": npz(SECOND, features=F[SECOND][:, ::-1], feature_names=["b", "a"])},
-        "put in the order",
+        "put in one order",
     ),
     "yes and no for 1 and 0": (
         two(p_0=None, p_1=None, p_yes=P, p_no=1 - P), "label 1 was read as 'yes'",

@@ -7,27 +7,23 @@ from lore_core.reading.formats import half_of
 
 
 @pytest.mark.parametrize(
-    ("name", "run", "split"),
+    ("run", "split", "names"),
     [
-        ("digits_cal.npz", "digits", "calibration"),
-        ("digits_calibration.csv", "digits", "calibration"),
-        ("digits-val.csv", "digits", "calibration"),
-        ("digits.valid.csv", "digits", "calibration"),
-        ("digits_dev.csv", "digits", "calibration"),
-        ("digits_test.npz", "digits", "evaluation"),
-        ("Digits_EVAL.csv", "Digits", "evaluation"),
-        ("digits_evaluation.csv", "digits", "evaluation"),
-        ("test_digits.csv", "digits", "evaluation"),
-        ("digits_held-out.csv", "digits", "evaluation"),
-        ("cal.npz", "", "calibration"),
-        ("medical.npz", "medical", None),
-        ("contest.npz", "contest", None),
-        ("fashion_test_images.npz", "fashion_test_images", None),
+        (
+            "digits",
+            "calibration",
+            "digits_cal digits_calibration digits-val digits.valid digits_dev",
+        ),
+        ("digits", "evaluation", "digits_test digits_evaluation test_digits digits_held-out"),
+        ("Digits", "evaluation", "Digits_EVAL"),
+        ("", "calibration", "cal"),
+        *((name, None, name) for name in ("medical", "contest", "fashion_test_images")),
     ],
 )
-def test_what_names_tell(name, run, split):
-    half = half_of(name)
-    assert (half.run, half.split) == (run, split)
+def test_what_names_tell(run, split, names):
+    for name in names.split():
+        half = half_of(f"{name}.csv")
+        assert (half.run, half.split) == (run, split)
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -103,7 +99,7 @@ def test_what_differs_between_files_of_a_pair(csv, npz):
     ("first", "second", "message"),
     [
         ({}, {"probs": np.full((6, 2), 0.5), "labels": [0] * 6}, "3 classes and 2 classes"),
-        ({}, {"features": np.zeros((6, 5))}, "got 2 and 5 feature"),
+        ({}, {"features": np.zeros((6, 5))}, "got 2 and 5"),
         ({"class_names": list("xyz")}, {"class_names": list("xzy")}, "same order"),
     ],
 )
@@ -183,21 +179,18 @@ def test_directory_of_runs(npz, tmp_path):
     runs = load_runs(tmp_path)
     assert [data.name for data in runs] == ["a", "b", "c"]
     assert all(data.calibration is not None and len(data) == 12 for data in runs)
-
-
-def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
-    split = np.array(["calibration", "evaluation"] * 3)
+    alone = tmp_path / "alone"
+    alone.mkdir()
     for name in ("seed1", "seed0"):
-        npz(f"{name}.npz", split=split)
-    runs = load_runs(tmp_path)
-    assert [data.name for data in runs] == ["seed0", "seed1"]
-    npz("seed0_cal.npz")
-    npz("seed0_test.npz")
-    assert len(load_runs(tmp_path)) == 1
+        npz(f"alone/{name}.npz", split=np.array(["calibration", "evaluation"] * 3))
+    assert [data.name for data in load_runs(alone)] == ["seed0", "seed1"]
+    npz("alone/seed0_cal.npz")
+    npz("alone/seed0_test.npz")
+    assert len(load_runs(alone)) == 1
 
 
 def test_no_runs(npz, tmp_path):
-    with pytest.raises(InputError, match="no run to read in .* no pair of files"):
+    with pytest.raises(InputError, match="no run to read in .* no pair such as"):
         load_runs(tmp_path)
     with pytest.raises(InputError, match="holds no readable file"):
         load(tmp_path)

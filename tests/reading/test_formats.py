@@ -15,13 +15,8 @@ from lore_core.reading.formats import FORMATS
 
 
 def assert_same(one, two):
-    np.testing.assert_array_equal(one.probabilities, two.probabilities)
-    np.testing.assert_array_equal(one.labels, two.labels)
-    np.testing.assert_array_equal(one.predictions, two.predictions)
-    np.testing.assert_array_equal(one.features, two.features)
-    assert_frame_equal(one.groups, two.groups)
     assert_frame_equal(one.metadata, two.metadata)
-    assert one.class_names == two.class_names
+    assert one.content_digest == two.content_digest
 
 
 def test_npz_by_hand(npz):
@@ -35,7 +30,9 @@ def test_npz_by_hand(npz):
     assert data.class_names == ("0", "1", "2")
     assert data.name == "runs"
     assert data.split is None
-    with pytest.raises(InputError, match="must be a path, an open file or a data frame; got int"):
+    with pytest.raises(
+        InputError, match="must be a path, an open file or a data frame .*; got int"
+    ):
         load(3)
     with pytest.raises(InputError, match="list of sources is empty"):
         load([])
@@ -78,7 +75,7 @@ def test_delimiter_is_found(csv, npz, sep):
     assert_same(load(csv(sep=sep)), load(npz()))
 
 
-def test_decimal_comma_is_understood_and_said(csv, npz, tmp_path, table):
+def test_decimal_comma_is_understood_and_said(text, csv, npz, tmp_path, table):
     reading = read(csv(sep=";", decimal=","))
     assert_same(reading.dataset, load(npz()))
     assert any("decimals with a comma" in note for note in reading.report.notes)
@@ -88,11 +85,7 @@ def test_decimal_comma_is_understood_and_said(csv, npz, tmp_path, table):
     table.to_feather(tmp_path / "runs.feather")
     for path in (npz(), csv(), tmp_path / "runs.parquet", tmp_path / "runs.feather"):
         assert_same(load(io.BytesIO(path.read_bytes())), load(npz()))
-
-
-def test_byte_order_mark(text, csv, npz):
-    content = csv("plain.csv").read_text()
-    assert_same(load(text(content, encoding="utf-8-sig")), load(npz()))
+    assert_same(load(text(csv().read_text(), encoding="utf-8-sig")), load(npz()))
 
 
 def test_text_of_many_kinds(text, tmp_path):

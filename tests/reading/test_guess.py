@@ -7,19 +7,25 @@ import pytest
 from lore_core.data.validation import InputError
 from lore_core.reading import ColumnMapping, inspect, load, read
 
-
-@pytest.mark.parametrize("name", ["label", "Labels", "y", "y_true", "target", "True Label"])
-def test_label_names(text, name):
-    assert inspect(text(f"{name},p_0,p_1\n0,.5,.5\n1,.5,.5\n")).mapping.label == name
+LABELS = ["label", "Labels", "y", "y_true", "target", "True Label"]
+FAMILIES = ["p_0,p_1", "prob_0,prob_1", "proba_0,proba_1", "p0,p1", "P_0,P_1"]
+FEATURES = ["f_0,f_1", "feature_0,feature_1", "emb_0,emb_1", "x0,x1", "x_0,x_1", "f_age,f_pay"]
 
 
 @pytest.mark.parametrize(
-    "columns", ["p_0,p_1", "prob_0,prob_1", "proba_0,proba_1", "p0,p1", "P_0,P_1"]
+    ("label", "family", "features"),
+    [
+        *((label, "p_0,p_1", "f_0,f_1") for label in LABELS),
+        *(("label", family, "f_0,f_1") for family in FAMILIES),
+        *(("label", "p_0,p_1", features) for features in FEATURES),
+    ],
 )
-def test_probability_families(text, columns):
-    mapping = inspect(text(f"label,{columns}\n0,.75,.25\n1,.5,.5\n")).mapping
-    assert mapping.probabilities == tuple(columns.split(","))
+def test_usual_names(text, label, family, features):
+    mapping = inspect(text(f"{label},{family},{features}\n0,.5,.5,1,2\n1,.5,.5,3,4\n")).mapping
+    assert mapping.label == label
+    assert mapping.probabilities == tuple(family.split(","))
     assert mapping.probability_kind == "probabilities"
+    assert mapping.features == tuple(features.split(","))
 
 
 @pytest.mark.parametrize(
@@ -93,14 +99,6 @@ def test_confidence_and_prediction(text):
 def test_a_number_beside_a_prediction_is_told_by_its_values(text, name, rows, kind):
     path = text(f"label,prediction,{name}\n{rows}")
     assert inspect(path).mapping.probability_kind == kind
-
-
-@pytest.mark.parametrize(
-    "columns", ["f_0,f_1", "feature_0,feature_1", "emb_0,emb_1", "x0,x1", "x_0,x_1", "f_age,f_pay"]
-)
-def test_feature_names(text, columns):
-    mapping = inspect(text(f"label,p_0,p_1,{columns}\n0,.5,.5,1,2\n1,.5,.5,3,4\n")).mapping
-    assert mapping.features == tuple(columns.split(","))
 
 
 @pytest.mark.parametrize(

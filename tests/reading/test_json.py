@@ -89,7 +89,7 @@ def test_classes_go_before_whether_they_are_right(tmp_path):
     [
         ('{"label": 0}\n{"label": \n', "'a.jsonl' is damaged or no JSON in line 2"),
         ("[1, 2]", "record 0 of 'a.jsonl' must be an object"),
-        ("[]", "holds no record"),
+        ("[]", "has no rows"),
         ('"text"', "must hold a list of records"),
         ("[" * 100_000, "recursion depth"),
         ('{"confidence": [0.9, 0.8], "correct": [1]}', "true classes|answers"),

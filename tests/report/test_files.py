@@ -122,7 +122,7 @@ def test_settings_that_name_what_is_not_there(view, change, message):
 
 
 def test_a_class_that_is_not_there(view, settings):
-    message = "'target' must be 'top-label' or a class index 0 to 2; got 9"
+    message = "'target' must be one of top-label, 0, 1, 2; got 9"
     with pytest.raises(lore.InputError, match=message):
         report_files(view.with_(target=9), settings)
     from lore_core.data.progress import Cancelled

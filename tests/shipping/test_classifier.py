@@ -271,7 +271,9 @@ def test_margins_of_another_shape_or_size(frame):
     with pytest.raises(InputError, match="must give each of 4 classes a margin; got shape .150, 6"):
         LoReClassifier(SVC(decision_function_shape="ovo")).fit(X, four)
     neither = VotingClassifier([("nb", GaussianNB())]).fit(X, y)
-    with pytest.raises(InputError, match="'predict_proba' or 'decision_function'; got Voting"):
+    with pytest.raises(
+        InputError, match="Voting.* must have 'predict_proba' or 'decision_function'"
+    ):
         from_estimator(neither, X, y)
     large = RidgeClassifier().fit(X, y)
     as_is = LoReClassifier(FrozenEstimator(large)).fit(X, y).predict_proba(X)
@@ -319,9 +321,9 @@ def test_text_needs_features():
         ({"recalibrator": "platt"}, "'recalibrator' must be a recalibrator"),
         (
             {"estimator": VotingClassifier([("nb", GaussianNB())])},
-            "'estimator' must be a classifier with 'predict_proba' or 'decision_function'",
+            "must have 'predict_proba' or 'decision_function'",
         ),
-        ({"feature_map": "mds"}, "'method' must be 'pca'"),
+        ({"feature_map": "mds"}, "'method' must be one of pca"),
         ({"recalibrator": GroupWise(TemperatureScaling())}, "has no groups"),
     ],
 )

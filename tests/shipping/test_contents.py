@@ -185,10 +185,16 @@ def test_no_number_of_an_evaluation_row_is_in_the_file(result, numbers):
         assert readable(method.to_bytes(), calibration) or not method.needs_embedding, label
 
 
-def test_other_evaluation_rows_give_the_same_file(result, of_other_rows):
+def test_the_file_of_other_evaluation_rows_is_the_same_and_what_was_measured(
+    view, result, of_other_rows
+):
     """What the map made of all rows together is kept; all that is of evaluation rows is another."""
+    rows = view.evaluation
     for label, method in result.recalibrators.items():
         assert of_other_rows.recalibrators[label].to_bytes() == method.to_bytes(), label
+        predictor, expected = lore.Predictor.load(method.to_bytes()), result.datasets[label]
+        found = predictor.predict(rows.probabilities, rows.features, rows.groups)
+        np.testing.assert_allclose(found, expected.probabilities, atol=1e-9, err_msg=label)
 
 
 @pytest.fixture(scope="module")
@@ -211,11 +217,3 @@ def of_other_rows(view):
     dataset = replace(view.dataset, probabilities=vectors, labels=labels, features=features)
     other = replace(embedding, coordinates=with_others(embedding.coordinates), projection=made)
     return compared(view.with_(dataset=dataset, maps={"map": other}))
-
-
-def test_what_is_shipped_is_what_was_measured(view, result):
-    rows = view.evaluation
-    for label, method in result.recalibrators.items():
-        predictor, expected = lore.Predictor.load(method.to_bytes()), result.datasets[label]
-        found = predictor.predict(rows.probabilities, rows.features, rows.groups)
-        np.testing.assert_allclose(found, expected.probabilities, atol=1e-9, err_msg=label)

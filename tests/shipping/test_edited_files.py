@@ -163,7 +163,7 @@ def test_no_number_in_a_header_is_one_sentence(fitted):
         return part.replace(b"(16,), }            ", b"(10000000000016,), }")
 
     changed = written_again(fitted["HistogramBinning"].to_bytes(), enlarged)
-    with pytest.raises(InputError, match=r"an array of shape \(10000000000016,\) in"):
+    with pytest.raises(InputError, match=r"buffer is too small"):
         load_recalibrator(changed)
 
 
@@ -177,7 +177,7 @@ def test_sizes_are_checked_before_anything_is_unpacked(fitted, monkeypatch):
     unpacked = []
     inflater = zlib.decompressobj
     monkeypatch.setattr(zlib, "decompressobj", lambda *a: unpacked.append(a) or inflater(*a))
-    with pytest.raises(InputError, match="claim more bytes than such a file can hold"):
+    with pytest.raises(InputError, match="claim more bytes than such a file holds"):
         load_recalibrator(out.getvalue())
     assert not unpacked
 
@@ -268,8 +268,8 @@ def test_pickled_arrays_are_not_loaded(read, content):
     ("old", "new", "message"),
     [
         ('"class": "LoRe"', '"class": "Foo"', "must hold one of"),
-        ('"recalibrator"', '"calculator"', "kinds of values this version knows; got 'calc"),
-        ('"LinearMap"', '"Curve"', "kinds of values this version knows; got 'Curve'"),
+        ('"recalibrator"', '"calculator"', "known kinds; got 'calc"),
+        ('"LinearMap"', '"Curve"', "known kinds; got 'Curve'"),
         ('"settings"', '"sets"', "must hold all its parts; KeyError: 'settings'"),
         ('"gamma"', '"gnome"', "must hold all its parts; TypeError: .*'gnome'"),
     ],

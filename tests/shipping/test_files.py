@@ -170,7 +170,7 @@ def test_bad_files(model, new, tmp_path):
         (good, "out.parquet", "'target' must be a .csv file like the source"),
         (good, "good.csv", "'target' must be another file"),
         (good, "no/out.csv", "the directory of .* must exist"),
-        (tmp_path / "empty.csv", "out.csv", "has column names but no rows"),
+        (tmp_path / "empty.csv", "out.csv", "has no rows"),
         (tmp_path / "bad.parquet", "out.parquet", "'bad.parquet' is damaged or no .parquet file"),
         (tmp_path / "gone.parquet", "out.parquet", "'gone.parquet' must be a file that exists"),
         (tmp_path / "x.npz", "out.npz", "must be a .parquet or .csv file"),

@@ -91,8 +91,8 @@ def test_misuse(fitted, new):
         (lambda: lore.predict(given[:, :2] * 0 + 0.5, features), r"the 3 classes .* got 2 columns"),
         (lambda: lore.predict(given, features * np.nan), "'features' must be finite; got .* row 0"),
         (lambda: lore.predict(given * 2, features), r"must lie in \[0, 1\]"),
-        (lambda: lore.predict(given, coordinates=features[:, :2]), "must have the dimensions"),
-        (lambda: smooth.predict(given, features, coordinates=features), "must have the dimensions"),
+        (lambda: lore.predict(given, coordinates=features[:, :2]), r"must be .n, 5."),
+        (lambda: smooth.predict(given, features, coordinates=features), r"must be .n, ."),
         (lambda: lore.predict(given, features, predictions=[3] * len(given)), "indices 0 to 2"),
         (lambda: by_group.predict(given, features), r"'groups' must be given .*\(region\)"),
         (lambda: by_group.predict(given, features, {"sex": names}), r"no \['region'\]"),
@@ -101,7 +101,6 @@ def test_misuse(fitted, new):
     for act, message in cases:
         with pytest.raises(InputError, match=message):
             act()
-    lore, _, by_group = (Predictor.load(method.to_bytes()) for method in fitted)
     assert (lore.needs_features, lore.needs_groups) == (True, False)
     assert (by_group.needs_features, by_group.needs_groups) == (True, True)
     assert by_group.group_columns == ("region",)

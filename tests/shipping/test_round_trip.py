@@ -147,11 +147,8 @@ def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
         atol=1e-15,
     )
     assert TemperatureScaling().fit(calibration, made).to_bytes()
-
-
-def test_plain_coordinates_ship_no_map(calibration, new):
-    method = LoRe(0.3).fit(calibration, calibration.features[:, :2])
-    predictor = Predictor.load(method.to_bytes())
-    with pytest.raises(InputError, match="fitted on plain coordinates"):
+    plain = LoRe(0.3).fit(calibration, calibration.features[:, :2])
+    predictor = Predictor.load(plain.to_bytes())
+    with pytest.raises(InputError, match="holds no map"):
         predictor.predict(new.probabilities, new.features)
     assert predictor.predict(new.probabilities, coordinates=new.features[:, :2]).shape == (900, 3)

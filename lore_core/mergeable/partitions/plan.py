@@ -33,10 +33,9 @@ from lore_core.reading.arrow_tables import (
     join_tables,
     row_locator,
 )
-from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns, refusing_damage
-from lore_core.reading.file_rows import read_rows
+from lore_core.reading.file_rows import assemble, read_rows
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import check_parts
 from lore_core.reading.roles import guess
