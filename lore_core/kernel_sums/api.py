@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats
 from lore_core.data.validation import Points, in_memory
 from lore_core.kernel_sums.compute import compute_sums, means_of_each
-from lore_core.kernel_sums.prepare import TOLERANCE, as_problem
+from lore_core.kernel_sums.prepare import as_problem
 from lore_core.kernel_sums.schedule import Workers
 
 #: Share of the progress of the squares of weights, where effective sizes are wanted.
@@ -46,7 +46,6 @@ def laplacian_sums(
     target_groups: ArrayLike | None = None,
     source_groups: ArrayLike | None = None,
     exclude_self: bool = False,
-    tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Floats:
@@ -69,10 +68,6 @@ def laplacian_sums(
     exclude_self : bool
         For self sums: leave out the pair (i, i). It is never added, rather than subtracted
         afterwards, so nothing is lost where it would dominate.
-    tolerance : float
-        From eight dimensions and some thousand rows on, coordinates are rounded to 32-bit whole
-        numbers, twice as fast, where it is certain that no kernel value changes by more than
-        this share. 0: never.
     n_jobs : int, optional
         Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
         fewer (``OMP_NUM_THREADS``). The result does not depend on it.
@@ -107,7 +102,6 @@ def laplacian_sums(
         target_groups=target_groups,
         source_groups=source_groups,
         exclude_self=exclude_self,
-        tolerance=tolerance,
     )
     workers = Workers(n_jobs, progress)
     sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
@@ -130,11 +124,10 @@ def laplacian_means(
 ) -> KernelMeans:
     r"""Average values over sources with Laplacian kernel weights; exact at any distance.
 
-    ``bandwidth`` and ``options`` are those of :func:`laplacian_sums`; by its ``tolerance`` no mean
-    changes by more than that share of (max v − min v)/2. ``values`` (n_s,) or (n_s, m): any finite
-    numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``: whether
-    effective sizes are wanted; without them it takes about two thirds of the time. Raises
-    InputError if an argument is not as described.
+    ``bandwidth`` and ``options`` are those of :func:`laplacian_sums`. ``values`` (n_s,) or (n_s,
+    m): any finite numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij.
+    ``effective_size``: whether effective sizes are wanted; without them it takes about two thirds
+    of the time. Raises InputError if an argument is not as described.
 
     With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the mass
     at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights are

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.blocked import block
-from lore_core.kernel_sums.fixed_point import as_fixed_point
 from lore_core.kernel_sums.grid import Grid, Pass, count_sums, sub_grids
 from lore_core.kernel_sums.pairs import join_order, tree_bounds
 from lore_core.kernel_sums.prepare import Layout, Problem
@@ -168,8 +167,6 @@ _BLOCK_ROWS = 512
 _BLOCK_DIMENSIONS = 1024
 #: Cost (about nanoseconds) of a step that need not end at a block.
 _STEP_COST = 3e7
-#: Cost from which on rounded coordinates are worth their inaccuracy.
-_WORTH_ROUNDING = 5e7
 
 Rows = tuple[object, ...]
 Block = tuple[int, int]
@@ -196,18 +193,8 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pl
         for lo, cut, hi in layout.segments
     )
     cost = pairs * _pair_cost(d, now.grid)
-    fixed = None
-    if cost >= _WORTH_ROUNDING:
-        # Bandwidths that are wanted for effective sizes only may be off by more.
-        exact = [h for h, first in now.wanted.items() if first == 0]
-        smallest = min(exact or now.wanted)
-        fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
-    # What :func:`~.blocked.block` reads: coordinates in one form or the other.
-    coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
-    if fixed is not None:
-        coordinates, (columns, unit) = np.empty((0, 0)), fixed
-    points, whole = np.ascontiguousarray(coordinates.T), np.ascontiguousarray(columns.T)
-    rows = (coordinates, points, columns, whole, unit, layout.weights, sums)
+    points = np.ascontiguousarray(layout.coordinates.T)
+    rows = (layout.coordinates, points, layout.weights, sums)
     if problem.is_self:
         return _within_phases(layout, now.grid, rows, problem.exclude_self), cost
     return _between_phases(layout, now.grid, rows), cost
