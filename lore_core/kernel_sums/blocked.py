@@ -25,21 +25,7 @@ def distances(points, first, count, columns, lo, n, out):
     d = len(columns)
     for i in range(count * n):
         out[i] = 0
-    for j in range(0, d - 3, 4):
-        c0 = columns[j, lo : lo + n]
-        c1 = columns[j + 1, lo : lo + n]
-        c2 = columns[j + 2, lo : lo + n]
-        c3 = columns[j + 3, lo : lo + n]
-        for s in range(count):
-            p0 = points[first + s, j]
-            p1 = points[first + s, j + 1]
-            p2 = points[first + s, j + 2]
-            p3 = points[first + s, j + 3]
-            row = out[s * n : s * n + n]
-            for i in range(n):
-                near = row[i] + abs(c0[i] - p0) + abs(c1[i] - p1)
-                row[i] = near + abs(c2[i] - p2) + abs(c3[i] - p3)
-    for j in range(d - d % 4, d):
+    for j in range(d):
         c0 = columns[j, lo : lo + n]
         for s in range(count):
             p0 = points[first + s, j]
