@@ -19,8 +19,6 @@ from lore_core.kernel_sums.compute import compute_sums, means_of_each
 from lore_core.kernel_sums.prepare import as_problem
 from lore_core.kernel_sums.schedule import Workers
 
-#: Share of the progress of the squares of weights, where effective sizes are wanted.
-_SQUARES_SHARE = 0.4
 #: Rows that make parts, joins and a problem in the plane posed from space.
 _WARMUP_ROWS = 2_100
 
@@ -135,9 +133,7 @@ def laplacian_means(
     both ratios as they are; so for h → 0 the mean becomes the nearest source's value (ties: their
     average).
 
-    Of weighted sources the mean is that of w v over that of w, as exact. The effective size is that
-    of equal weights times the square of the mean of w over the mean of w² at h/2, which takes a
-    second pass.
+    Of weighted sources the mean is that of w v over that of w, as exact.
     """
     found = means_by_bandwidth(
         targets,
@@ -168,12 +164,6 @@ def _n_axes(values: ArrayLike) -> int:
     return int(np.ndim(in_memory(values)))
 
 
-def _part_of(
-    progress: Callable[[float], object] | None, first: float, last: float
-) -> Callable[[float], object] | None:
-    return None if progress is None else lambda share: progress(first + (last - first) * share)
-
-
 def means_by_bandwidth(
     targets: Points,
     sources: Points | None,
@@ -190,32 +180,20 @@ def means_by_bandwidth(
 
     Yielded are the number of a bandwidth, each once and in no order, and its means (n_t, m).
     """
-    if weights is None:
-        problem = as_problem(targets, sources, values, "values", bandwidth=bandwidth, **options)
-        workers = Workers(n_jobs, progress)
-        for b, mean, *of in means_of_each(problem, workers, effective_size=effective_size):
-            yield b, KernelMeans(mean.T, *of)
-        workers.finish()
-        return
-    # (Squares of weights of one size neither overflow nor vanish.)
-    scale = float(weights.max(initial=0.0)) or 1.0
-    w, v, h = weights / scale, np.asarray(values, np.float64), np.asarray(bandwidth, np.float64)
-    columns, begin = np.column_stack([(v.T * w).T, w]), _SQUARES_SHARE * effective_size
-    how: dict[str, Any] = {"n_jobs": n_jobs, **options}
-    squares = {}
-    if effective_size:
-        how |= {"effective_size": False, "progress": _part_of(progress, 0.0, begin)}
-        of_squares = means_by_bandwidth(targets, sources, w * w, bandwidth=h / 2, **how)
-        squares = {b: means.mean[:, 0] for b, means in of_squares}
-    how |= {"effective_size": effective_size, "progress": _part_of(progress, begin, 1.0)}
-    for b, plain in means_by_bandwidth(targets, sources, columns, bandwidth=h, **how):
-        weight, size = plain.mean[:, -1], plain.effective_size
-        with np.errstate(invalid="ignore"):
-            if effective_size:
-                size = np.where(size > 0, size * weight**2 / squares[b], 0.0)
-            mean = plain.mean[:, :-1] / weight[:, None]
-            mass = np.where(plain.mass > 0, plain.mass * weight, 0.0) * scale
-        yield b, KernelMeans(mean, mass, size)
+    scale, columns = 1.0, values
+    if weights is not None:
+        # (Squares of weights of one size neither overflow nor vanish.)
+        scale = float(weights.max(initial=0.0)) or 1.0
+        w = weights / scale
+        more = [w, w**2] if effective_size else [w]
+        columns = np.column_stack([(np.asarray(values, np.float64).T * w).T, *more])
+    problem = as_problem(targets, sources, columns, "values", bandwidth=bandwidth, **options)
+    workers, sizes = Workers(n_jobs, progress), {"effective_size": effective_size}
+    for b, mean, mass, size in means_of_each(
+        problem, workers, weighted=weights is not None, **sizes
+    ):
+        yield b, KernelMeans(mean.T, mass * scale, size)
+    workers.finish()
 
 
 def _compile_in_processes() -> None:
