@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -144,19 +145,10 @@ def laplacian_means(
         effective_size=effective_size,
         **options,
     )
+    of_each = [vars(means).values() for _, means in sorted(found, key=itemgetter(0))]
+    mean, mass, size = map(np.stack, zip(*of_each, strict=True))
     if _n_axes(bandwidth) == 0:
-        ((_, of),) = found
-        mean, mass, size = of.mean, of.mass, of.effective_size
-    else:
-        arrays: list[Floats] = []
-        for b, of in found:
-            parts = [of.mean.T, of.mass, of.effective_size][: 2 + effective_size]
-            arrays = arrays or [np.empty((np.size(bandwidth), *part.shape)) for part in parts]
-            for array, part in zip(arrays, parts, strict=True):
-                array[b] = part
-        mean, mass = arrays[0].transpose(0, 2, 1), arrays[1]
-        # NaN stands for "not asked for" without taking memory.
-        size = arrays[2] if effective_size else np.broadcast_to(np.nan, mass.shape)
+        mean, mass, size = mean[0], mass[0], size[0]
     return KernelMeans(mean if _n_axes(values) == 2 else mean[..., 0], mass, size)
 
 
