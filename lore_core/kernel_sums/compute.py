@@ -101,33 +101,35 @@ def compute_sums(
 
 
 def means_of_each(
-    problem: Problem, workers: Workers, *, effective_size: bool = True
+    problem: Problem, workers: Workers, *, weighted: bool, effective_size: bool
 ) -> Iterator[tuple[int, Floats, Floats, Floats]]:
     """Yield the number of each bandwidth with its means, masses and effective sizes.
 
     As of :func:`~lore_core.kernel_sums.laplacian_means`, of shape (m, n_t), (n_t,) and (n_t,), as
     soon as a pass has them: in no order, and none held longer than it is needed. Sizes that are not
-    asked for are NaN.
+    asked for are NaN. ``weighted``: the last columns of the problem are weights of rows, which the
+    others hold as a factor, and, for sizes, their squares.
     """
-    m = problem.weights.shape[1]
+    m = problem.weights.shape[1] - (weighted and 1 + effective_size)
     parts = {
         b: (float(h), float(h) / 2 if effective_size else float(h))
         for b, h in enumerate(problem.bandwidths)
     }
-    # At half the bandwidth the mass alone.
-    wanted = {half: m for _, half in parts.values()} | {h: 0 for h, _ in parts.values()}
+    # At half the bandwidth the sum of squares alone.
+    squares = m + (weighted and effective_size)
+    wanted = {half: squares for _, half in parts.values()} | {h: 0 for h, _ in parts.values()}
     sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)
     sources_in[0] = 0
     has_source = sources_in[problem.target_groups + 1] > problem.exclude_self
     repair_share = (1.0 - _SUMS_SHARE) / len(parts)
     near: dict[int, GroupSources] = {}
     sums: dict[float, Floats] = {}
-    # After the values a column of ones, whose sums are the masses.
-    for known, found in compute_sums(problem, wanted, workers, _SUMS_SHARE, ones=True):
+    # After the values, without weights, a column of ones, whose sums are the masses.
+    for known, found in compute_sums(problem, wanted, workers, _SUMS_SHARE, ones=not weighted):
         sums[known] = found
         for b in [b for b, needed in parts.items() if all(h in sums for h in needed)]:
             h, half = parts.pop(b)
-            values, mass, smallest = sums[h][:-1], sums[h][-1], sums[half][-1]
+            values, mass, smallest = sums[h][:m], sums[h][m], sums[half][-1]
             # (Where no other bandwidth needs the sums, the means take their place.)
             is_last = not any(h in needed for needed in parts.values())
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -139,7 +141,7 @@ def means_of_each(
             mean[:, ~has_source] = np.nan
             inexact = has_source & (smallest < INEXACT_MASS)
             workers.run(_repair(problem, near, h, inexact, mean, size), repair_share)
-            mean *= problem.divisor[:, None]
+            mean *= problem.divisor[:m, None]
             yield b, mean, mass, np.broadcast_to(np.nan, mass.shape) if size is None else size
         sums = {h: kept for h, kept in sums.items() if any(h in of for of in parts.values())}
 
@@ -157,7 +159,7 @@ def _repair(
     d = problem.targets.shape[1]
     for group in np.unique(problem.target_groups[inexact]).tolist():
         if group not in near:
-            near[group] = GroupSources(problem, group)
+            near[group] = GroupSources(problem, group, len(mean))
         n = len(near[group].members)
         count = _STEP_TARGETS
         if d > 3:
@@ -184,11 +186,13 @@ class GroupSources:
     their average), as it must.
     """
 
-    def __init__(self, problem: Problem, group: int) -> None:
+    def __init__(self, problem: Problem, group: int, m: int) -> None:
         self._problem = problem
         self.members = np.flatnonzero(problem.source_groups == group)
         self._sources = problem.sources[self.members]
-        self._values = np.ascontiguousarray(problem.weights[self.members].T)
+        columns = np.ascontiguousarray(problem.weights[self.members].T)
+        self._values = columns[:m]
+        self._weights = columns[m] if len(columns) > m else np.ones(len(self.members))
         # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
         self._tree: cKDTree | None = None
         few = self._sources.shape[1] <= 3
@@ -206,36 +210,36 @@ class GroupSources:
         count = _FIRST_NEIGHBOURS
         if self._tree is not None and np.abs(points).max() < _SEARCHABLE:
             while len(rows) and count <= _LAST_NEIGHBOURS:
-                found = _nearest_means(self._tree, self._values, points, own, count, bandwidth)
+                found = self._nearest_means(self._tree, points, own, count, bandwidth)
                 settled = found[0]
                 _write(rows[settled], found[1][:, settled], found[2][settled], mean, size)
                 rows, points, own = rows[~settled], points[~settled], own[~settled]
                 count *= 4
         if len(rows):
-            all_pairs = plain_means(points, own, self._sources, self._values, bandwidth)
-            _write(rows, *all_pairs, mean, size)
+            of_sources = self._sources, self._values, self._weights
+            _write(rows, *plain_means(points, own, *of_sources, bandwidth), mean, size)
+
+    def _nearest_means(
+        self, tree: cKDTree, points: Floats, own: Ints, count: int, bandwidth: float
+    ) -> tuple[Mask, Floats, Floats]:
+        """Return which targets their ``count`` nearest sources settle, their means and sizes."""
+        n = tree.n
+        distance, neighbour = tree.query(points, k=np.arange(1, min(count, n) + 1), p=1)
+        last = distance[:, -1].copy()
+        distance[neighbour == own[:, None]] = np.inf
+        nearest = distance.min(axis=1)
+        with np.errstate(over="ignore", under="ignore"):
+            k = np.exp((nearest[:, None] - distance) / bandwidth)
+            tail = n * np.exp((nearest - last) / bandwidth)
+            weight = k * self._weights[neighbour]
+            mass = weight.sum(axis=1)
+            effective = mass**2 / (weight**2).sum(axis=1)
+            means = (k * self._values[:, neighbour]).sum(axis=2) / mass
+        settled = (tail < _TAIL * mass) | (count >= n)
+        return settled, means, effective
 
 
 def _write(rows: Ints, means: Floats, effective: Floats, mean: Floats, size: Floats | None) -> None:
     mean[:, rows] = means
     if size is not None:
         size[rows] = effective
-
-
-def _nearest_means(
-    tree: cKDTree, values: Floats, points: Floats, own: Ints, count: int, bandwidth: float
-) -> tuple[Mask, Floats, Floats]:
-    """Return which targets their ``count`` nearest sources settle, their means and sizes."""
-    n = tree.n
-    distance, neighbour = tree.query(points, k=np.arange(1, min(count, n) + 1), p=1)
-    last = distance[:, -1].copy()
-    distance[neighbour == own[:, None]] = np.inf
-    nearest = distance.min(axis=1)
-    with np.errstate(over="ignore", under="ignore"):
-        k = np.exp((nearest[:, None] - distance) / bandwidth)
-        tail = n * np.exp((nearest - last) / bandwidth)
-        mass = k.sum(axis=1)
-        effective = mass**2 / (k**2).sum(axis=1)
-        means = (k * values[:, neighbour]).sum(axis=2) / mass
-    settled = (tail < _TAIL) | (count >= n)
-    return settled, means, effective

@@ -217,7 +217,7 @@ class BoostingRecalibration(Recalibrator):
             check_integer(self.n_trees, "n_trees", minimum=0)
 
     def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        feature_table(calibration.features, calibration.name, self.label)
+        feature_table(calibration, self.label)
         wanted = None if self.n_trees is None else int(self.n_trees)
         base = LogisticRecalibration().fit(calibration)
         if wanted is None:
@@ -262,7 +262,7 @@ def chosen_number(calibration: Dataset, strength: float, progress: Progress | No
     for left_out in range(_FOLDS):
         here = np.flatnonzero(fold == left_out)
         known = calibration.rows(fold != left_out)
-        features = feature_table(known.features, known.name, BoostingRecalibration.label)
+        features = feature_table(known, BoostingRecalibration.label)
         fitted = fitted_regression(known, features, strength)
         growing = GrowingTrees.of(known, fitted)
         values, odds = _seen(fitted, rows_of(calibration.rows(here), None, "Boosting"))
@@ -347,9 +347,7 @@ class GrowingTrees:
 
 def _seen(fitted: Regression, rows: Rows) -> tuple[Floats, Floats]:
     """Return inputs of trees, shape (n, 2 + p), and log-odds of the regression, shape (n,)."""
-    features = feature_table(
-        rows.features, rows.name, BoostingRecalibration.label, len(fitted["weights"])
-    )
+    features = feature_table(rows, BoostingRecalibration.label, len(fitted["weights"]))
     seen = [
         top_log_odds(rows.probabilities, rows.predicted),
         fitted["of_class"][rows.predicted],

@@ -260,7 +260,7 @@ class LogisticRecalibration(Recalibrator):
             check_positive(self.strength, "strength")
 
     def _fit_on(self, calibration: Dataset, *_: object) -> State:
-        features = feature_table(calibration.features, calibration.name, self.label)
+        features = feature_table(calibration, self.label)
         strength = None if self.strength is None else float(self.strength)
         return {
             **fitted_regression(calibration, features, strength),
@@ -270,9 +270,7 @@ class LogisticRecalibration(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Replace confidences by the regression's."""
-        features = feature_table(
-            rows.features, rows.name, LogisticRecalibration.label, len(state["weights"])
-        )
+        features = feature_table(rows, LogisticRecalibration.label, len(state["weights"]))
         confidence = expit(regression_log_odds(state, rows, features))
         return OtherClasses(**state["other_classes"]).complete(rows, confidence)
 
@@ -381,15 +379,13 @@ class LogisticProblem:
         return np.asarray(found.x)
 
 
-def feature_table(
-    features: NDArray[Any] | None, name: str, method: str, count: int | None = None
-) -> Floats:
+def feature_table(rows: Dataset | Rows, method: str, count: int | None = None) -> Floats:
     """Return features as numbers (n, p); refuse rows without any, or not ``count`` of them."""
-    if features is None:
-        raise InputError(f"{method} must have the features of every row; '{name}' has none.")
-    table = np.asarray(features, dtype=np.float64).reshape(len(features), -1)
-    if count not in (None, table.shape[1]):
+    if rows.features is None:
+        raise InputError(f"{method} must have the features of every row; '{rows.name}' has none.")
+    table = np.asarray(rows.features, dtype=np.float64).reshape(len(rows.features), -1)
+    if count not in (None, found := table.shape[1]):
         raise InputError(
-            f"'{name}' must have the {count} features {method} was fitted on; got {table.shape[1]}."
+            f"'{rows.name}' must have the {count} features {method} was fitted on; got {found}."
         )
     return table

@@ -1,14 +1,10 @@
-from functools import partial
-
 import brute
 import numpy as np
 import pytest
 
-from lore_core import kernel_sums
+from lore_core.kernel_sums import laplacian_means
 from lore_core.kernel_sums.api import means_by_bandwidth
 
-# What rounded coordinates may change is tested in test_fixed_point.py.
-laplacian_means = partial(kernel_sums.laplacian_means, tolerance=0)
 every_dimension = pytest.mark.parametrize("d", [1, 2, 3, 4, 10])
 BANDWIDTHS = np.logspace(-6, 6, 13)
 
