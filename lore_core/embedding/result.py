@@ -126,7 +126,9 @@ def fit_pca(
     explained = variance.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
     # (As a file holds them: products of another order differ in a last bit.)
     ordered = np.ascontiguousarray(components, dtype=np.float64)
-    return LinearMap(mean, ordered, (f"{percent(min(explained, 1.0), 0)} of the variance",))
+    # (What is left of the mean is a last bit, which learned maps of these components multiply.)
+    place = mean + centred.mean(axis=0)
+    return LinearMap(place, ordered, (f"{percent(min(explained, 1.0), 0)} of the variance",))
 
 
 def _components(centred: Floats, n_components: int, random_state: int) -> tuple[Floats, Floats]:
