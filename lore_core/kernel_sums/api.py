@@ -107,7 +107,7 @@ def laplacian_sums(
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
     result = columns.transpose(0, 2, 1) if _n_axes(weights) == 2 else columns[:, 0]
-    workers.finish()
+    workers.report(1.0)
     return result if _n_axes(bandwidth) else np.asarray(result[0])
 
 
@@ -185,7 +185,7 @@ def means_by_bandwidth(
         problem, workers, weighted=weights is not None, **sizes
     ):
         yield b, KernelMeans(mean.T, mass * scale, size)
-    workers.finish()
+    workers.report(1.0)
 
 
 def _compile_in_processes() -> None:

@@ -82,13 +82,10 @@ def compute_sums(
 
         plan = SWEEPS.get(d, plan_blocks)
     passes = as_passes(wanted, m, len(layout.index))
-    # (Memory that was taken once costs less than new: all passes use the same.)
-    room = np.empty((max(len(now.grid[3]) for now in passes), len(layout.index)))
     for now in passes:
         # The sweeps reorder the rows.
         rows = layout if now is passes[-1] else deepcopy(layout)
-        sums = room[: len(now.grid[3])]
-        sums.fill(0.0)
+        sums = np.zeros((len(now.grid[3]), len(layout.index)))
         workers.run(plan(problem, rows, now, sums), share / len(passes))
         # (Sources are beyond the targets.)
         is_target = slice(None) if problem.is_self else rows.index < n_t
