@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 
@@ -77,11 +77,6 @@ class HistogramBinning(Recalibrator):
     def _check_params(self) -> None:
         check_n_bins(self.n_bins)
         check_binning(self.binning)
-
-    @classmethod
-    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
-        """Return the method with these bins."""
-        return cls(n_bins, binning)
 
     def _fit_on(self, calibration: Dataset, *_: object) -> HistogramState:
         bins = confidence_bins(calibration.confidence, self.n_bins, self.binning)
