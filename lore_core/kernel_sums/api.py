@@ -21,7 +21,7 @@ from lore_core.kernel_sums.prepare import as_problem
 from lore_core.kernel_sums.schedule import Workers
 
 #: Rows that make parts, joins and a problem in the plane posed from space.
-_WARMUP_ROWS = 2_100
+_WARMUP_ROWS = 8_200
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,5 @@ def warmup(dimensions: Iterable[int] | None = None) -> None:
     importlib.import_module("lore_core.kernel_sums.compiled")
     random = np.random.default_rng(0)
     for d in dimensions:
-        rows = 600 if d > 3 else _WARMUP_ROWS
-        points = random.normal(size=(rows, d))
-        # Several bandwidths, so that there are parts small enough to be joined.
-        many = np.geomspace(1.0, 2.0, 72 if d in (2, 3) else 2)
-        laplacian_sums(points[:rows], None, points[:rows, 0], bandwidth=many)
+        points = random.normal(size=(600 if d > 3 else _WARMUP_ROWS, d))
+        laplacian_sums(points, None, points[:, 0], bandwidth=1.0)

@@ -23,9 +23,8 @@ from lore_core.kernel_sums.sweep1d import line_sweep
 from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
 from lore_core.kernel_sums.sweep3d import space_collect, space_split, space_tree
 
-#: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
-PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
-_FEW_SUMS = 8
+#: Rows of a part at most, by dimensions.
+PART_ROWS = {2: 4096, 3: 8192}
 #: Rows times sums from which on a sweep or a join is shared between steps.
 _STEP_SUMS = 300_000
 #: Sums of a plane problem posed in space that are held at once.
@@ -52,11 +51,6 @@ def _joins(trees: list[Tree], level: int) -> Iterator[tuple[int, int, int, float
         for k in range(0, len(edges) - width + 1, width):
             middle = k + width // 2
             yield bounds[k], bounds[middle], bounds[k + width], edges[middle]
-
-
-def _part_rows(d: int, n_sums: int) -> int:
-    least, most = PART_ROWS[d]
-    return max(least, min(most, most * _FEW_SUMS // n_sums))
 
 
 def _plane_cost(n: int, n_sums: int) -> float:
@@ -98,7 +92,7 @@ def _plane_phases(
     rows: tuple[NDArray[np.generic], ...], grid: Grid, segments: Segments, exclude_self: bool
 ) -> Iterator[Phase]:
     n_sums = len(grid[3])
-    trees, n_levels = _as_trees(segments, _part_rows(2, n_sums), rows[0])
+    trees, n_levels = _as_trees(segments, PART_ROWS[2], rows[0])
     yield [
         Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, exclude_self)
         for bounds, _ in trees
@@ -123,7 +117,7 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     x, y, z = layout.coordinates
     rows = (x, y, z, layout.index, layout.weights, sums)
     groups = [(lo, hi) for lo, _, hi in layout.segments]
-    trees, n_levels = _as_trees(groups, _part_rows(3, len(sums)), x)
+    trees, n_levels = _as_trees(groups, PART_ROWS[3], x)
     yield [
         Step(_space_cost(c - a, len(sums)), space_tree, a, c, rows, grid, exclude_self)
         for bounds, _ in trees
