@@ -156,9 +156,8 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
             ]
 
 
-#: Rows of a block, in up to so many dimensions; a quarter of it beyond, and of targets alone.
-_BLOCK_ROWS = 512
-_BLOCK_DIMENSIONS = 1024
+#: Rows of a block, and of one of targets alone.
+_BLOCK_ROWS, _TARGET_ROWS = 512, 128
 
 Rows = tuple[object, ...]
 Block = tuple[int, int]
@@ -187,17 +186,15 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pl
     phase = [
         Step(cost * (b - a) * (hi - cut), block, a, b, cut, hi, rows, now.grid, False, False)
         for lo, cut, hi in layout.segments
-        for a, b in _blocks(lo, cut, _BLOCK_ROWS // 4)
+        for a, b in _blocks(lo, cut, _TARGET_ROWS)
     ]
     return [phase], sum(step.cost for step in phase)
 
 
 def _within_phases(layout: Layout, grid: Grid, rows: Rows, exclude_self: bool) -> Iterator[Phase]:
     """Sum over all pairs of each group: first within each block, then round by round."""
-    d = len(layout.coordinates)
-    cost = _pair_cost(d, grid)
-    size = _BLOCK_ROWS if d <= _BLOCK_DIMENSIONS else _BLOCK_ROWS // 4
-    groups = [_blocks(lo, hi, size) for lo, _, hi in layout.segments]
+    cost = _pair_cost(len(layout.coordinates), grid)
+    groups = [_blocks(lo, hi, _BLOCK_ROWS) for lo, _, hi in layout.segments]
     yield [
         Step(cost * (b - a) ** 2 / 2, block, a, b, a, b, rows, grid, True, exclude_self)
         for blocks in groups
