@@ -21,7 +21,7 @@ from lore_core.kernel_sums.prepare import as_problem
 from lore_core.kernel_sums.schedule import Workers
 
 #: Rows that make parts, joins and a problem in the plane posed from space.
-_WARMUP_ROWS = 2_100
+_WARMUP_ROWS = 8_200
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def laplacian_sums(
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
     result = columns.transpose(0, 2, 1) if _n_axes(weights) == 2 else columns[:, 0]
-    workers.finish()
+    workers.report(1.0)
     return result if _n_axes(bandwidth) else np.asarray(result[0])
 
 
@@ -185,7 +185,7 @@ def means_by_bandwidth(
         problem, workers, weighted=weights is not None, **sizes
     ):
         yield b, KernelMeans(mean.T, mass * scale, size)
-    workers.finish()
+    workers.report(1.0)
 
 
 def _compile_in_processes() -> None:
@@ -219,8 +219,5 @@ def warmup(dimensions: Iterable[int] | None = None) -> None:
     importlib.import_module("lore_core.kernel_sums.compiled")
     random = np.random.default_rng(0)
     for d in dimensions:
-        rows = 600 if d > 3 else _WARMUP_ROWS
-        points = random.normal(size=(rows, d))
-        # Several bandwidths, so that there are parts small enough to be joined.
-        many = np.geomspace(1.0, 2.0, 72 if d in (2, 3) else 2)
-        laplacian_sums(points[:rows], None, points[:rows, 0], bandwidth=many)
+        points = random.normal(size=(600 if d > 3 else _WARMUP_ROWS, d))
+        laplacian_sums(points, None, points[:, 0], bandwidth=1.0)

@@ -23,9 +23,8 @@ from lore_core.kernel_sums.sweep1d import line_sweep
 from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
 from lore_core.kernel_sums.sweep3d import space_collect, space_split, space_tree
 
-#: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
-PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
-_FEW_SUMS = 8
+#: Rows of a part at most, by dimensions.
+PART_ROWS = {2: 4096, 3: 8192}
 #: Rows times sums from which on a sweep or a join is shared between steps.
 _STEP_SUMS = 300_000
 #: Sums of a plane problem posed in space that are held at once.
@@ -52,11 +51,6 @@ def _joins(trees: list[Tree], level: int) -> Iterator[tuple[int, int, int, float
         for k in range(0, len(edges) - width + 1, width):
             middle = k + width // 2
             yield bounds[k], bounds[middle], bounds[k + width], edges[middle]
-
-
-def _part_rows(d: int, n_sums: int) -> int:
-    least, most = PART_ROWS[d]
-    return max(least, min(most, most * _FEW_SUMS // n_sums))
 
 
 def _plane_cost(n: int, n_sums: int) -> float:
@@ -98,7 +92,7 @@ def _plane_phases(
     rows: tuple[NDArray[np.generic], ...], grid: Grid, segments: Segments, exclude_self: bool
 ) -> Iterator[Phase]:
     n_sums = len(grid[3])
-    trees, n_levels = _as_trees(segments, _part_rows(2, n_sums), rows[0])
+    trees, n_levels = _as_trees(segments, PART_ROWS[2], rows[0])
     yield [
         Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, exclude_self)
         for bounds, _ in trees
@@ -123,7 +117,7 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     x, y, z = layout.coordinates
     rows = (x, y, z, layout.index, layout.weights, sums)
     groups = [(lo, hi) for lo, _, hi in layout.segments]
-    trees, n_levels = _as_trees(groups, _part_rows(3, len(sums)), x)
+    trees, n_levels = _as_trees(groups, PART_ROWS[3], x)
     yield [
         Step(_space_cost(c - a, len(sums)), space_tree, a, c, rows, grid, exclude_self)
         for bounds, _ in trees
@@ -162,9 +156,8 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
             ]
 
 
-#: Rows of a block, in up to so many dimensions; a quarter of it beyond, and of targets alone.
-_BLOCK_ROWS = 512
-_BLOCK_DIMENSIONS = 1024
+#: Rows of a block, and of one of targets alone.
+_BLOCK_ROWS, _TARGET_ROWS = 512, 128
 
 Rows = tuple[object, ...]
 Block = tuple[int, int]
@@ -193,17 +186,15 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pl
     phase = [
         Step(cost * (b - a) * (hi - cut), block, a, b, cut, hi, rows, now.grid, False, False)
         for lo, cut, hi in layout.segments
-        for a, b in _blocks(lo, cut, _BLOCK_ROWS // 4)
+        for a, b in _blocks(lo, cut, _TARGET_ROWS)
     ]
     return [phase], sum(step.cost for step in phase)
 
 
 def _within_phases(layout: Layout, grid: Grid, rows: Rows, exclude_self: bool) -> Iterator[Phase]:
     """Sum over all pairs of each group: first within each block, then round by round."""
-    d = len(layout.coordinates)
-    cost = _pair_cost(d, grid)
-    size = _BLOCK_ROWS if d <= _BLOCK_DIMENSIONS else _BLOCK_ROWS // 4
-    groups = [_blocks(lo, hi, size) for lo, _, hi in layout.segments]
+    cost = _pair_cost(len(layout.coordinates), grid)
+    groups = [_blocks(lo, hi, _BLOCK_ROWS) for lo, _, hi in layout.segments]
     yield [
         Step(cost * (b - a) ** 2 / 2, block, a, b, a, b, rows, grid, True, exclude_self)
         for blocks in groups

@@ -18,7 +18,6 @@ from lore_core.data.validation import (
     check_rows,
     in_memory,
 )
-from lore_core.kernel_sums.grid import snapped
 
 #: Groups up to this many are sorted by radix sort.
 _RADIX_LIMIT = 2**15
@@ -87,7 +86,7 @@ def as_problem(
         sources=s,
         weights=moderate,
         divisor=divisor,
-        bandwidths=snapped(_as_bandwidths(bandwidth)),
+        bandwidths=_as_bandwidths(bandwidth),
         target_groups=codes[0],
         source_groups=codes[1],
         n_groups=codes[2],

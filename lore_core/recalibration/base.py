@@ -23,7 +23,6 @@ from lore_core.recalibration.cells import CELL_SIZE
 from lore_core.recalibration.dataset_rows import FittedOn, rows_of
 
 if TYPE_CHECKING:
-    from lore_core.data.binning import Binning
     from lore_core.data.dataset import Dataset
     from lore_core.data.progress import Progress
 
@@ -156,11 +155,6 @@ class Recalibrator(ABC):
     def remark(self) -> str:
         """A remark on the fit after the method's name; empty where there is none."""
         return ""
-
-    @classmethod
-    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
-        """Return the method as it is compared with others at one setting, not fitted."""
-        return cls()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return parameters with their values; ``deep``: also those of recalibrators among them."""

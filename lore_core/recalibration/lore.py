@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
 
@@ -137,11 +137,6 @@ class LoRe(Recalibrator):
             )
         if self.feature_map is not None:
             check_name(self.feature_map, "feature_map")
-
-    @classmethod
-    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
-        """Return the paper's LoRe at this bandwidth and with these bins."""
-        return cls(gamma, n_bins, binning)
 
     def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         points = coordinates_of(calibration, embedding, self.feature_map, type(self).label)

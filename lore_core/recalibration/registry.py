@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lore_core.data.defaults import GAMMA, N_BINS
 
@@ -20,6 +20,7 @@ class Method(NamedTuple):
     group: str  #: what it looks at
     when: str  #: in which case to take it
     standard: bool = True  #: whether it is compared until the reader says otherwise
+    takes: tuple[str, ...] = ()  #: of the settings of a comparison
 
 
 _TOP, _VECTOR = "the predicted class", "the whole vector"
@@ -77,6 +78,7 @@ METHODS = {
         "step_functions:HistogramBinning",
         _TOP,
         "A few confidences that each can be checked, and many rows in each bin.",
+        takes=("n_bins", "binning"),
     ),
     "mmce": Method(
         "temperature_scaling:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
@@ -93,7 +95,12 @@ METHODS = {
         "As logistic regression with a thousand rows or more: what features do jointly, too.",
         standard=False,
     ),
-    "lore": Method("lore:LoRe", _PLACE, "The paper's method, at a bandwidth of your choice."),
+    "lore": Method(
+        "lore:LoRe",
+        _PLACE,
+        "The paper's method, at a bandwidth of your choice.",
+        takes=("gamma", "n_bins", "binning"),
+    ),
     "smooth": Method(
         "smooth_lore:SmoothLoRe",
         _PLACE,
@@ -122,7 +129,9 @@ def named_recalibrator(
     name: str, gamma: float = GAMMA, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> Recalibrator:
     """Return a method by its name in :data:`METHODS`, not yet fitted."""
-    return class_at(METHODS[name].address).standard(gamma, n_bins, binning)
+    settings: dict[str, Any] = {"gamma": gamma, "n_bins": n_bins, "binning": binning}
+    method = METHODS[name]
+    return class_at(method.address)(**{of: settings[of] for of in method.takes})
 
 
 def which_for_which_case() -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 
@@ -77,11 +77,6 @@ class HistogramBinning(Recalibrator):
     def _check_params(self) -> None:
         check_n_bins(self.n_bins)
         check_binning(self.binning)
-
-    @classmethod
-    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
-        """Return the method with these bins."""
-        return cls(n_bins, binning)
 
     def _fit_on(self, calibration: Dataset, *_: object) -> HistogramState:
         bins = confidence_bins(calibration.confidence, self.n_bins, self.binning)
@@ -288,8 +283,7 @@ def added(right: Floats, count: Ints, outcome: float) -> Floats:
     :class:`VennAbersState`.
     """
     m = len(count)
-    sums = np.concatenate([[0.0], np.cumsum(right)]).tolist()
-    sizes = np.concatenate([[0], np.cumsum(count)]).tolist()
+    sums, sizes = ([0, *np.cumsum(of).tolist()] for of in (right, count))
 
     def block(start: int, stop: int) -> tuple[float, int]:
         return sums[stop] - sums[start], sizes[stop] - sizes[start]
@@ -310,17 +304,15 @@ def added(right: Floats, count: Ints, outcome: float) -> Floats:
     found = np.empty(2 * m + 1)
     for at in range(2 * m + 1):
         start, stop = at // 2, (at + 1) // 2
-        total, size = block(start, stop)
-        own = (total + outcome, size + 1)
         while True:
+            total, size = block(start, stop)
+            own = (total + outcome, size + 1)
             if start > 0 and not _rises(block(below[start], start), own):
                 start = below[start]
             elif stop < m and not _rises(own, block(stop, above[stop])):
                 stop = above[stop]
             else:
                 break
-            total, size = block(start, stop)
-            own = (total + outcome, size + 1)
         found[at] = own[0] / own[1]
     return found
 

@@ -73,7 +73,6 @@ def test_sums_without_numba(d, options, monkeypatch):
     warmup([d])
     fast = laplacian_means(points, sources, values, **arguments)
     monkeypatch.setattr(compute, "HAS_NUMBA", False)
-    monkeypatch.setattr(compute, "cKDTree", None)
     plain = laplacian_means(points, sources, values, **arguments)
     for name in ("mean", "mass", "effective_size"):
         np.testing.assert_allclose(

@@ -141,14 +141,6 @@ def slice_tables(
     return list(product(*conditions)), sums.reshape(-1, *sums.shape[-2:])
 
 
-def words_of(found: Slice, attributes: Sequence[Attribute]) -> str | None:
-    """Return the column of texts whose words alone name a slice; None where there is none."""
-    if len(found) != 1:
-        return None
-    attribute = attributes[found[0].column]
-    return attribute.name if attribute.words else None
-
-
 def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> bool:
     """Whether to take list of words ``wide`` for ``narrow``, of about whose rows it has more.
 
@@ -206,6 +198,7 @@ class Candidate:
     lower_bound: float  #: Of the size of the excess
     conditions: Slice  #: Empty for a region
     rows: Ints | None = None  #: Of a region, in the searched half
+    text: str = ""  #: The column of texts whose words alone name it
     #: (n,); mask of all rows, searched or not, once it is chosen.
     inside: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
@@ -290,26 +283,20 @@ class SearchedHalf:
         return graph, nearest
 
     @cached_property
-    def _word_slices(self) -> list[tuple[str, Candidate, Mask]]:
-        """List lists of words, the column of each and the half's rows that hold it."""
-        named = [(words_of(item.conditions, self.half.attributes), item) for item in self._slices]
-        return [
-            (name, item, item.conditions[0].holds(self.half.attributes))
-            for name, item in named
-            if name is not None
-        ]
+    def _word_slices(self) -> list[tuple[Candidate, Mask]]:
+        """List lists of words, and the half's rows that hold each."""
+        attributes, named = self.half.attributes, [item for item in self._slices if item.text]
+        return [(item, item.conditions[0].holds(attributes)) for item in named]
 
     def _merged(self, item: Candidate) -> Candidate:
         """Return the longest list of words around one that is as wrong, or itself."""
-        name = words_of(item.conditions, self.half.attributes)
-        if name is None:
+        if not item.text:
             return item
         inside = item.conditions[0].holds(self.half.attributes)
         around = [
             (int(wide.sum()), other)
-            for column, other, wide in self._word_slices
-            if (column, other.sign) == (name, item.sign)
-            and other.interest > 0
+            for other, wide in self._word_slices
+            if (other.text, other.sign) == (item.text, item.sign)
             and is_wider_slice(wide, inside, item.sign, self.average)
         ]
         return max(around, key=lambda pair: pair[0])[1] if around else item
@@ -348,10 +335,11 @@ class SearchedHalf:
             parts = np.maximum(sign * one.ravel(), sign * other.ravel())
             worth = np.where(excess.lower_bound > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
+        first = self.half.attributes[columns[0]]
+        text = first.name if len(columns) == 1 and first.words else ""
+        mean, bound = excess.mean, excess.lower_bound
         return [
-            Candidate(
-                float(worth[k]), float(excess.mean[k]), float(excess.lower_bound[k]), slices[k]
-            )
+            Candidate(float(worth[k]), float(mean[k]), float(bound[k]), slices[k], text=text)
             for k in best
             if worth[k] > 0
         ]

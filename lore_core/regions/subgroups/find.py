@@ -28,7 +28,6 @@ from lore_core.regions.subgroups.candidates import (
     overlap,
     subgroup_id,
     try_on,
-    words_of,
 )
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Against, Average, mean_gap_p
 from lore_core.regions.variables.attributes import Predicate, telling_attributes, word_attributes
@@ -321,7 +320,7 @@ def _listed(
         return float(interest(average.of_rows(item.inside), len(rows), item.weight))
 
     listed: Listed = []
-    for item in sorted(_merge_word_slices(confirmed, rows, average), key=worth, reverse=True):
+    for item in sorted(_merge_word_slices(confirmed, average), key=worth, reverse=True):
         around, same = _around(item, listed)
         chosen = np.flatnonzero(item.inside)
         if same or (around is None and _is_borrowed(item, rows, listed)):
@@ -347,14 +346,12 @@ def _listed(
     return [subgroup for _, subgroup in listed]
 
 
-def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
+def _merge_word_slices(confirmed: list[Tried], average: Average) -> list[Tried]:
     """Drop lists of words in place of which a longer one is listed."""
 
     def is_part(narrow: Tried, wide: Tried) -> bool:
-        of, around = (words_of(item.conditions, rows.attributes) for item in (narrow, wide))
-        if of is None or of != around or narrow.sign != wide.sign:
-            return False
-        return is_wider_slice(wide.inside, narrow.inside, narrow.sign, average)
+        alike = narrow.text != "" and (narrow.text, narrow.sign) == (wide.text, wide.sign)
+        return alike and is_wider_slice(wide.inside, narrow.inside, narrow.sign, average)
 
     return [item for item in confirmed if not any(is_part(item, one) for one in confirmed)]
 

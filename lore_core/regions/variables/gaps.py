@@ -230,7 +230,6 @@ def _heterogeneity(
     c: Floats, a: Floats, w: Floats | None, q: Floats, attribute: Attribute
 ) -> dict[str, Any] | None:
     size = len(attribute.values)
-    table = gap_table(c, a, attribute.codes, size, w)
     of = set_means(c, a, attribute.codes, size, w)
     square = np.ones(len(c)) if w is None else w**2
     variance = np.bincount(attribute.codes, weights=square * (q * (1 - q)), minlength=size)
@@ -239,23 +238,22 @@ def _heterogeneity(
     used = np.flatnonzero((of.worth >= _MIN_ROWS) & (of_equal >= _MIN_VARIANCE))
     if len(used) < 2:
         return None
-    table = table.iloc[used]
-    gap = table["gap"].to_numpy()
+    gap, low, high = (of.confidence - end for end in (of.accuracy, of.high, of.low))
+    off = gap[used]
     weight = of.mass[used] ** 2 / variance[used]
-    mean = (weight * gap).sum() / weight.sum()
-    chi2, dof = float((weight * (gap - mean) ** 2).sum()), len(used) - 1
+    mean = (weight * off).sum() / weight.sum()
+    chi2, dof = float((weight * (off - mean) ** 2).sum()), len(used) - 1
     excess = (chi2 - dof) / (weight.sum() - (weight**2).sum() / weight.sum())
-    worst = int(np.argmax(np.maximum(table["gap_low"], -table["gap_high"])))
-    row = table.iloc[worst]
+    worst = used[int(np.argmax(np.maximum(low, -high)[used]))]
     return {
         "parts": len(used),
         "chi2": chi2,
         "dof": dof,
         "p_value": float(special.chdtrc(dof, chi2)),
         "spread": float(np.sqrt(max(excess, 0.0))),
-        "worst_value": attribute.values[used[worst]],
-        "worst_rows": int(row["rows"]),
-        "worst_gap": float(row["gap"]),
-        "worst_low": float(row["gap_low"]),
-        "worst_high": float(row["gap_high"]),
+        "worst_value": attribute.values[worst],
+        "worst_rows": int(of.rows[worst]),
+        "worst_gap": float(gap[worst]),
+        "worst_low": float(low[worst]),
+        "worst_high": float(high[worst]),
     }
