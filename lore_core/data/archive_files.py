@@ -222,8 +222,7 @@ class Kind:
             signature, _signature(checksum or "", key).encode()
         ):
             raise InputError(
-                f"{name} must be signed with the key that was given; it is signed with another "
-                "or not at all. Take no file of unknown origin."
+                f"{name} must be signed with the key that was given; it is not. Take no other file."
             )
         own = ("format", "schema", "digest", "signature")
         return {part: item for part, item in header.items() if part not in own}, arrays

@@ -282,8 +282,7 @@ class Dataset:
         mask = self.in_split(EVALUATION)
         if not mask.any():
             raise InputError(
-                f"'{self.name}' has no evaluation rows: its split names only calibration rows. Add "
-                "the file to evaluate on, or split these rows by fraction."
+                f"'{self.name}' has no evaluation rows. Add a file of them, or split by fraction."
             )
         return self.rows(mask)
 

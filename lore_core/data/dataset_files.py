@@ -193,7 +193,6 @@ def _as_texts(column: pd.Series[Any]) -> NDArray[np.str_]:
     longest = max(map(len, texts), default=0)
     if 4 * longest * len(texts) > _MAX_TEXT_BYTES:
         raise InputError(
-            f"column {column.name!r} must hold shorter texts; its longest has {longest:,} "
-            f"characters, in {len(texts):,} rows. Cut or leave out this column."
+            f"column {column.name!r} must hold shorter texts; its longest has {longest:,}. Cut it."
         )
     return np.array(texts, dtype=np.str_)

@@ -76,8 +76,7 @@ class TextFeatures:
             weighted = None
         if weighted is None or weighted.shape[1] < 3:
             raise InputError(
-                f"hardly two of the {len(known):,} texts share a word, as they must. Name another "
-                "column, or give an embedding."
+                f"hardly two of the {len(known):,} texts share a word. Name another column."
             )
         count = min(self.n_features, weighted.shape[1] - 1)
         svd = TruncatedSVD(count, random_state=0).fit(weighted)

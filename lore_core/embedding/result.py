@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,7 +46,7 @@ class MapName:
                 f"'{argument}' must be one of {', '.join(METHODS)}{' or none' * or_none}, or one "
                 f"with its number of dimensions such as 'pca-20'; got {typed!r}."
             )
-        return cls(cast(Method, method), int(dimensions) if dash else None)
+        return cls(method, int(dimensions) if dash else None)
 
     @property
     def typed(self) -> str:

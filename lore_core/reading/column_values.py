@@ -72,10 +72,7 @@ def parse_verbal_confidence(columns: Columns, name: str, notes: list[str]) -> Fl
     percents = texts.str.extract(_PERCENT)[0].astype(np.float64) / 100
     shares = texts.where(texts.str.fullmatch(_SHARE, na=False)).astype(np.float64)
     values = words.fillna(percents).fillna(shares).to_numpy(dtype=np.float64)
-    rule = (
-        "hold confidences in [0, 1], as percentages with their sign, or in the words "
-        f"{listed(VERBAL_CONFIDENCES, 20)}"
-    )
+    rule = f"hold confidences in [0, 1], as percentages, or in words: {listed(VERBAL_CONFIDENCES)}"
     columns.check(name, ~(values <= 1.0), rule, "Write a number there.")
     if percents.notna().any():
         notes.append(f"Percentages in '{name}' were read as shares: “85%” as 0.85.")
@@ -83,8 +80,7 @@ def parse_verbal_confidence(columns: Columns, name: str, notes: list[str]) -> Fl
         used = dict(zip(texts[words.notna()], words.dropna(), strict=True))
         listing = ", ".join(f"“{text}” as {value:.3g}" for text, value in used.items())
         notes.append(
-            f"Words in '{name}' were read as the middle of their ranges in the Intelligence "
-            f"Community Directive 203: {listing}."
+            f"Words in '{name}' were read by the Intelligence Community Directive 203: {listing}."
         )
     return np.asarray(values)
 
@@ -182,10 +178,7 @@ def _indices(values: _Values, classes: Classes) -> _OfDistinct:
     for twice in repeated(names or ()):
         raise InputError(f"two classes are named '{twice}'. Give every class a name of its own.")
     if names is not None and count is not None and len(names) != count:
-        raise InputError(
-            f"there must be one class name a class; got {len(names)} names "
-            f"({listed(names, 6)}) for {count} classes."
-        )
+        raise InputError(f"one class name a class is needed; got {len(names)} names for {count}.")
     if names is not None and count is None:
         count = len(names)
     words = [name.strip().casefold() for name in names or ()]
@@ -264,21 +257,14 @@ def _from_texts(values: _Values, classes: Classes, count: int | None) -> _OfDist
     if count is not None and len(distinct) != count:
         raise InputError(
             f"{values.where(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), "
-            f"but there are probabilities of {count} classes. Give class_names in the order of the "
-            "probabilities."
+            f"but there are probabilities of {count} classes. Give class_names in their order."
         )
     if len(distinct) < 2:
         raise InputError(
-            f"{values.where(0)[0]} holds one class only ({distinct[0]!r}), and nothing names the "
-            "others. Give class_names."
+            f"{values.where(0)[0]} holds one class only ({distinct[0]!r}). Give class_names."
         )
     note = (
-        f"Class names were put in alphabetical order: {listed(distinct, 10)}. "
-        "Give class_names if the probabilities have another order."
+        f"Class names were put in alphabetical order ({listed(distinct, 10)}): '{distinct[1]}' was "
+        "taken as class 1. Give class_names if the probabilities have another order."
     )
-    if count == 2:
-        note = (
-            f"'{distinct[1]}' was taken as class 1 and '{distinct[0]}' as class 0 (alphabetical). "
-            "Give class_names if it is the other way round."
-        )
     return list(range(len(distinct))), distinct, len(distinct), [note]

@@ -47,10 +47,10 @@ class Columns:
     parents: Mapping[str, str] = field(default_factory=dict)
     #: Class names, and names of the columns of ``features``, that the file holds.
     class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()  #: What was done while opening it, as sentences
     #: How sentences name a 0-based data row, where that is more than its number.
     locate: Callable[[int], str] | None = None
-    feature_names: tuple[str, ...] | None = None
     incomplete: str = ""  #: Why rows may be missing, as a sentence
 
     @property

@@ -99,10 +99,7 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
         cause = error.__cause__ or error
         is_query = query and getattr(cause, "sqlite_errorcode", None) not in _DAMAGED
         raise _refusal(raw, "" if is_query else "SQLite database", cause) from error
-    note = (
-        f"'{raw.name}' is written by way of a second file, '{raw.name}-wal', which {fault}: rows "
-        "are missing if the database was copied while it was in use."
-    )
+    note = f"'{raw.name}' needs a second file, '{raw.name}-wal', which {fault}: rows may be lost."
     return columns_of_frame(raw, "SQLite", frame, notes=(note,) if fault else ())
 
 

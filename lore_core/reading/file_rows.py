@@ -294,16 +294,6 @@ def _features(
     return matrix, columns.feature_names if names == ("features",) else None
 
 
-def group_columns(columns: Columns, names: Sequence[str]) -> pd.DataFrame:
-    """Return columns as names of groups."""
-    series = {}
-    for name in names:
-        values = _values(columns, name)
-        texts = values.astype(object).where(values.notna(), MISSING_GROUP).map(str)
-        series[name] = texts.astype(object).infer_objects()
-    return pd.DataFrame(series)
-
-
 def _values(columns: Columns, name: str) -> pd.Series[Any]:
     values = columns.series(name)
     # Lists and objects become text: nothing can be counted by them.
@@ -422,19 +412,24 @@ def _with_its_features(first: FileRows, other: FileRows, notes: list[str]) -> Fi
     if len(one) > 1 and len(two) > 1 and one != two:
         here = next(name for name in one if name not in two)
         raise InputError(
-            f"{files} must have the same features; '{here}' is in the first only. Name the "
-            "columns alike, or leave out those that differ."
+            f"{files} must have the same features; '{here}' is in the first only. Name them alike."
         )
     return other
 
 
 def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
-    """Return the group columns that every part has."""
+    """Return the group columns that every part has, as names of groups."""
     names = dict.fromkeys(name for part in parts for name in part.mapping.groups or ())
     shared = [name for name in names if all(name in part.columns.shapes for part in parts)]
-    if not shared:
-        return None
-    return pd.concat([group_columns(part.columns, shared) for part in parts], ignore_index=True)
+    groups = {name: [_group_names(part.columns, name) for part in parts] for name in shared}
+    joined = {name: pd.concat(values, ignore_index=True) for name, values in groups.items()}
+    return pd.DataFrame(joined) if shared else None
+
+
+def _group_names(columns: Columns, name: str) -> pd.Series[Any]:
+    values = _values(columns, name)
+    texts = values.astype(object).where(values.notna(), MISSING_GROUP).map(str)
+    return texts.astype(object).infer_objects()
 
 
 def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame:

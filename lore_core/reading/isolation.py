@@ -63,9 +63,7 @@ _ERRORS: dict[str, tuple[type[InputError], Any]] = {
 }
 _TYPES = (Check, ColumnMapping, ColumnOverview, FileOverview, Reading, ReadingReport)
 _FORMS = (*dataset_files.FORMS, *map(archive_files.form_of, (*_TYPES, Suggestion)))
-_ANSWER = archive_files.Kind(
-    "lore-answer", "what was read", "a child process", _FORMS, has_checksum=False
-)
+_ANSWER = archive_files.Kind("lore-answer", "what was read", "a child", _FORMS, has_checksum=False)
 _PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
 #: Held while a child is started or waited for: with two threads one would miss its end.
@@ -159,15 +157,13 @@ def parse(
 
 
 def _answer_of(
-    function: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
+    work: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
 ) -> tuple[dict[str, Any], archive_files.Arrays] | int:
     """Return a child's answer, or the signal that ended it."""
     start_server()
     context = multiprocessing.get_context("forkserver")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(
-        target=_run, args=(sender, limits, function, raws, arguments), daemon=True
-    )
+    child = context.Process(target=_run, args=(sender, limits, work, raws, arguments), daemon=True)
     # (The child's own alarm could be turned off by what it reads.)
     deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
     with receiver:
@@ -211,7 +207,7 @@ def _without_main() -> Iterator[None]:
 
 
 def _run(
-    sender: Connection, limits: Limits, function: Any, raws: Sequence[RawFile], arguments: Any
+    sender: Connection, limits: Limits, work: Any, raws: Sequence[RawFile], arguments: Any
 ) -> None:
     """Compute and send the answer, in the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -225,7 +221,7 @@ def _run(
     limits.apply()
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            answer = _ANSWER.encode({"result": function(raws, *arguments)})
+            answer = _ANSWER.encode({"result": work(raws, *arguments)})
         except BaseException as error:
             del spare
             answer = _ANSWER.encode(_error_content(error, raws, limits))

@@ -62,22 +62,20 @@ def join(
             _by_id(columns, side, new, str(key), notes) if key in columns.shapes else columns
             for columns in files
         ]
-    main = _file_of_equal_length(files, side, side_mapping)
+    main = _file_like(files, side, side_mapping)
     _check_order(main, side, side_mapping, mapping)
     notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
     return [_add_columns(c, side, new, None) if c is main else c for c in files]
 
 
-def _file_of_equal_length(
-    files: Sequence[Columns], side: Columns, side_mapping: ColumnMapping
-) -> Columns:
-    count = _n_rows(side)
-    fitting = [columns for columns in files if _n_rows(columns) == count]
+def _file_like(files: Sequence[Columns], side: Columns, side_mapping: ColumnMapping) -> Columns:
+    count = count_rows(side)
+    fitting = [columns for columns in files if count_rows(columns) == count]
     hint = half_of(side.file, anywhere=True).split
     if len(fitting) > 1:
         fitting = [c for c in fitting if hint and half_of(c.file, anywhere=True).split == hint]
     if len(fitting) != 1:
-        rows = ", ".join(f"'{columns.file}' {_n_rows(columns):,}" for columns in files)
+        rows = ", ".join(f"'{columns.file}' {count_rows(columns):,}" for columns in files)
         what = "images" if side_mapping.images else "rows without predictions"
         raise InputError(
             f"'{side.file}' holds {count:,} {what}, which must belong to exactly one file of as "
@@ -86,8 +84,8 @@ def _file_of_equal_length(
     return fitting[0]
 
 
-def _n_rows(columns: Columns) -> int:
-    # (Names of classes and the like are shorter than rows.)
+def count_rows(columns: Columns) -> int:
+    """Return the length of the longest column: names of classes and the like are shorter."""
     return max((shape[0] for shape in columns.shapes.values() if shape), default=0)
 
 
@@ -104,8 +102,7 @@ def _check_order(
         row = int(differ[0])
         raise InputError(
             f"'{side.file}' is not in the row order of '{main.file}': its label at "
-            f"{side.where(row)} is {beside.iloc[row]!s}, not {expected.iloc[row]!s}. Save both in "
-            "the same order, or with an id column."
+            f"{side.where(row)} is {beside.iloc[row]!s}, not {expected.iloc[row]!s}. Sort them."
         )
 
 
@@ -126,7 +123,7 @@ def _by_id(main: Columns, side: Columns, new: Sequence[str], key: str, notes: li
 
 def _add_columns(main: Columns, side: Columns, new: Sequence[str], rows: Ints | None) -> Columns:
     """Add ``new`` columns of ``side``: of its ``rows`` (−1: none), or of all in their order."""
-    taken = side if rows is None else side.take(rows, _n_rows(side))
+    taken = side if rows is None else side.take(rows, count_rows(side))
     added = [name for name in new if name not in main.shapes]
     return replace(
         main,

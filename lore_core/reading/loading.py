@@ -17,7 +17,7 @@ from lore_core.reading.file_rows import FileRows, assemble, read_rows
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
-from lore_core.reading.joining import image_only_array, join, prediction_files
+from lore_core.reading.joining import count_rows, image_only_array, join, prediction_files
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
@@ -192,10 +192,7 @@ def _with_text(found: Reading) -> Reading:
     dataset = with_text_features(found.dataset, column)
     whose = "calibration rows" if dataset.calibration is not None else "all rows"
     count = len(dataset.feature_labels)
-    note = (
-        f"Features are {count} numbers made of the words of '{column}' (TF-IDF and its singular "
-        f"vectors, learnt from {whose})."
-    )
+    note = f"Features are {count} numbers made of the words of '{column}', learnt from {whose}."
     return with_features_or_images(found, dataset, note)
 
 
@@ -237,10 +234,8 @@ def read_files(
     dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
     read_of = [what_was_read(part.columns, len(part.is_read), part.role) for part in parts]
     for columns in beside:
-        images = image_only_array(columns)
-        count = columns.shapes[images or columns.names[0]][0]
-        role = "images" if images else "further columns"
-        read_of.append(what_was_read(columns, count, role))
+        role = "images" if image_only_array(columns) else "further columns"
+        read_of.append(what_was_read(columns, count_rows(columns), role))
     checks = check_data(
         dataset,
         given.accept or (),
@@ -276,9 +271,8 @@ def _check_count(raws: Sequence[RawFile], files: Sequence[Columns]) -> None:
         raise InputError(f"'{raws[0].name}' holds images but no predictions. Add their file.")
     if len(files) > 2:
         raise InputError(
-            f"{len(files)} files with predictions were given "
-            f"({', '.join(columns.file for columns in files)}), but a dataset takes one or two. "
-            "Read several runs with load_runs."
+            f"{len(files)} files with predictions were given, more than two "
+            f"({', '.join(columns.file for columns in files)}). Read several runs with load_runs."
         )
 
 

@@ -78,9 +78,7 @@ def open_npz(raw: RawFile) -> Columns:
             values = values[:, index]
         return _vector(raw, array, values) if values.ndim == 1 else values
 
-    return Columns(
-        raw.name, "NPZ", shapes, kinds, load, parents, class_names, feature_names=feature_names
-    )
+    return Columns(raw.name, "NPZ", shapes, kinds, load, parents, class_names, feature_names)
 
 
 def _refusing_damage(raw: RawFile) -> AbstractContextManager[None]:

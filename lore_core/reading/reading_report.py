@@ -243,10 +243,7 @@ def _warnings(dataset: Dataset) -> Iterator[str]:
     counts = np.bincount(shown.labels, minlength=dataset.n_classes)
     absent = [name for name, count in zip(names, counts, strict=True) if count == 0]
     if (counts > 0).sum() == 1:
-        yield (
-            f"All labels of the {which} are '{names[int(counts.argmax())]}': calibration can only "
-            "be judged on that class."
-        )
+        yield f"All labels of the {which} are '{names[int(counts.argmax())]}'."
     elif absent:
         yield f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}."
     if len(shown) >= _FEWEST and np.isin(shown.probabilities, (0.0, 1.0)).all():

@@ -28,6 +28,8 @@ from lore_core.shipping.predictor import Predictor
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
 #: Key of a file's metadata that says what it was made of.
 _MADE_OF = "lore_lens_recalibrated"
+#: How a CSV is read, so that other columns are copied unchanged.
+_AS_TEXT: Any = {"dtype": str, "na_filter": False, "index_col": False, "encoding": "utf-8-sig"}
 #: Names for P(second class) where that is the only column.
 _ALONE = ("p", "prob", "proba", "probability")
 
@@ -292,16 +294,7 @@ def _chunks(path: Path, separator: str, size: int) -> Iterator[tuple[pa.Table, f
                     done += batch.num_rows
                     yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
             return
-        # All as text, so that other columns are copied unchanged.
-        reader = pd.read_csv(
-            stream,
-            sep=separator,
-            dtype=str,
-            na_filter=False,
-            index_col=False,
-            chunksize=size,
-            encoding="utf-8-sig",
-        )
+        reader = pd.read_csv(stream, sep=separator, chunksize=size, **_AS_TEXT)
         n_bytes = max(path.stat().st_size, 1)
         for frame in reader:
             table = pa.Table.from_pandas(frame, preserve_index=False)

@@ -136,8 +136,7 @@ class Predictor:
         wanted = self.group_columns
         if groups is None:
             raise InputError(
-                f"'groups' must be given for {self.label}: the group of every row "
-                f"({', '.join(wanted) or 'one column'})."
+                f"'groups' must be given for each row ({', '.join(wanted) or 'one column'})."
             )
         if isinstance(groups, Mapping) or hasattr(groups, "columns"):
             missing = [name for name in wanted if name not in groups]
@@ -176,7 +175,6 @@ class Predictor:
             raise InputError(f"'coordinates' must be given: {self.label} holds no map.")
         if features is None:
             raise InputError(
-                f"'features' must be given: {self.label} compares each row with its neighbours on "
-                f"{embedding.label} of {embedding.n_features:,} features."
+                f"'features' must be given: {self.label} compares each row with neighbours by them."
             )
         return np.asarray(embedding.transform(as_coordinates(features, "features")))

@@ -97,7 +97,7 @@ TWO = np.full((6, 2), "a")  #: Two columns of groups
         ({"groups": np.full((5, 1), "a")}, "'groups'.*as many rows as 'labels'; got 5"),
         ({"groups": TWO, "group_names": ["one"]}, "'group_names'.*must name.*got 1 names.*for 2"),
         ({"groups": TWO, "group_names": ["one", "one"]}, "two columns named 'one'"),
-        ({"class_names": ["a", "b"]}, "one class name a class; got 2 names"),
+        ({"class_names": ["a", "b"]}, "one class name a class is needed; got 2 names"),
         ({"class_names": ["a", "b", "a"]}, "two classes are named 'a'"),
         (
             {"features": np.array([[0, np.inf, 0, -np.inf, 0, 0], [0] * 6]).T},

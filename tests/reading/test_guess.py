@@ -223,7 +223,7 @@ def test_prefix_stands_for_columns_which_name_their_classes(text):
         ({"probability_kind": "odds"}, "must be one of probabilities, logits"),
         ({"probabilities": ["p_0"], "probability_kind": "confidence"}, "no predicted"),
         ({"probability_kind": "positive"}, "must hold one number a row, to be mapped as positive"),
-        ({"class_names": ["x", "y"]}, "one class name a class; got 2 names"),
+        ({"class_names": ["x", "y"]}, "one class name a class is needed; got 2 names"),
         ({"class_names": ["a", "b", "a"]}, "two classes are named 'a'"),
         ({"label": "age"}, r"'age'.*class indices or class names; got 30.5 at row 0 \(line 2\)"),
     ],

@@ -119,7 +119,7 @@ def test_a_file_that_ends_its_process_is_nobody_elses_matter(csv, by, sentence):
     assert len(reading.load(csv(), isolate=True)) == 6
 
 
-def test_two_are_read_at_a_time(tmp_path, csv):
+def test_two_are_read_at_a_time_and_none_for_ever(tmp_path, csv, monkeypatch):
     """A pipe that nobody writes to keeps its reader waiting."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
@@ -129,11 +129,6 @@ def test_two_are_read_at_a_time(tmp_path, csv):
     pipe.open("wb").close()
     reader.join(20)
     assert not reader.is_alive()
-
-
-def test_time_is_bounded(tmp_path, monkeypatch):
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
     limits = isolation.Limits(memory=2**30, seconds=0.1)
     monkeypatch.setattr(isolation.Limits, "of", lambda size: limits)
     refused(pipe, "'pipe.csv' took more than the 0 s of work", isolate=True)

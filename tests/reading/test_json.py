@@ -96,6 +96,7 @@ def test_classes_go_before_whether_they_are_right(tmp_path):
         (lines([*ROWS[:3], {**ROWS[3], "correct": "perhaps"}]), "'perhaps' at row 3"),
         (lines([*ROWS[:3], {**ROWS[3], "confidence": "high"}]), "'high' at row 3"),
         (lines([*ROWS[:3], {**ROWS[3], "confidence": 85}]), "Divide percentages by 100"),
+        (lines([{**ROWS[0], "usage.tokens": 1}]), "two columns named 'usage.tokens'"),
     ],
 )
 def test_what_is_wrong_is_said(text, said, tmp_path):
@@ -138,10 +139,3 @@ def test_a_sample_log_of_the_harness(tmp_path):
     one, two = np.exp([-1.0, -2.0]), np.exp([-3.0, -1.0, -1.5])
     np.testing.assert_allclose(data.confidence[:2], [one[0] / one.sum(), two[1] / two.sum()])
     np.testing.assert_array_equal(data.outcome[:2], [1, 0])
-
-
-def test_a_nested_value_and_a_name_alike_are_refused(tmp_path):
-    rows = [{**row, "usage.tokens": 1} for row in ROWS]
-    (tmp_path / "a.jsonl").write_text(lines(rows))
-    with pytest.raises(lore.InputError, match="two columns named 'usage.tokens'"):
-        lore.load(tmp_path / "a.jsonl")
