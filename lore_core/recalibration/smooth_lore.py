@@ -262,7 +262,7 @@ class SmoothLoRe(Recalibrator):
         starts = tuning.confidence_within(np.column_stack([changed.confidence, *others]))
         values = np.column_stack([state[name] for name in ("leftover", "spread", "outcome")])
         counts = state["row_weights"]
-        averaged = np.zeros(len(rows))
+        averaged, mean = np.zeros(len(rows)), np.full((len(rows), values.shape[1]), np.nan)
         # Members of one map and partition share a pass of kernel sums.
         for (on, way), together in groupby(state["members"], itemgetter("map", "partition")):
             chosen, on_map, parted = list(together), state["maps"][on], state["partitions"][way]
@@ -275,19 +275,21 @@ class SmoothLoRe(Recalibrator):
             accuracy = tuning.accuracy_of_parts(
                 part, known_part, values[:, -1], starts[:, 0], counts
             )
+            columns = tuning.columns_of([member["base"] for member in chosen], starts.shape[1])
             for g, means in means_by_bandwidth(
                 rows.place(on_map["name"], d),
                 on_map["points"],
-                values,
+                values[:, columns],
                 counts,
                 bandwidth=scaled_bandwidth(np.array(grid), d),
                 target_groups=part,
                 source_groups=known_part,
                 effective_size=False,
             ):
+                mean[:, columns] = means.mean
                 for member in (member for member in chosen if member["gamma"] == grid[g]):
                     averaged += member["weight"] * tuning.corrected_confidence(
-                        means.mean, means.mass, member["base"], member["strength"], starts, accuracy
+                        mean, means.mass, member["base"], member["strength"], starts, accuracy
                     )
         new = tuning.on_line(averaged, *state["line"])
         if state["level_edges"] is not None:
