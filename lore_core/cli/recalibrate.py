@@ -102,9 +102,7 @@ class FitOptions:
     help="Of Parquet files with more than 2,000,000 rows: fit on so many calibration rows, drawn "
     "uniformly at random.",
 )
-@number_option(
-    "--workers", "n_workers", default=1, help="Processes that recalibrate several FILEs."
-)
+@number_option("--workers", "n_workers", default=1, help="FILEs recalibrated at a time.")
 @click.option(
     "--suffix",
     default="",

@@ -1,12 +1,15 @@
-"""Files through a saved recalibrator: in chunks, many by several processes."""
+"""Files through a saved recalibrator: in chunks, several at a time."""
 
 import csv
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,9 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import listed
 from lore_core.data.probabilities import spread_confidence
-from lore_core.data.progress import Progress, tell
+from lore_core.data.progress import Cancelled, Progress, tell
 from lore_core.data.validation import InputError, check_finite, check_integer, check_rows, repeated
+from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
@@ -28,6 +32,8 @@ from lore_core.shipping.predictor import Predictor
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
 #: Key of a file's metadata that says what it was made of.
 _MADE_OF = "lore_lens_recalibrated"
+#: How often progress of several files is reported.
+_POLL_SECONDS = 0.5
 #: Names for P(second class) where that is the only column.
 _ALONE = ("p", "prob", "proba", "probability")
 
@@ -234,10 +240,9 @@ def recalibrate_files(
     """Recalibrate Parquet files, no two of one name, into files of the same names in a directory.
 
     A file made of the same source, model and ``suffix`` is kept, another replaced. Returns the rows
-    of each file written now. Raises InputError, naming the file; files that were finished stay.
+    of each file written now. ``n_workers``: files at a time, a thread each. Raises InputError,
+    naming the file; files that were finished stay.
     """
-    import joblib  # type: ignore[import-untyped]
-
     place = Path(directory).expanduser()
     for twice in repeated(path.name for path in sources):
         raise InputError(
@@ -252,22 +257,45 @@ def recalibrate_files(
     of_model = hashlib.sha256(content + suffix.encode()).hexdigest()
     made_of = {path: f"{of_model} {_stamp(path)}" for path in sources}
     left = [path for path in sources if _made_of(place / path.name) != made_of[path]]
+    predictor, sizes = Predictor.load(content), {path: path.stat().st_size for path in sources}
+    shares = {path: float(path not in left) for path in sources}
     rows: list[int] = []
-    with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
-        jobs = (
-            joblib.delayed(recalibrate_file)(
-                model,
+    stopped = Event()
+
+    def report(path: Path, share: float, _: str = "") -> None:
+        if stopped.is_set():
+            raise Cancelled
+        shares[path] = share
+
+    def write(path: Path) -> int:
+        report(path, 0.0)
+        try:
+            return recalibrate_file(
+                predictor,
                 path,
                 place / path.name,
                 chunk_rows=chunk_rows,
                 suffix=suffix,
                 metadata={_MADE_OF: made_of[path]},
+                progress=partial(report, path),
             )
-            for path in left
-        )
-        for step, count in enumerate(pool(jobs), start=len(sources) - len(left) + 1):
-            rows.append(count)
-            tell(progress, step / len(sources), f"{step:,} of {len(sources):,} files written")
+        except BaseException:
+            stopped.set()
+            raise
+
+    # (Kernel sums release the interpreter's lock: threads are as fast, and share the model.)
+    each = max(1, thread_count(None) // n_workers)
+    with limited_threads(each), ThreadPoolExecutor(n_workers) as pool:
+        waiting = {pool.submit(write, path) for path in left}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, _POLL_SECONDS, FIRST_COMPLETED)
+                rows += [future.result() for future in done]
+                share = sum(sizes[path] * shares[path] for path in sources) / sum(sizes.values())
+                n_written = len(sources) - len(left) + len(rows)
+                tell(progress, share, f"{n_written:,} of {len(sources):,} files written")
+        finally:
+            stopped.set()
     return rows
 
 
