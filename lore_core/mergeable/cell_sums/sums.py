@@ -49,6 +49,11 @@ MOST_ROWS = 2**31
 _SCORE_UNIT = 2.0**-36
 
 
+def _exact_sum(values: Ints) -> int:
+    """Sum whole numbers in two parts, neither of which overflows."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+
+
 def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> int:
     """Return the level of the widest cells that are fine enough for summaries at ``gamma``."""
     wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * share)))
@@ -125,11 +130,11 @@ class LocalErrorSums:
         of_bins = np.zeros((3, chosen.n_bins), dtype=np.int64)
         for row, values in zip(of_bins, (weights[Weight.ROWS], right, whole), strict=True):
             np.add.at(row, index, values)
-        summed = [weights[name] for name in Weight]
+        summed = np.column_stack([weights[name] for name in Weight])
         finest = _FINEST[z.shape[1]]
         cells = cells_of_rows(index, z, summed, finest, max_cells, at_least_level)
         totals = {
-            name: (len(c), sum(np.rint(values / _SCORE_UNIT).astype(np.int64).tolist()))
+            name: (len(c), _exact_sum(np.rint(values / _SCORE_UNIT).astype(np.int64)))
             for name, values in (scores or {}).items()
         }
         return cls(chosen, max_cells, map_digest, cells, of_bins, totals)

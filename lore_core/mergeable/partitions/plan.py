@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from lore_core.data.archive_files import Kind, fields_of, form_of
+from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.defaults import N_BINS
@@ -211,8 +212,10 @@ def partitions_of(paths: Sequence[Path]) -> list[Partition]:
 #: Rows the map and bins of equal mass are made of, from so many places of the files.
 SAMPLE_ROWS = 100_000
 _SAMPLE_PLACES = 64
-#: Rows in memory at a time, and cells that are held before they are joined.
-_BATCH_ROWS = 2**18
+#: Rows read at a time, and so many batches summed at once: more share a cell.
+_BATCH_ROWS, _SUMMED_BATCHES = 2**18, 4
+#: Scores of complete vectors whose mean is wanted.
+_SCORES = {"NLL": row_nll, "Brier": row_brier}
 FORMS = (form_of(ColumnMapping), form_of(ConfidenceBins), *EMBEDDING_FORMS)
 _KIND = Kind("lore-plan-of-sums", "a plan of sums", "--sums", FORMS, compressed=True)
 
@@ -251,33 +254,49 @@ class Plan:
         yield LocalErrorSums.nothing(
             self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
         )
-        level = 0
+        level, left = 0, part.n_rows
+        held: list[tuple[Floats, ...]] = []
         for extract in part.extracts(_BATCH_ROWS, self.columns):
+            left -= len(extract.rows)
             rows = self.dataset(extract)
             if rows is not None:
-                sums = self.sums_of_rows(rows, level)
-                level = max(level, sums.cells.level)
+                held.append(self._values(rows))
+            if held and (len(held) == _SUMMED_BATCHES or not left):
+                together = (np.concatenate(values) for values in zip(*held, strict=True))
+                sums = self._sums(*together, level=level)
+                level, held = max(level, sums.cells.level), []
                 yield sums
 
-    def sums_of_rows(self, rows: Dataset, level: int = 0) -> LocalErrorSums:
-        """Sum rows in memory; ``level``: one that the cells are known to come to."""
-        chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
-        target_rows = rows.target(chosen)
-        scores = {}
-        if rows.complete:
-            scores["NLL"] = row_nll(rows.probabilities, rows.labels)
-            scores["Brier"] = row_brier(rows.probabilities, rows.labels)
+    def sums_of_rows(self, rows: Dataset) -> LocalErrorSums:
+        """Sum rows in memory."""
+        return self._sums(*self._values(rows))
+
+    def _values(self, rows: Dataset) -> tuple[Floats, ...]:
+        """Return confidence, outcome, coordinates and, of complete vectors, NLL and Brier score."""
         if rows.features is None:
             raise InputError(f"'{rows.name}' must have features; it has none.")
+        chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
+        target_rows = rows.target(chosen)
+        points = self.embedding.transform(rows.features)
+        values = target_rows.confidence, target_rows.outcome, points
+        if not rows.complete:
+            return values
+        scores = (score(rows.probabilities, rows.labels) for score in _SCORES.values())
+        return (*values, *scores)
+
+    def _sums(
+        self, confidence: Floats, outcome: Floats, points: Floats, *scores: Floats, level: int = 0
+    ) -> LocalErrorSums:
+        """Sum what :meth:`_values` returns; ``level``: one that the cells are known to come to."""
         return LocalErrorSums.of(
-            target_rows.confidence,
-            target_rows.outcome,
-            self.embedding.transform(rows.features),
+            confidence,
+            outcome,
+            points,
             bins=self.bins,
             max_cells=self.max_cells,
             map_digest=self.digest,
             at_least_level=level,
-            scores=scores,
+            scores=dict(zip(_SCORES, scores, strict=False)),
         )
 
     @property
