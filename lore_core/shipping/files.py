@@ -4,7 +4,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -269,28 +269,27 @@ def recalibrate_files(
 
     def write(path: Path) -> int:
         report(path, 0.0)
-        try:
-            return recalibrate_file(
-                predictor,
-                path,
-                place / path.name,
-                chunk_rows=chunk_rows,
-                suffix=suffix,
-                metadata={_MADE_OF: made_of[path]},
-                progress=partial(report, path),
-            )
-        except BaseException:
+        metadata = {_MADE_OF: made_of[path]}
+        how: dict[str, Any] = {"chunk_rows": chunk_rows, "suffix": suffix, "metadata": metadata}
+        target = place / path.name
+        return recalibrate_file(predictor, path, target, progress=partial(report, path), **how)
+
+    def stop_if_failed(future: Future[int]) -> None:
+        if future.exception() is not None:
             stopped.set()
-            raise
 
     # (Kernel sums release the interpreter's lock: threads are as fast, and share the model.)
     each = max(1, thread_count(None) // n_workers)
     with limited_threads(each), ThreadPoolExecutor(n_workers) as pool:
         waiting = {pool.submit(write, path) for path in left}
+        for future in waiting:
+            future.add_done_callback(stop_if_failed)
         try:
             while waiting:
                 done, waiting = wait(waiting, _POLL_SECONDS, FIRST_COMPLETED)
-                rows += [future.result() for future in done]
+                # (What failed before what was stopped by it.)
+                ended = sorted(done, key=lambda one: isinstance(one.exception(), Cancelled))
+                rows += [future.result() for future in ended]
                 share = sum(sizes[path] * shares[path] for path in sources) / sum(sizes.values())
                 n_written = len(sources) - len(left) + len(rows)
                 tell(progress, share, f"{n_written:,} of {len(sources):,} files written")
