@@ -129,11 +129,14 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     plain.columns = pd.Index([str(name) for name in plain.columns], dtype=object)
     for position, name in enumerate(plain.columns):
         column = plain.iloc[:, position]
-        known = pd.api.types.infer_dtype(column, skipna=False) == "string"
-        if not (known or pd.api.types.is_numeric_dtype(column)):
+        if pd.api.types.is_numeric_dtype(column):
+            continue
+        values = column.astype(object)
+        if pd.api.types.infer_dtype(values, skipna=False) != "string":
             missing = column.isna().to_numpy()
             texts = [None if gone else str(v) for v, gone in zip(column, missing, strict=True)]
-            plain[name] = pd.Series(texts, dtype=object)
+            values = pd.Series(texts, dtype=object)
+        plain[name] = values
     return plain
 
 
