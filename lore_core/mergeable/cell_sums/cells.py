@@ -14,7 +14,7 @@ width of a cell, s = d·γ, L = h/s and Λ = h/γ.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Generic, NamedTuple, TypeVar
@@ -26,12 +26,13 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.rules import Number, Values
 from lore_core.data.validation import InputError
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.kernel_sums.compiled import compiled
 
 #: Bits of an offset within a finest cell, and of the lower part of a moment.
 OFFSET_BITS = 16
 _LOW_BITS = 30
 _LOW = (1 << _LOW_BITS) - 1
+#: So many numbers below 2^31 have a sum that floating point holds.
+_EXACT_ROWS = 2**22
 #: The key of a cell: its bin's number above one coordinate a dimension.
 _COORDINATE_BITS = {1: 48, 2: 24, 3: 16}
 #: Where a coordinate overflowed, or cells are too many, 2^L are joined, but no more than this.
@@ -81,9 +82,20 @@ class Cells:
         """Return the same rows in cells 2^(``level`` − its own) times as wide."""
         if level <= self.level:
             return self
-        steps = level - self.level
-        keys = packed(self.bin_index, self.coordinates >> steps)
-        return _joined(self.n_dimensions, self.level, keys, self.table, self.coordinates, steps)
+        d, w = self.n_dimensions, self.n_weights
+        places, table = self.coordinates, self.table.copy()
+        for step in range(self.level, level):
+            # The offset grows by a cell's width where it was the upper of two: Σ w·2^(16 + L).
+            shift = _LOW_BITS - OFFSET_BITS - step
+            for m in range(d):
+                upper = places[:, m] & 1
+                for k in range(w):
+                    added = table[k] * upper
+                    row = w + 2 * (d * k + m)
+                    table[row] += added >> shift
+                    table[row + 1] += (added & ((1 << shift) - 1)) << (_LOW_BITS - shift)
+            places >>= 1
+        return _joined(d, level, packed(self.bin_index, places), table)
 
 
 def packed(bin_index: Ints, coordinates: Ints) -> Ints:
@@ -104,86 +116,40 @@ def _unpacked(keys: Ints, d: int) -> Ints:
     return np.column_stack(columns)
 
 
-def _joined(d: int, level: int, keys: Ints, table: Ints, places: Ints, steps: int = 0) -> Cells:
-    """Add columns of a table, (t, n), that have one key; ``places`` (n, d): of their cells.
-
-    ``level``: of these; ``steps``: how many levels above it the keys are.
-    """
-    order, starts, keys = _runs(keys)
-    added = np.empty((len(table), len(keys)), dtype=np.int64)
-    _add_cells(order, starts, table, places, level, steps, added)
-    return Cells(d, level + steps, keys, added)
-
-
-def _runs(keys: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return an order that sorts keys, where runs of one key begin and end, and their keys."""
-    order = np.argsort(keys)
-    ranked = keys[order]
-    starts = np.flatnonzero(np.diff(ranked, prepend=-1))
-    return order, np.append(starts, len(keys)), ranked[starts]
+def _joined(d: int, level: int, keys: Ints, columns: Iterable[Ints]) -> Cells:
+    """Add what has one key; ``columns``: lines of the table, one at a time."""
+    keys, cell = np.unique(keys, return_inverse=True)
+    added = np.stack([_summed(column, cell, len(keys)) for column in columns])
+    w = len(added) // (1 + 2 * d)
+    high, low = added[w::2], added[w + 1 :: 2]
+    high += low >> _LOW_BITS
+    low &= _LOW
+    return Cells(d, level, keys, added)
 
 
-@compiled
-def _write(sums, n_weights, column):  # type: ignore[no-untyped-def]
-    """Write sums (t,) into a column of a table, the lower parts of moments below 2^30."""
-    for line in range(n_weights, len(sums), 2):
-        sums[line] += sums[line + 1] >> _LOW_BITS
-        sums[line + 1] &= _LOW
-    column[:] = sums
-
-
-@compiled
-def _add_cells(order, starts, table, places, level, steps, added):  # type: ignore[no-untyped-def]
-    """Write the sum of the columns of each run of ``order`` into its column of ``added`` (t, m)."""
-    t, d = len(table), places.shape[1]
-    w = t // (1 + 2 * d)
-    sums = np.empty(t, np.int64)
-    for run in range(added.shape[1]):
-        sums[:] = 0
-        for place in range(starts[run], starts[run + 1]):
-            cell = order[place]
-            for k in range(t):
-                sums[k] += table[k, cell]
-            # The offset grows by a cell's width where it was the upper of two: Σ w·2^(16 + L).
-            for step in range(steps):
-                shift = _LOW_BITS - OFFSET_BITS - level - step
-                for m in range(d):
-                    if (places[cell, m] >> step) & 1:
-                        for k in range(w):
-                            line = w + 2 * (d * k + m)
-                            sums[line] += table[k, cell] >> shift
-                            rest = table[k, cell] & ((1 << shift) - 1)
-                            sums[line + 1] += rest << (_LOW_BITS - shift)
-        _write(sums, w, added[:, run])
-
-
-@compiled
-def _add_rows(order, starts, weights, offset, added):  # type: ignore[no-untyped-def]
-    """Write the sum of the rows of each run, weights (n, w) and offset (n, d), into its column."""
-    w, d = weights.shape[1], offset.shape[1]
-    sums = np.empty(len(added), np.int64)
-    for run in range(added.shape[1]):
-        sums[:] = 0
-        for place in range(starts[run], starts[run + 1]):
-            row = order[place]
-            for k in range(w):
-                weight = weights[row, k]
-                sums[k] += weight
-                for m in range(d):
-                    line = w + 2 * (d * k + m)
-                    product = weight * offset[row, m]
-                    sums[line] += product >> _LOW_BITS
-                    sums[line + 1] += product & _LOW
-        _write(sums, w, added[:, run])
+def _summed(values: Ints, cell: Ints, n_cells: int) -> Ints:
+    """Sum whole numbers from 0 on by cell, in parts that floating point holds: exact."""
+    added = np.zeros(n_cells, dtype=np.int64)
+    for start in range(0, len(values), _EXACT_ROWS):
+        rows = slice(start, start + _EXACT_ROWS)
+        part = values[rows]
+        high = part >> _LOW_BITS
+        if high.max() > 1:
+            added += np.bincount(cell[rows], high, n_cells).astype(np.int64) << _LOW_BITS
+            part = part & _LOW
+        added += np.bincount(cell[rows], part, n_cells).astype(np.int64)
+    return added
 
 
 def cells_of_rows(
-    bin_index: Ints, points: Floats, weights: Ints, finest: int, max_cells: int, at_least: int = 0
+    bin_index: Ints,
+    points: Floats,
+    weights: Sequence[Ints],
+    finest: int,
+    max_cells: int,
+    at_least: int = 0,
 ) -> Cells:
-    """Sum rows into cells 2^(level − ``finest``) wide, the least level.
-
-    ``weights`` (n, w): from 0 to 2^30.
-    """
+    """Sum rows, weights from 0 to 2^30, into cells 2^(level − ``finest``) wide, the least level."""
     d = points.shape[1]
     half = 1 << (_COORDINATE_BITS[d] - 1)
     largest = float(np.abs(points).max(initial=0.0))
@@ -207,10 +173,17 @@ def cells_of_rows(
         level += 1
         keys = packed(bin_index, fine >> (OFFSET_BITS + level))
     offset = fine & ((1 << (OFFSET_BITS + level)) - 1)
-    order, starts, keys = _runs(keys)
-    added = np.empty((weights.shape[1] * (1 + 2 * d), len(keys)), dtype=np.int64)
-    _add_rows(order, starts, weights, offset, added)
-    return limited(Cells(d, level, keys, added), max_cells)
+    return limited(_joined(d, level, keys, _lines(weights, offset)), max_cells)
+
+
+def _lines(weights: Sequence[Ints], offset: Ints) -> Iterator[Ints]:
+    """Yield the lines of the table of rows: of many rows one takes as much as their places."""
+    yield from weights
+    for weight in weights:
+        for column in offset.T:
+            product = weight * column
+            yield product >> _LOW_BITS
+            yield product & _LOW
 
 
 def _distinct(keys: Ints) -> int:
@@ -236,9 +209,8 @@ def joined(parts: Sequence[Cells], max_cells: int) -> Cells:
     level = max(part.level for part in parts)
     same = [part.at_level(level) for part in parts]
     keys = np.concatenate([part.keys for part in same])
-    table = np.concatenate([part.table for part in same], axis=1)
-    places = np.empty((0, same[0].n_dimensions), dtype=np.int64)
-    return limited(_joined(same[0].n_dimensions, level, keys, table, places), max_cells)
+    columns = (np.concatenate([part.table[k] for part in same]) for k in range(len(same[0].table)))
+    return limited(_joined(same[0].n_dimensions, level, keys, columns), max_cells)
 
 
 #: Boxes of so many places, or of so many times their cells, are worth it.

@@ -130,7 +130,7 @@ class LocalErrorSums:
         of_bins = np.zeros((3, chosen.n_bins), dtype=np.int64)
         for row, values in zip(of_bins, (weights[Weight.ROWS], right, whole), strict=True):
             np.add.at(row, index, values)
-        summed = np.column_stack([weights[name] for name in Weight])
+        summed = [weights[name] for name in Weight]
         finest = _FINEST[z.shape[1]]
         cells = cells_of_rows(index, z, summed, finest, max_cells, at_least_level)
         totals = {
