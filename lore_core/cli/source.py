@@ -42,7 +42,8 @@ def open_source(
         return open_view(given, progress, all_classes=all_classes)
     parts = mergeable.partitions_of(evaluated)
     plan = plan_of(given, parts, part_of(progress, 0.0, 0.1))
-    run = _sum_parts(parts, plan, given, part_of(progress, 0.1, 0.8))
+    rest = part_of(progress, 0.1, 0.8)
+    run = mergeable.sum_files(parts, plan, **given.how, progress=rest)
     return views.SumsView(run, given.data, given.columns, given.gamma or GAMMA, given.seed)
 
 
@@ -147,7 +148,7 @@ def sum_others(
 ) -> mergeable.Run:
     """Sum the rows of other Parquet files on the same map and in the same bins, or InputError."""
     files = _evaluated(_parquet_files(data, only=True))
-    return _sum_parts(mergeable.partitions_of(files), plan, sums, progress)
+    return mergeable.sum_files(mergeable.partitions_of(files), plan, **sums.how, progress=progress)
 
 
 def _parquet_files(data: tuple[str, ...], *, only: bool) -> list[Path]:
@@ -156,22 +157,6 @@ def _parquet_files(data: tuple[str, ...], *, only: bool) -> list[Path]:
     if only and not files:
         raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
     return files
-
-
-def _sum_parts(
-    parts: Sequence[mergeable.Partition],
-    plan: mergeable.Plan,
-    sums: SumsOptions,
-    progress: Progress | None,
-) -> mergeable.Run:
-    return mergeable.sum_files(
-        parts,
-        plan,
-        directory=sums.directory,
-        n_workers=sums.n_workers,
-        cluster=sums.cluster,
-        progress=progress,
-    )
 
 
 def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -261,7 +246,8 @@ def open_whole(
     if plan is None:
         cells = sums.max_cells or _MAX_CELLS
         plan = mergeable.make_plan(parts, max_cells=cells, progress=part_of(progress, 0.0, 0.1))
-    run = _sum_parts(parts, plan, sums, part_of(progress, 0.1, 0.9))
+    rest = part_of(progress, 0.1, 0.9)
+    run = mergeable.sum_files(parts, plan, **sums.how, progress=rest)
     both = all(halves.values())
     stem = half_of(Path(data[0]).name.replace("*", "")).run.strip("-_. ") or "rows"
     samples = []

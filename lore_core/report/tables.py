@@ -22,6 +22,8 @@ from lore_core.view.where import subgroup_table
 _WORST_ROWS = 50
 #: Lines from which on a table is worth another way of writing it.
 _LONG = 10_000
+#: A number that no text holds before the end of a line.
+_END = 0.8414709848078965
 ABOUT_TABLES = {
     "metrics": "every metric before recalibration: value, unit, 95 % CI, estimate, p, rows",
     "reliability": "confidence bins: rows, mean confidence, accuracy, interval",
@@ -113,9 +115,9 @@ def _csv_texts(values: NDArray[Any]) -> pa.Array:
         plain = pa.array(values).cast(pa.string())
         return pc.replace_with_mask(plain, pa.array(other), pa.array(texts, pa.string()))
     codes, known = pd.factorize(values, use_na_sentinel=False)
-    # (Two columns: of one alone an empty text would be quoted.)
-    lines = [csv_text(pd.DataFrame({"": [value], "x": 0})) for value in known]
-    return pa.array([line.removeprefix(",x\n")[:-3] for line in lines]).take(pa.array(codes))
+    # (Two columns: of one alone an empty text would be quoted, and the other ends each.)
+    lines = csv_text(pd.DataFrame({"": known, "x": _END})).removeprefix(",x\n")
+    return pa.array(lines.split(f",{_END}\n")[:-1]).take(pa.array(codes))
 
 
 def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.DataFrame]:

@@ -262,14 +262,13 @@ class Plan:
             if rows is not None:
                 held.append(self._values(rows))
             if held and (len(held) == _SUMMED_BATCHES or not left):
-                together = (np.concatenate(values) for values in zip(*held, strict=True))
-                sums = self._sums(*together, level=level)
+                sums = self._sums(held, level)
                 level, held = max(level, sums.cells.level), []
                 yield sums
 
     def sums_of_rows(self, rows: Dataset) -> LocalErrorSums:
         """Sum rows in memory."""
-        return self._sums(*self._values(rows))
+        return self._sums([self._values(rows)])
 
     def _values(self, rows: Dataset) -> tuple[Floats, ...]:
         """Return confidence, outcome, coordinates and, of complete vectors, NLL and Brier score."""
@@ -284,10 +283,9 @@ class Plan:
         scores = (score(rows.probabilities, rows.labels) for score in _SCORES.values())
         return (*values, *scores)
 
-    def _sums(
-        self, confidence: Floats, outcome: Floats, points: Floats, *scores: Floats, level: int = 0
-    ) -> LocalErrorSums:
+    def _sums(self, batches: list[tuple[Floats, ...]], level: int = 0) -> LocalErrorSums:
         """Sum what :meth:`_values` returns; ``level``: one that the cells are known to come to."""
+        confidence, outcome, points, *scores = map(np.concatenate, zip(*batches, strict=True))
         return LocalErrorSums.of(
             confidence,
             outcome,
