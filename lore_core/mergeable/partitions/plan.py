@@ -75,9 +75,12 @@ class Partition:
             first_row=self.first_row + sum(self.group_rows[:index]),
         )
 
-    def batches(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """Read tables of at most ``n_rows`` rows; InputError with the file's name if damaged."""
-        left = self.n_rows
+    def extracts(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[Extract]:
+        """Read at most ``n_rows`` rows at a time, with their numbers in the file.
+
+        Raises InputError with the file's name if it is damaged.
+        """
+        start, stop = self.first_row, self.first_row + self.n_rows
         # No reading ahead: it would hold whole row groups.
         with (
             _refusing_damage(self.name),
@@ -88,17 +91,12 @@ class Partition:
             for batch in file.iter_batches(
                 n_rows, row_groups=list(self.row_groups), columns=columns, use_threads=False
             ):
-                left -= batch.num_rows
-                yield pa.Table.from_batches([batch])
-            if left:
-                raise ValueError(f"{self.n_rows - left:,} rows where {self.n_rows:,} are counted")
-
-    def extracts(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[Extract]:
-        """Read as :meth:`batches` does, each with the numbers of its rows in the file."""
-        start = self.first_row
-        for table in self.batches(n_rows, columns):
-            yield Extract(self.name, table, np.arange(start, start + table.num_rows))
-            start += table.num_rows
+                rows = np.arange(start, start + batch.num_rows)
+                start += batch.num_rows
+                yield Extract(self.name, pa.Table.from_batches([batch]), rows)
+            if start != stop:
+                found = self.n_rows - (stop - start)
+                raise ValueError(f"{found:,} rows where {self.n_rows:,} are counted")
 
 
 def _refusing_damage(name: str) -> AbstractContextManager[None]:
@@ -254,17 +252,13 @@ class Plan:
         yield LocalErrorSums.nothing(
             self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
         )
-        level, left = 0, part.n_rows
-        held: list[tuple[Floats, ...]] = []
-        for extract in part.extracts(_BATCH_ROWS, self.columns):
-            left -= len(extract.rows)
-            rows = self.dataset(extract)
-            if rows is not None:
-                held.append(self._values(rows))
-            if held and (len(held) == _SUMMED_BATCHES or not left):
-                sums = self._sums(held, level)
-                level, held = max(level, sums.cells.level), []
-                yield sums
+        level = 0
+        datasets = map(self.dataset, part.extracts(_BATCH_ROWS, self.columns))
+        values = (self._values(rows) for rows in datasets if rows is not None)
+        while batches := list(itertools.islice(values, _SUMMED_BATCHES)):
+            sums = self._sums(batches, level)
+            level = max(level, sums.cells.level)
+            yield sums
 
     def sums_of_rows(self, rows: Dataset) -> LocalErrorSums:
         """Sum rows in memory."""
