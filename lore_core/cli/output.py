@@ -199,21 +199,12 @@ def write_numbers(path: Path, table: Table, content: Any) -> None:
             part.write_text(as_json(content) + "\n", encoding="utf-8")
 
 
-def _time_left(seconds: float, done: float, left: float) -> str:
-    """Say how long the rest takes at the pace so far; nothing where that is not known yet."""
-    if seconds < 1.0 or done <= 0.0 or left <= 0.0:
-        return ""
-    rest = seconds * left / done
-    return f" (about {rest:.0f} s left)" if rest < 90 else f" (about {rest / 60:.0f} min left)"
-
-
 class Progress:
     """Progress on standard error, only where that is a terminal; ``with Progress() as report``."""
 
     def __init__(self) -> None:
         self._shown = 0
-        self._began = time.monotonic()
-        self._first: float | None = None
+        self._start: tuple[float, float] | None = None  #: Seconds, and the share done then
 
     def __enter__(self) -> Progress:
         return self
@@ -222,9 +213,12 @@ class Progress:
         """Show the share done, 0 to 1, over the last message."""
         if not sys.stderr.isatty():
             return
-        if self._first is None:
-            self._first = share
-        message += _time_left(time.monotonic() - self._began, share - self._first, 1.0 - share)
+        now = time.monotonic()
+        began, first = self._start = self._start or (now, share)
+        if now - began >= 1.0 and first < share < 1.0:
+            rest = (now - began) * (1.0 - share) / (share - first)
+            left = f"{rest:.0f} s" if rest < 90 else f"{rest / 60:.0f} min"
+            message += f" (about {left} left)"
         width = shutil.get_terminal_size().columns or 80
         line = f"{share:4.0%}  {message}"[: max(width - 1, 10)]
         click.echo(f"\r{line.ljust(self._shown)}", nl=False, err=True)

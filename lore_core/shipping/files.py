@@ -4,12 +4,12 @@ import csv
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,6 @@ from lore_core.shipping.predictor import Predictor
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
 #: Key of a file's metadata that says what it was made of.
 _MADE_OF = "lore_lens_recalibrated"
-#: How often progress of several files is reported.
-_POLL_SECONDS = 0.5
 #: Names for P(second class) where that is the only column.
 _ALONE = ("p", "prob", "proba", "probability")
 
@@ -257,22 +255,30 @@ def recalibrate_files(
     of_model = hashlib.sha256(content + suffix.encode()).hexdigest()
     made_of = {path: f"{of_model} {_stamp(path)}" for path in sources}
     left = [path for path in sources if _made_of(place / path.name) != made_of[path]]
-    predictor, sizes = Predictor.load(content), {path: path.stat().st_size for path in sources}
+    predictor, sizes = Predictor.load(content), [path.stat().st_size for path in sources]
     shares = {path: float(path not in left) for path in sources}
-    rows: list[int] = []
-    stopped = Event()
+    lock, stopped = Lock(), Event()
 
     def report(path: Path, share: float, _: str = "") -> None:
         if stopped.is_set():
             raise Cancelled
-        shares[path] = share
+        with lock:
+            shares[path] = share
+            of_all = np.average([*shares.values()], weights=sizes)
+            n_read = [*shares.values()].count(1.0)
+            tell(progress, float(of_all), f"{n_read:,} of {len(sources):,} files recalibrated")
 
     def write(path: Path) -> int:
         report(path, 0.0)
-        metadata = {_MADE_OF: made_of[path]}
-        how: dict[str, Any] = {"chunk_rows": chunk_rows, "suffix": suffix, "metadata": metadata}
-        target = place / path.name
-        return recalibrate_file(predictor, path, target, progress=partial(report, path), **how)
+        return recalibrate_file(
+            predictor,
+            path,
+            place / path.name,
+            chunk_rows=chunk_rows,
+            suffix=suffix,
+            metadata={_MADE_OF: made_of[path]},
+            progress=partial(report, path),
+        )
 
     def stop_if_failed(future: Future[int]) -> None:
         if future.exception() is not None:
@@ -281,21 +287,16 @@ def recalibrate_files(
     # (Kernel sums release the interpreter's lock: threads are as fast, and share the model.)
     each = max(1, thread_count(None) // n_workers)
     with limited_threads(each), ThreadPoolExecutor(n_workers) as pool:
-        waiting = {pool.submit(write, path) for path in left}
-        for future in waiting:
+        writing = [pool.submit(write, path) for path in left]
+        for future in writing:
             future.add_done_callback(stop_if_failed)
         try:
-            while waiting:
-                done, waiting = wait(waiting, _POLL_SECONDS, FIRST_COMPLETED)
-                # (What failed before what was stopped by it.)
-                ended = sorted(done, key=lambda one: isinstance(one.exception(), Cancelled))
-                rows += [future.result() for future in ended]
-                share = sum(sizes[path] * shares[path] for path in sources) / sum(sizes.values())
-                n_written = len(sources) - len(left) + len(rows)
-                tell(progress, share, f"{n_written:,} of {len(sources):,} files written")
+            wait(writing, return_when=FIRST_EXCEPTION)
         finally:
             stopped.set()
-    return rows
+    # (What failed before what was stopped by it.)
+    ended = sorted(writing, key=lambda one: isinstance(one.exception(), Cancelled))
+    return [future.result() for future in ended]
 
 
 def _stamp(path: Path) -> str:

@@ -181,7 +181,7 @@ class TestProgress:
         assert result.stdout.startswith("Overconfident by ")
 
     def test_says_how_long_the_rest_takes(self, monkeypatch, capsys):
-        seconds = iter([0.0, 0.5, 4.0, 10.0])
+        seconds = iter([0.0, 4.0, 10.0])
         monkeypatch.setattr(output.time, "monotonic", lambda: next(seconds))
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
         report = output.Progress()

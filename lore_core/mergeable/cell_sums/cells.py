@@ -31,8 +31,6 @@ from lore_core.kernel_sums import laplacian_sums
 OFFSET_BITS = 16
 _LOW_BITS = 30
 _LOW = (1 << _LOW_BITS) - 1
-#: So many numbers below 2^31 have a sum that floating point holds.
-_EXACT_ROWS = 2**22
 #: The key of a cell: its bin's number above one coordinate a dimension.
 _COORDINATE_BITS = {1: 48, 2: 24, 3: 16}
 #: Where a coordinate overflowed, or cells are too many, 2^L are joined, but no more than this.
@@ -95,7 +93,7 @@ class Cells:
                     table[row] += added >> shift
                     table[row + 1] += (added & ((1 << shift) - 1)) << (_LOW_BITS - shift)
             places >>= 1
-        return _joined(d, level, packed(self.bin_index, places), table)
+        return _joined(d, level, packed(self.bin_index, places), w, table)
 
 
 def packed(bin_index: Ints, coordinates: Ints) -> Ints:
@@ -116,29 +114,16 @@ def _unpacked(keys: Ints, d: int) -> Ints:
     return np.column_stack(columns)
 
 
-def _joined(d: int, level: int, keys: Ints, columns: Iterable[Ints]) -> Cells:
-    """Add what has one key; ``columns``: lines of the table, one at a time."""
+def _joined(d: int, level: int, keys: Ints, n_weights: int, lines: Iterable[Ints]) -> Cells:
+    """Add what has one key; ``lines`` of the table, one at a time."""
     keys, cell = np.unique(keys, return_inverse=True)
-    added = np.stack([_summed(column, cell, len(keys)) for column in columns])
-    w = len(added) // (1 + 2 * d)
-    high, low = added[w::2], added[w + 1 :: 2]
+    table = np.zeros((n_weights * (1 + 2 * d), len(keys)), dtype=np.int64)
+    for total, line in zip(table, lines, strict=True):
+        np.add.at(total, cell, line)
+    high, low = table[n_weights::2], table[n_weights + 1 :: 2]
     high += low >> _LOW_BITS
     low &= _LOW
-    return Cells(d, level, keys, added)
-
-
-def _summed(values: Ints, cell: Ints, n_cells: int) -> Ints:
-    """Sum whole numbers from 0 on by cell, in parts that floating point holds: exact."""
-    added = np.zeros(n_cells, dtype=np.int64)
-    for start in range(0, len(values), _EXACT_ROWS):
-        rows = slice(start, start + _EXACT_ROWS)
-        part = values[rows]
-        high = part >> _LOW_BITS
-        if high.max() > 1:
-            added += np.bincount(cell[rows], high, n_cells).astype(np.int64) << _LOW_BITS
-            part = part & _LOW
-        added += np.bincount(cell[rows], part, n_cells).astype(np.int64)
-    return added
+    return Cells(d, level, keys, table)
 
 
 def cells_of_rows(
@@ -173,7 +158,8 @@ def cells_of_rows(
         level += 1
         keys = packed(bin_index, fine >> (OFFSET_BITS + level))
     offset = fine & ((1 << (OFFSET_BITS + level)) - 1)
-    return limited(_joined(d, level, keys, _lines(weights, offset)), max_cells)
+    made = _joined(d, level, keys, len(weights), _lines(weights, offset))
+    return limited(made, max_cells)
 
 
 def _lines(weights: Sequence[Ints], offset: Ints) -> Iterator[Ints]:
@@ -209,8 +195,9 @@ def joined(parts: Sequence[Cells], max_cells: int) -> Cells:
     level = max(part.level for part in parts)
     same = [part.at_level(level) for part in parts]
     keys = np.concatenate([part.keys for part in same])
-    columns = (np.concatenate([part.table[k] for part in same]) for k in range(len(same[0].table)))
-    return limited(_joined(same[0].n_dimensions, level, keys, columns), max_cells)
+    lines = (np.concatenate(of) for of in zip(*(part.table for part in same), strict=True))
+    made = _joined(same[0].n_dimensions, level, keys, same[0].n_weights, lines)
+    return limited(made, max_cells)
 
 
 #: Boxes of so many places, or of so many times their cells, are worth it.
