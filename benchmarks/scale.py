@@ -72,8 +72,8 @@ from lore_core import local_errors
 c, a, z = [], [], []
 plan = Plan.load(Path(sys.argv[2]))
 for part in partitions_of(paths):
-    for table in part.batches(2**18, plan.columns):
-        rows = plan.dataset(table, part.name)
+    for extract in part.extracts(2**18, plan.columns):
+        rows = plan.dataset(extract)
         c.append(rows.confidence)
         a.append(rows.outcome)
         z.append(plan.embedding.transform(rows.features))
@@ -210,8 +210,8 @@ def exact_errors(
     seconds = 0.0
     for part in parts:
         confidence, outcome, places = [], [], []
-        for table in part.batches(2**18, plan.columns):
-            rows = plan.dataset(table, part.name)
+        for extract in part.extracts(2**18, plan.columns):
+            rows = plan.dataset(extract)
             confidence.append(rows.confidence)
             outcome.append(rows.outcome)
             places.append(plan.embedding.transform(rows.features))

@@ -54,12 +54,6 @@ class Candidate:
     strength: float  #: of the pull; infinity: the base as it is
 
 
-def columns_of(bases: Sequence[int | None], n_bases: int) -> list[int]:
-    """Return which means :func:`corrected_confidence` reads for candidates of these bases."""
-    pairs = {column for base in bases if base is not None for column in (base, base + n_bases)}
-    return sorted(pairs | ({2 * n_bases} if None in bases else set()))
-
-
 def corrected_confidence(
     mean: Floats, mass: Floats, base: int | None, strength: float, starts: Floats, accuracy: Floats
 ) -> Floats:

@@ -4,7 +4,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -264,39 +264,30 @@ def recalibrate_files(
             raise Cancelled
         with lock:
             shares[path] = share
-            of_all = np.average([*shares.values()], weights=sizes)
-            n_read = [*shares.values()].count(1.0)
-            tell(progress, float(of_all), f"{n_read:,} of {len(sources):,} files recalibrated")
-
-    def write(path: Path) -> int:
-        report(path, 0.0)
-        return recalibrate_file(
-            predictor,
-            path,
-            place / path.name,
-            chunk_rows=chunk_rows,
-            suffix=suffix,
-            metadata={_MADE_OF: made_of[path]},
-            progress=partial(report, path),
-        )
-
-    def stop_if_failed(future: Future[int]) -> None:
-        if future.exception() is not None:
-            stopped.set()
+            known = [*shares.values()]
+            text = f"{known.count(1.0):,} of {len(known):,} files recalibrated"
+            tell(progress, float(np.average(known, weights=sizes)), text)
 
     # (Kernel sums release the interpreter's lock: threads are as fast, and share the model.)
     each = max(1, thread_count(None) // n_workers)
     with limited_threads(each), ThreadPoolExecutor(n_workers) as pool:
-        writing = [pool.submit(write, path) for path in left]
-        for future in writing:
-            future.add_done_callback(stop_if_failed)
         try:
-            wait(writing, return_when=FIRST_EXCEPTION)
+            writing = [
+                pool.submit(
+                    recalibrate_file,
+                    predictor,
+                    path,
+                    place / path.name,
+                    chunk_rows=chunk_rows,
+                    suffix=suffix,
+                    metadata={_MADE_OF: made_of[path]},
+                    progress=partial(report, path),
+                )
+                for path in left
+            ]
+            return [future.result() for future in as_completed(writing)]
         finally:
             stopped.set()
-    # (What failed before what was stopped by it.)
-    ended = sorted(writing, key=lambda one: isinstance(one.exception(), Cancelled))
-    return [future.result() for future in ended]
 
 
 def _stamp(path: Path) -> str:

@@ -153,10 +153,8 @@ def cells_of_rows(
     ):
         level += 1
     # Counted before anything is summed, which costs more.
+    level += _steps_to(max_cells, bin_index, fine >> (OFFSET_BITS + level), level)
     keys = packed(bin_index, fine >> (OFFSET_BITS + level))
-    while level < HIGHEST_LEVEL and len(keys) > max_cells and _distinct(keys) > max_cells:
-        level += 1
-        keys = packed(bin_index, fine >> (OFFSET_BITS + level))
     offset = fine & ((1 << (OFFSET_BITS + level)) - 1)
     made = _joined(d, level, keys, len(weights), _lines(weights, offset))
     return limited(made, max_cells)
@@ -172,22 +170,27 @@ def _lines(weights: Sequence[Ints], offset: Ints) -> Iterator[Ints]:
             yield product & _LOW
 
 
-def _distinct(keys: Ints) -> int:
-    return 1 + int(np.count_nonzero(np.diff(np.sort(keys))))
+def _steps_to(max_cells: int, bin_index: Ints, coordinates: Ints, level: int) -> int:
+    """Return by how much to raise the level so that no more cells are filled, or to the highest."""
+    steps = 0
+    while level + steps < HIGHEST_LEVEL and len(bin_index) > max_cells:
+        keys = np.sort(packed(bin_index, coordinates >> steps))
+        if np.count_nonzero(np.diff(keys)) < max_cells:
+            break
+        steps += 1
+    return steps
 
 
 def limited(cells: Cells, max_cells: int) -> Cells:
-    """Raise the level until there are no more cells than allowed, or it is the highest."""
-    level, filled = cells.level, len(cells)
-    while filled > max_cells and level < HIGHEST_LEVEL:
-        level += 1
-        filled = _distinct(packed(cells.bin_index, cells.coordinates >> (level - cells.level)))
-    if filled > max_cells:
+    """Raise the level until there are no more cells than allowed."""
+    steps = _steps_to(max_cells, cells.bin_index, cells.coordinates, cells.level)
+    wider = cells.at_level(cells.level + steps)
+    if len(wider) > max_cells:
         raise InputError(
-            f"'max_cells' must be enough for rows this far apart; {filled:,} cells of the "
+            f"'max_cells' must be enough for rows this far apart; {len(wider):,} cells of the "
             f"largest width are filled, got {max_cells:,}."
         )
-    return cells.at_level(level)
+    return wider
 
 
 def joined(parts: Sequence[Cells], max_cells: int) -> Cells:

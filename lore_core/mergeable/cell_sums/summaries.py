@@ -50,7 +50,7 @@ class LocalDistribution:
     ) -> LocalDistribution:
         """Measure the rows of some sums.
 
-        Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.least_gamma`.
+        Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.width`.
         """
         fine = sums.at_least_as_fine(gamma)
         values = fine.cell_values(gamma=gamma, progress=progress)
@@ -146,14 +146,14 @@ def bandwidth_curve_of_sums(
 
     The limits at γ → 0 need single rows and are NaN; those at γ → ∞ are exact. ``gammas`` (g,): by
     default those of :func:`~lore_core.metrics.bandwidth.default_gammas` that the sums allow. Raises
-    InputError if one is below :attr:`LocalErrorSums.least_gamma`.
+    InputError if one is below :attr:`LocalErrorSums.width`.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     if gammas is None:
-        grid = grid[grid >= sums.least_gamma]
+        grid = grid[grid >= sums.width]
     if not len(grid):
         raise InputError(
-            f"'gammas' must hold a bandwidth of at least {sums.least_gamma:g}, the width of a cell "
+            f"'gammas' must hold a bandwidth of at least {sums.width:g}, the width of a cell "
             "of these sums; got none."
         )
     found: dict[CurveKey, list[Bounded[float]]] = {"mlce": [], "mlce_supported": [], "alce": []}

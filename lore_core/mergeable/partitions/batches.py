@@ -26,13 +26,13 @@ from lore_core.data.validation import check_integer
 from lore_core.mergeable.cell_sums.cells import Cells
 from lore_core.mergeable.cell_sums.local_values import Weight, turned
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
-from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums, level_at
 from lore_core.mergeable.partitions.plan import Plan, partitions_of
 from lore_core.mergeable.partitions.run import PLAN, made_directory, planned, sum_files
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 
-#: Rows that are compared share a confidence bin and a cell 2^−this wide, by dimensions of the map.
-_STRATUM = {1: 3, 2: 2, 3: 1}
+#: Rows that are compared share a confidence bin and a cell this wide, by dimensions of the map.
+_STRATUM = {1: 1 / 8, 2: 1 / 4, 3: 1 / 2}
 #: Places are so many times as wide as that: 2 to the power of these.
 _SCALES = (0, 1, 2, 3)
 #: Rows of a place at least, before and after.
@@ -105,7 +105,8 @@ def change_between(
     """
     before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
-    level = max(before.wide_level(_STRATUM), after.wide_level(_STRATUM))
+    wide = level_at(_STRATUM[before.n_dimensions], before.n_dimensions, 1.0)
+    level = max(wide, before.cells.level, after.cells.level)
     (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
     _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
     unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))

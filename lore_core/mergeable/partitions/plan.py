@@ -246,49 +246,41 @@ class Plan:
 
     def sums(self, part: Partition) -> LocalErrorSums:
         """Sum the rows of a part; InputError, which names the file, if a value breaks a rule."""
-        return LocalErrorSums.joined(self._batches(part))
-
-    def _batches(self, part: Partition) -> Iterator[LocalErrorSums]:
-        yield LocalErrorSums.nothing(
+        total = LocalErrorSums.nothing(
             self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
         )
-        level = 0
         datasets = map(self.dataset, part.extracts(_BATCH_ROWS, self.columns))
         values = (self._values(rows) for rows in datasets if rows is not None)
         while batches := list(itertools.islice(values, _SUMMED_BATCHES)):
-            sums = self._sums(batches, level)
-            level = max(level, sums.cells.level)
-            yield sums
+            total += self._sums(np.hstack(batches), total.cells.level)
+        return total
 
     def sums_of_rows(self, rows: Dataset) -> LocalErrorSums:
         """Sum rows in memory."""
-        return self._sums([self._values(rows)])
+        return self._sums(self._values(rows))
 
-    def _values(self, rows: Dataset) -> tuple[Floats, ...]:
-        """Return confidence, outcome, coordinates and, of complete vectors, NLL and Brier score."""
+    def _values(self, rows: Dataset) -> Floats:
+        """Return confidence, outcome, coordinates and, of complete vectors, scores, a line each."""
         if rows.features is None:
             raise InputError(f"'{rows.name}' must have features; it has none.")
         chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
-        target_rows = rows.target(chosen)
-        points = self.embedding.transform(rows.features)
-        values = target_rows.confidence, target_rows.outcome, points
-        if not rows.complete:
-            return values
-        scores = (score(rows.probabilities, rows.labels) for score in _SCORES.values())
-        return (*values, *scores)
+        target_rows, points = rows.target(chosen), self.embedding.transform(rows.features)
+        scores = [of(rows.probabilities, rows.labels) for of in _SCORES.values() if rows.complete]
+        return np.vstack([target_rows.confidence, target_rows.outcome, points.T, *scores])
 
-    def _sums(self, batches: list[tuple[Floats, ...]], level: int = 0) -> LocalErrorSums:
+    def _sums(self, values: Floats, level: int = 0) -> LocalErrorSums:
         """Sum what :meth:`_values` returns; ``level``: one that the cells are known to come to."""
-        confidence, outcome, points, *scores = map(np.concatenate, zip(*batches, strict=True))
+        confidence, outcome, *others = values
+        d = self.embedding.n_components
         return LocalErrorSums.of(
             confidence,
             outcome,
-            points,
+            np.column_stack(others[:d]),
             bins=self.bins,
             max_cells=self.max_cells,
             map_digest=self.digest,
             at_least_level=level,
-            scores=dict(zip(_SCORES, scores, strict=False)),
+            scores=dict(zip(_SCORES, others[d:], strict=False)),
         )
 
     @property
