@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from lore_core.comparison.tables import metric_table, stacked
 from lore_core.data.export_text import csv_text
@@ -20,8 +19,6 @@ from lore_core.report.findings import Findings
 from lore_core.view.where import subgroup_table
 
 _WORST_ROWS = 50
-#: Lines from which on a table is worth another way of writing it.
-_LONG = 10_000
 #: A number that no text holds before the end of a line.
 _END = 0.8414709848078965
 ABOUT_TABLES = {
@@ -93,28 +90,27 @@ def table_files(name: str, frame: pd.DataFrame) -> dict[str, bytes]:
     """Return a table as the files it becomes, by their paths in the bundle."""
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
-    text = csv_text(frame) if len(frame) < _LONG else _long_csv(frame)
+    # (As `csv_text` writes it, but a million lines in a fifth of the time.)
+    columns = [_csv_texts(frame[name]) for name in frame]
+    lines = pc.binary_join_element_wise(*columns, ",").to_pylist()
+    text = csv_text(frame.iloc[:0]) + "".join(f"{line}\n" for line in lines)
     return {f"tables/{name}.csv": text.encode(), f"tables/{name}.parquet": buffer.getvalue()}
 
 
-def _long_csv(frame: pd.DataFrame) -> str:
-    """Return what :func:`csv_text` does, several times as fast where texts repeat."""
-    columns = [_csv_texts(frame[name].to_numpy()) for name in frame]
-    lines = pc.binary_join_element_wise(*columns, ",")
-    return "\n".join([csv_text(frame.iloc[:0]).rstrip("\n"), *lines.to_pylist(), ""])
-
-
-def _csv_texts(values: NDArray[Any]) -> pa.Array:
-    if values.dtype.kind in "biu":
+def _csv_texts(column: pd.Series) -> pa.Array:
+    values = column.to_numpy()
+    if isinstance(column.dtype, np.dtype) and values.dtype.kind in "biu":
         return pa.array(values.astype(str))
-    if values.dtype == np.float64:
+    if column.dtype == np.float64:
         size = np.abs(values)
         # (Arrow writes these in another form than Python.)
         other = ~((size >= 1e-4) & (size < 1e9)) | (values == np.rint(values))
         texts = ["" if np.isnan(value) else repr(value) for value in values[other].tolist()]
         plain = pa.array(values).cast(pa.string())
         return pc.replace_with_mask(plain, pa.array(other), pa.array(texts, pa.string()))
-    codes, known = pd.factorize(values, use_na_sentinel=False)
+    codes, known = np.arange(len(column)), column
+    if not pd.api.types.is_numeric_dtype(column):
+        codes, known = pd.factorize(values, use_na_sentinel=False)
     # (Two columns: of one alone an empty text would be quoted, and the other ends each.)
     lines = csv_text(pd.DataFrame({"": known, "x": _END})).removeprefix(",x\n")
     return pa.array(lines.split(f",{_END}\n")[:-1]).take(pa.array(codes))
